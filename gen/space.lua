@@ -353,6 +353,18 @@ local function named_second(p, op, target, arch, name, first, n, behind, text)
   return { kernel = finish(k, target), text = with.text, ns = k.cost and op.model.second_ns(p, first.cost, k.cost, arch, n) }, why
 end
 
+local function has_point(family, text)
+  for _, point in ipairs(family_points(family)) do
+    if point.text == text then return true end
+  end
+end
+
+-- The family of the second kernel that a variant's name gives, nil: it has none.
+local function second_family(op, family, cost, n, text)
+  local usual, other = op.second.family(family, cost, n), text and op.second.other(family, cost, n)
+  return other and (not usual or has_point(op.families[other], text)) and other or usual
+end
+
 -- A family of the operation for this target, by any name it ever had.
 local function family_for(op, family, target, arch, name)
   family = named_family(op, family, name)
@@ -373,7 +385,7 @@ function space.variant(p, target, name)
   local most = k.cost and op.knob.most(k.cost)
   if not why and n > most then why = ("%d %s > %d"):format(n, op.knob.word, most) end
   local second
-  local behind = not why and (op.second.family(family, k.cost, n) or second_text and op.second.other(family, k.cost, n))
+  local behind = not why and second_family(op, family, k.cost, n, second_text)
   if behind then
     second, why = named_second(p, op, target, arch, name, k, n, behind, second_text)
   elseif second_text and not why then

@@ -2,8 +2,8 @@
 # compute-sanitizer over a representative set of the CUDA kernels: every family, schedule and way of merging, each through the
 # verifier's three cases with the broken inputs. One line a variant; exit code 1 when one is wrong or anything is reported.
 #   tools/sanitize.sh racecheck | memcheck [ARG...]   ARGs go to `mlaforge verify`
-# Known: under racecheck the sm90_few_rotate entry with cluster=2 and one split comes out NaN, with no hazard shown
-# (docs/lab/server.md, "racecheck").
+# Known: racecheck holds back who waits at a cluster's barrier until all wait, so sm90_few with cluster=2 and one split comes out
+# NaN; docs/lab/server.md, "racecheck", proves it.
 # COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive
 # orders and reports races that are none (tests/gpu/racecheck_control.cu, docs/lab/kernels-hopper.md). MLAFORGE names ours.
 set -euo pipefail
@@ -39,6 +39,8 @@ h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=splits/s3,rows
 h128,r512,p64,q1,f16,page8,b3,s330 sm90_many:cluster=1,schedule=turns/s2,rows=1,team=2
 h40,r512,p64,q2,causal,bf16,page16,b2,s330 sm90_many:cluster=1,schedule=fitted/s1,rows=4,team=2
 h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2
+h128,r512,p64,q1,bf16,page16,b2,s330 sm90_many:cluster=2,schedule=fitted/s1,early=1,rows=4,team=2
+h80,r512,p64,q1,bf16,page64,b2,s330 sm90_mid:rows=80,schedule=fitted/s1,early=1,rows=4,team=2
 h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=fitted/s3,rows=1,team=8
 h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1
 h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1

@@ -2,11 +2,12 @@
 // ordered by the PTX memory model: 0: bar.sync on both sides; 1: bar.arrive on the giver's side, bar.sync on the taker's;
 // 2: mbarriers, with one arrival a warp behind __syncwarp; 3: as 0, in a block of 384 threads, a third of which take no part;
 // 4: as 0, with a bar.arrive of one group and a bar.sync of the other in each round that hand over nothing; 5: as 2, with an
-// arrival of every thread.
+// arrival of every thread. 6 is another question: whether who waits at a cluster's barrier, at which all threads have arrived, is let
+// through, or held back until all of them wait, too (sm90_few's loaders wait late). "6: held back" is the tool's doing.
 // The Hopper kernels hand ordinary accesses over by 1 and 5, a warpgroup of the block taking no part, as in 4; what only the tensor
 // cores and copies touch, by 2.
 //   nvcc -arch=sm_90a -o racecheck_control tests/gpu/racecheck_control.cu
-//   for i in 0 1 2 3 4 5; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
+//   for i in 0 1 2 3 4 5 6; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
 // docs/lab/kernels-hopper.md says what it reported.
 #include <cstdio>
 #include <cstdlib>
@@ -61,10 +62,31 @@ __global__ void hand_over(int* out, int rounds) {
   if (threadIdx.x / 128 == 1) out[t] = sum;
 }
 
+// A cluster of two blocks. All threads arrive. Warps 0 to 2 wait, then say so; warp 3 waits once it has heard of that, or after a
+// second.
+__global__ void __cluster_dims__(2) late_wait(int* out) {
+  __shared__ volatile int through;
+  if (threadIdx.x == 0) through = 0;
+  __syncthreads();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  if (threadIdx.x < 96) {
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    if (threadIdx.x == 0) through = 1;
+    return;
+  }
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (!through && now - begin < 1000000000ull);
+  if (threadIdx.x == 96) out[blockIdx.x] = through;
+  __syncwarp();
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+
 int main(int argc, char** argv) {
   const int how = argc == 2 ? atoi(argv[1]) : -1, rounds = 4;
   int *out, got[128];
-  if (how < 0 || how > 5) return fprintf(stderr, "usage: racecheck_control 0|1|2|3|4|5\n"), 2;
+  if (how < 0 || how > 6) return fprintf(stderr, "usage: racecheck_control 0|1|2|3|4|5|6\n"), 2;
   cudaMalloc(&out, sizeof got);
   if (how == 0) hand_over<0><<<1, 256>>>(out, rounds);
   if (how == 1) hand_over<1><<<1, 256>>>(out, rounds);
@@ -72,8 +94,10 @@ int main(int argc, char** argv) {
   if (how == 3) hand_over<0><<<1, 384>>>(out, rounds);
   if (how == 4) hand_over<4><<<1, 256>>>(out, rounds);
   if (how == 5) hand_over<5><<<1, 256>>>(out, rounds);
+  if (how == 6) late_wait<<<2, 128>>>(out);
   const cudaError_t error = cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
   if (error) return fprintf(stderr, "%s\n", cudaGetErrorString(error)), 1;
+  if (how == 6) return printf("6: %s\n", got[0] && got[1] ? "let through" : "held back"), !(got[0] && got[1]);
   for (int t = 0; t < 128; t++)
     if (got[t] != rounds * (rounds - 1) / 2 + rounds * (127 - t)) return printf("%d: wrong\n", how), 1;
   printf("%d: right\n", how);

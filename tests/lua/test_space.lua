@@ -48,22 +48,26 @@ test("parts meet among themselves or leave it to a combine kernel, at one split;
 end)
 
 test("sm90_many's fitted kernels have their combine kernel behind one split, too", function()
-  local behind = "rows=4,team=2"
+  local behind, early = "rows=4,team=2", "early=1,rows=4,team=2"
   for _, text in ipairs({ "h128,b64,s4096", "h40,b64,s4096", "h128,q2,b8,s1000,r256,p32,page16" }) do
-    local p, ones = problem.parse("mla_decode:" .. text), 0
+    local p, ones, earlies = problem.parse("mla_decode:" .. text), 0, 0
     for _, v in ipairs(space.variants(p, "sm_90a")) do
       if not v.rejected and (v.name:find("^sm90_many:") or v.name:find("^sm90_many_gather:")) then
         ok(v.combine, "%s: %s leaves pieces that nobody adds up", text, v.name)
         eq(v.combine.params:match("fitted=%d+"), "fitted=320", v.name)
         if v.knob == 1 then
-          eq(v.name:match("/s1,(.*)"), behind)
-          ones = ones + 1
+          local one = v.name:match("/s1,(.*)")
+          ok(one == behind or one == early, "%s", v.name)
+          eq(v.combine.template, one == early and "mla_decode/combine_early" or "mla_decode/combine_warp", v.name)
+          ones, earlies = ones + 1, earlies + (one == early and 1 or 0)
         end
       end
     end
-    ok(ones > 0, "%s: none with one split", text)
+    ok(ones > 0 and 2 * earlies == ones, "%s: %d with one split, %d of them early", text, ones, earlies)
   end
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many:cluster=2,schedule=fitted/s1"
+  for _, one in ipairs({ behind, early }) do eq(space.variant(p, "sm_90a", name .. "," .. one).name, name .. "," .. one) end
+  raises(function() space.variant(p, "sm_90a", name:gsub("s1$", "s2,") .. early) end, "has no early=1")
   raises(function() space.variant(p, "sm_90a", name) end, "1 splits need a combine kernel")
   local refit = space.refit(params.merge(p, { batch = 200 }), "sm_90a", name .. "," .. behind)
   ok(refit.combine, "lost by another batch")

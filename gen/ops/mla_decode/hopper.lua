@@ -48,6 +48,7 @@ function hopper.cost(cost, v, family)
   cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
   cost.may_combine = v.schedule == "fitted" and family == "sm90_few"
   if v.schedule == "fitted" then cost.combine = partials.merge(family, schedule.fixed[family]) end
+  if cost.always_combines then cost.early = partials.merge(family, schedule.fixed[family], true) end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end

@@ -114,7 +114,10 @@ local function equal_ns(p, decode, cost, arch, splits)
     local rows, slots = math.min(parts, p.batch) * p.q_len * p.heads, arch.device.cus * 32 // (cost.threads // arch.isa.wave)
     return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg))
   end
-  if splits == 1 and apart then return decode.may_combine and times.measured.sm90_few.none or apart.none end -- for cut batches
+  if splits == 1 and apart then -- for cut batches
+    local none = decode.may_combine and times.measured.sm90_few.none or apart.none
+    return cost.early and none - times.measured.early or none
+  end
   splits = math.max(2, splits)
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)

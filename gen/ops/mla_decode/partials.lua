@@ -12,9 +12,11 @@ function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedu
 -- Bytes of a row of `rank` values.
 function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
 
--- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost.
-function partials.merge(family, fixed)
-  return (fixed and ("merge_fitted%d_"):format(fixed) or "merge_") .. partials.bits(family, "splits")
+-- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost;
+-- early: behind one split of such a launch, most of its blocks end before that one does where nothing is cut.
+function partials.merge(family, fixed, early)
+  local kind = early and "merge_early%d_" or fixed and "merge_fitted%d_" or "merge_"
+  return kind:format(fixed) .. partials.bits(family, "splits")
 end
 
 return partials

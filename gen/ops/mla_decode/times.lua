@@ -42,6 +42,7 @@ return {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
     },
+    early = 1500, -- what blocks that end before the decode kernel does gain, where nothing is cut (docs/lab/perf-log/ragged.md)
     -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
     -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {

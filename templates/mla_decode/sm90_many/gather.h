@@ -23,7 +23,8 @@ MLAF_DEV u32 landed(u32 shared, const buffer_use& t, int group) { return shared 
 MLAF_DEV int group_of(int i, int j) { return i < 0 ? ROPE_GROUP : j & 1 ? i ^ 2 : (i & 1) * 2 + i / 2; }
 
 // A table, eight numbers for each half-warp of the copiers, and behind them which of a piece's blocks it is of: even, odd, or
-// none is left. Rows behind the end repeat the last one; a page outside the cache is read as page 0: see check_pages.
+// none is left. Rows behind the end repeat the last one; a page outside the cache is read as page 0: see check_pages. All lanes
+// arrive, here and in read_table(), though one would do: racecheck knows no other order.
 MLAF_DEV void publish(u32 shared, u32& n, int what, u32 row0, u32 row1) {
   const u32 lane = lane_now(), at = table_at(shared, n);
   barrier_wait(table_empty(shared, n), n / 2 & 1 ^ 1);
@@ -31,8 +32,7 @@ MLAF_DEV void publish(u32 shared, u32& n, int what, u32 row0, u32 row1) {
   store_row(at + 4 * (lane % 8 * 8 + lane / 8), row0);
   store_row(at + 4 * (lane % 8 * 8 + lane / 8 + 4), row1);
   if (lane == 0) store_row(at + 256, (u32)what);
-  __syncwarp();
-  if (lane == 0) barrier_arrive(table_full(shared, n));
+  barrier_arrive(table_full(shared, n));
   n++;
 }
 
@@ -74,8 +74,7 @@ MLAF_DEV int read_table(u32 shared, u32& n, F read) {
   barrier_wait(table_full(shared, n), n / 2 & 1);
   const int what = (int)load_row(table_at(shared, n) + 256);
   read(table_at(shared, n));
-  __syncwarp();
-  if (lane_now() == 0) barrier_arrive(table_empty(shared, n));
+  barrier_arrive(table_empty(shared, n));
   n++;
   return what;
 }

@@ -41,11 +41,30 @@ local function make(bits, fitted)
   }
 end
 
+-- The same behind one split, with one kernel of those: mla_decode/combine_early. cut: what a cut costs the launch before.
+local function make_early(bits, fixed, cut)
+  local early = make(bits, fixed)
+  early.template, early.body = "mla_decode/combine_early", "mla_decode/combine_warp"
+  early.fixed = { cut = cut, fitted = fixed, partials = bits }
+  early.params = { early = { 1 }, rows = { 4 }, team = { 2 } }
+  local cost = early.cost
+  early.cost = function(...)
+    local x = cost(...)
+    x.early = true
+    return x
+  end
+  return early
+end
+
 -- One for each form of partial results, and behind launches that may cut their batch also one for each fixed cost of a request.
 local families = { [partials.merge("mma")] = make(partials.bits("mma", "splits"), 0) }
 for name, fixed in sorted(require("ops/mla_decode/plans/schedule").fixed) do
   families[partials.merge(name)] = make(partials.bits(name, "splits"), 0)
-  families[partials.merge(name, fixed)] = make(partials.bits(name, "fitted"), fixed)
+  local bits, cut = partials.bits(name, "fitted"), require("ops/mla_decode/plans/schedule").cut[name]
+  families[partials.merge(name, fixed)] = make(bits, fixed)
+  local early = partials.merge(name, fixed, true)
+  assert(not families[early] or families[early].fixed.cut == cut, "families of one merge kernel cut alike")
+  families[early] = make_early(bits, fixed, cut)
 end
 
 return { families = families }

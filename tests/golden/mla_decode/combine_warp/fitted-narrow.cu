@@ -36,6 +36,9 @@
 // rows are few, all warps of a workgroup share the pieces of one share of one row's columns: a long request has a piece in every
 // part. 0: it may not.
 //
+//   mla_decode/combine_early  behind one split: where nothing is cut one block waits for the launch before, and the others have
+//   ended by then. Else each of them would come, wait, and find that nothing is left to do: 1 to 2 us of a short launch.
+//
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
 

@@ -337,7 +337,7 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-// Boxes of a slice that are sent together: registers end there. Nothing is asked for ahead: it would load the copy engine more.
+// Boxes of a slice that are sent together: registers end there.
 constexpr int BOXES_AT_ONCE = BOXES < 2 ? BOXES : PAIR == 1 ? 2 : BOXES < 4 ? BOXES : 4;
 // One lane of the warp, and the compiler knows that it is one: behind `lane == 0` each copy is a loop over lanes, 12
 // instructions, and several of them stand in a row here.
@@ -407,6 +407,14 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   }
 }
 
+// Of a pair each block asks for every second box of block j + AHEAD, into L2, all of its columns at once: as many requests as
+// there are boxes. Asked for by slice, as large boxes are, they would load the copy engine more than they gain.
+MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int next) {
+  const int own = (j + AHEAD) * BOXES + l.lane % BOXES, row = row_of_box(x, own, own / 32 == j * BOXES / 32 ? ids : next);
+  const bool mine = l.lane < BOXES && (l.lane & 1) == (int)cta_in_cluster() && x.begin + own * BOX < x.end;
+  if (mine && l.p.a.ckv_row_stride == R + ROPE) fetch_bytes(l.p.a.ckv + (u64)(u32)row * (2 * (R + ROPE)), BOX * 2 * (R + ROPE));
+}
+
 // Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
 // when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
@@ -421,6 +429,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
     if (l.half == 2) {
+      if (PAIR == 2) fetch_ahead(l, x, j, ids, next);
       load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
     } else {
 #pragma unroll 1

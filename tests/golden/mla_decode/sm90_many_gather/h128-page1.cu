@@ -725,8 +725,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_many_g
     barrier_init(shared + LAST_EMPTY_AT, 256);
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
-    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_FULL_AT + 8 * i, 1);
-    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_EMPTY_AT + 8 * i, 6);
+    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_FULL_AT + 8 * i, 32);
+    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_EMPTY_AT + 8 * i, 6 * 32);
     for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + LANDED_AT + 8 * i, 128);
     barriers_ready();
   }

@@ -414,6 +414,7 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   }
 }
 
+
 // Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
 // when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
