@@ -58,9 +58,9 @@ typedef struct mlaf_projection_args {
 #define MLAF_PROJECTION_ARGS_INIT \
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }
 
-/* Of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16": blocks beside the
- * product do what a launch of mla_append without query rows does. `append` is as that operation has it, its tokens apart from the
- * product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y. */
+/* Of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16": blocks beside
+ * the product do what a launch of mla_append without query rows does. `append` is as that operation has it, its tokens apart from
+ * the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y. */
 typedef struct mlaf_q_b_args {
   mlaf_projection_args projection; /* whose struct_size is sizeof(mlaf_q_b_args) */
   mlaf_append_args append;         /* q_nope, q_pe, q_out, q_pe_out: NULL */

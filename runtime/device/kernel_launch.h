@@ -37,7 +37,7 @@ enum {
   /* What it loads ahead into registers passes through L1, which has what shared memory leaves: an SM shall not stay as a kernel
    * before it wanted it, with hardly any (CUDA; a hint). */
   MLAF_KERNEL_WANTS_L1 = 64,
-  /* Blocks behind a projection's append rows (templates/lib/projection/side.h): mla_append's argument block is behind the rest. */
+  /* Blocks behind a projection's append rows (templates/lib/projection/side.h): mla_append's arguments are behind the rest. */
   MLAF_KERNEL_APPENDS = 128
 };
 

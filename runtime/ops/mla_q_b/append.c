@@ -91,7 +91,8 @@ mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, ml
   st = side.point.op->calls->prepare(&side, 1, &a->append, &rows, err);
   if (st) return st;
   mlaf_launch *l = &out->launches[0];
-  const uint32_t teams = k->threads / (uint32_t)mlaf_info(b->dev)->wave_size, team = k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1;
+  const uint32_t teams = k->threads / (uint32_t)mlaf_info(b->dev)->wave_size;
+  const uint32_t team = k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1;
   const uint32_t blocks = (uint32_t)((a->append.tokens + teams - 1) / teams);
   const uint32_t at = mlaf_projection_parameter_bytes(0, &k->launch), size = q_b_parameter_bytes(0, &k->launch);
   memset(out->parameters + at, 0, size - at);

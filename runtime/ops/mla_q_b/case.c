@@ -11,8 +11,8 @@ typedef struct q_b_case {
 } q_b_case;
 enum { PRODUCT_BUFFERS = 10 };
 
-/* Of mla_append's cases: rows of all sizes beside the tokens that it is tuned for, slices beside slices, and where the product has
- * a single token rotated columns that go to a tensor of their own as well. */
+/* Of mla_append's cases: rows of all sizes beside the tokens that it is tuned for, slices beside slices, and beside one token
+ * rotated columns that go to a tensor of their own as well. */
 static const int beside[MLAF_PROJECTION_CASES] = {2, 0, 1};
 
 mlaf_status q_b_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err) {

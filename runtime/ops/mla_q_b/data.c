@@ -81,8 +81,8 @@ mlaf_status q_b_data_check(const mlaf_data *data, int set, void *const outputs[]
   return st;
 }
 
-mlaf_status q_b_data_error(const mlaf_data *data, int set, int output, size_t row, const void *got, const void *want, double *error,
-                           mlaf_err *err) {
+mlaf_status q_b_data_error(const mlaf_data *data, int set, int output, size_t row, const void *got, const void *want,
+                           double *error, mlaf_err *err) {
   const q_b_data *d = data_of(data);
   const int first = d->product->n_outputs;
   if (output < first) return mlaf_projection_data_error(d->product, set, output, row, got, want, error, err);

@@ -33,8 +33,8 @@ void q_b_data_close(mlaf_data *d);
 void q_b_data_args(const mlaf_data *d, int set, void *args);
 mlaf_status q_b_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                            mlaf_err *err);
-mlaf_status q_b_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want, double *error,
-                           mlaf_err *err);
+mlaf_status q_b_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
+                           double *error, mlaf_err *err);
 void q_b_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 
 #endif

@@ -191,7 +191,8 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
 
 //@ local side = require("projection/side")
-extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${side.args(template, "mlaf_projection_scaled_args")} a) {
+//@ local args = side.args(template, "mlaf_projection_scaled_args")
+extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
 //@ if side.of(template) then

@@ -1,6 +1,6 @@
 //@ -- A token's latent row and rope columns, by a warp (wave): normed, rotated, cast or quantised, written to its slot. Of
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
-//@ needs("LANES", "R", "ROPE", "CHUNKS", "ROUNDS", "mlaf_append_kernel_args", "load_if")
+//@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
 //@ local tiles, flat = layout == "fp8_ds_mla", layout == "e4m3fn" or layout == "e4m3fnuz"
 //@ local plain = layout == "paged" or layout == "split"
 //@ local turns = rope > 0 and style ~= "unrotated"
