@@ -83,8 +83,8 @@ mlaf_status q_b_check_args(const mlaf_bound *b, uint32_t knob, const void *args,
 
 static uint32_t in_teams(uint32_t blocks, uint32_t team) { return (blocks + team - 1) / team * team; }
 
-/* Blocks beside `product` ones: a token a warp, where compute units are left for so many in the product's last turn; with fewer of
- * them a warp takes several tokens, which is done before a product of that size. */
+/* Blocks beside `product` ones: a token a warp, where compute units are left for so many in the product's last turn; with fewer
+ * of them a warp takes several tokens, which is done before a product of that size. */
 static uint32_t side_blocks(const mlaf_bound *b, uint32_t product, int64_t tokens) {
   const mlaf_device_info *info = mlaf_info(b->dev);
   const mlaf_stage *k = &b->stage[0];

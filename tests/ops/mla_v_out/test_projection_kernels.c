@@ -205,6 +205,16 @@ static void arguments_are_checked(void **state) {
   refused(&b, &a, "norm_weight is NULL");
   a.norm_weight = memory, a.eps = -1;
   refused(&b, &a, "eps is -1");
+  mlaf_q_b_args both = MLAF_Q_B_ARGS_INIT;
+  b.point = point("mla_q_b:l64,h1,n32,p32,bf16,append_paged,r64");
+  both.projection.x = both.projection.w = memory, both.projection.y = memory;
+  both.append.tokens = 2;
+  refused(&b, &both.projection, "append: tokens is 2, and the product's are 0");
+  both.projection.tokens = 1;
+  refused(&b, &both.projection, "append: ckv is NULL");
+  b.point = point("mla_q_b:l64,h1,n32,p32,bf16");
+  refused(&b, &both.projection, "the problem appends nothing");
+  b.point = point("mla_q_b:l64,h1,n32,p32,norm,bf16");
   const char *params = "dtype=bf16,heads=1,nope=32,norm=1,pass=8,q_rank=64,rope=32";
   assert_int_equal(mlaf_shape_check(&b.point, "k", params, &err), MLAF_OK);
   assert_int_equal(mlaf_shape_check(&b.point, "k", "dtype=bf16,norm=0", &err), MLAF_E_ARG);
