@@ -3,8 +3,8 @@
 --   make(op, of, fields)   of.layout: of its weights W[h]; of.product(p): what a problem is: heads (tensors W[h] of a launch),
 --                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
---                          one turn of all SMs of the usual problems; of.aside, of.aside_fields: what a library leaves undone,
---                          "norm" or "rope", and the fields that it depends on; fields: of the problem, that kernels depend on
+--                          one turn of all SMs of the usual problems; of.walk_tiles, of.walk_rows: the same of walk, where it
+--                          serves; of.aside, of.aside_fields: what a library leaves undone, "norm" or "rope", and the fields that it depends on; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
@@ -21,6 +21,7 @@ local STREAM_MOST = 32 -- tokens
 -- one warpgroup, and for each of its tokens; of the older families, and their share of the bandwidth.
 local STREAM_NS, STREAM_STEP_NS = 40, 17
 local RING_NS, RING_NORM_NS, NORM_NS, NORM_TOKEN_NS = 900, 700, 90, 1.6
+local WALK_NS = 300    -- a tile's product and sums: guessed
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
@@ -248,6 +249,43 @@ local function ring(of, fields, layout)
   }
 end
 
+-- Of many heads with short sums: a ring whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
+local function walk(of, fields, layout)
+  local product_of = of.product
+  return {
+    arch = HOPPER,
+    problem = fields,
+    params = {
+      rows = of.walk_rows,                 -- outputs of a tile
+      tiles = of.walk_tiles,               -- that a block takes one after the other
+      per_sm = { 1, 2 },                   -- blocks that an SM has room for
+      pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
+    },
+    rules = { passes(16, 128) },
+    cost = function(p, v)
+      local product = product_of(p)
+      local s = with(product, v)
+      s.split, s.turn = 1, layout == "inputs" and p.rope or 0
+      local made = plan.ring(s)
+      if made.refused then return made end
+      if product.outer % (v.rows * v.tiles) ~= 0 then
+        return { refused = ("%d outputs are no %d tiles of %d"):format(product.outer, v.tiles, v.rows) }
+      end
+      local blocks, slots = product.heads * product.outer // (v.rows * v.tiles), SMS * v.per_sm
+      local use = blocks / (ceil_div(blocks, slots) * slots)
+      if use < 0.7 then return { refused = ("%d blocks use %.0f %% of the SMs"):format(blocks, 100 * use) } end
+      return {
+        threads = made.threads, rows_per_wg = v.rows * v.tiles, lds_bytes = made.lds, regs = made.regs,
+        slack = 24,
+        inflight = made.stages * v.rows * 128, pass = v.pass,
+        ahead = true, pace = 1, begin_ns = RING_NS + WALK_NS * v.tiles,
+        x_bytes = RING_X * 2 * v.pass * product.inner * v.tiles,
+        clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
+      }
+    end,
+  }
+end
+
 local function mfma(of, fields, layout)
   return {
     arch = CDNA,
@@ -293,6 +331,7 @@ function families.make(op, of, fields)
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
     stream = stream(of, fields, layout), ring = ring(of, fields, layout),
     lib = library.product(of.product, fields, of.aside == "rope") }
+  if of.walk_tiles then list.walk = walk(of, fields, layout) end
   if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   for name, family in sorted(fp8.derived(list, of, fields)) do
