@@ -152,9 +152,9 @@ function plan.ring(s)
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
   local workers = 128 * groups * ways + 64
   if workers > 1024 then return refuse("%d threads of a block", workers) end
-  local threads = workers + (s.turn > 0 and 64 or 0)
-  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 60 or 0 }, { "rest", 48 } }
-  local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or 44), 8) * 8)
+  local threads = workers + (s.turn > 0 and (tiles > 1 and 128 or 64) or 0) -- fewer blocks turn as many columns
+  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 60 or 0 }, { "rest", tiles > 1 and 32 or 48 } }
+  local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or tiles > 1 and 32 or 44), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,
     known = groups == 1 or s.per_sm == 1, sums_at = sums_at,
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }

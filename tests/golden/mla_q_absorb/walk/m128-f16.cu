@@ -13,15 +13,13 @@
 //   style = halves
 //   tiles = 8
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/walk target=sm_90a dtype=f16 nope=128 pass=128 per_sm=1 rank=512 rope=64 rows=64 style=halves tiles=8
-// mla_q_absorb for many heads, by wgmma and tensor copies: a block takes several tiles of a head, (q_nope W_UK[h], rope(q_pe)); W_UK[h]
-// is [N, R].
+// mla_q_absorb for many heads, by wgmma and tensor copies: queries into the latent space, (q_nope W_UK[h], rope(q_pe)), several
+// tiles of a head by a block; W_UK[h] is [N, R].
 // A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
 // copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
-//   cast      tiles side by side are one cluster's (CAST of them): each of its blocks asks for a part of x, which the copy engine
-//             writes into all of them, so x leaves L2 once. A place is given back by all of them before one part comes to it
 //   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
 //             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
@@ -152,7 +150,6 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 128, TILE = 64, WAYS = 1, SPLIT = 1;
-constexpr int CAST = 1, TEAM = SPLIT * CAST; // blocks that x is cast to; of a cluster
 constexpr int THREADS = 256, STAGES = 8, STEPS = INNER / 64;
 constexpr int WAY_WARPS = 8, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
@@ -272,7 +269,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 // The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
-// order, finished and written. The includer hands over `cluster`, how many blocks are in one. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
+// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
 // one behind the other.
 
 // Four sums of a warp's or block's share, added up.
@@ -280,13 +277,12 @@ MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v
 
 constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
-// The sums of a pass: added up, finished, rounded once, written. rank: of this block among those that share its sums, the first
-// of which is `first` in the cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank, int first = 0) {
+// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
   for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
     const int token = i / OCTETS, column = i % OCTETS * 8;
-    if (t0 + token >= a.tokens || (OUTER % (TILE * CAST) != 0 && p.first + column >= OUTER)) continue;
+    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
     float v[2][4] = {};
 #pragma unroll
     for (int way = 0; way < WAYS; way++) {
@@ -300,7 +296,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 231424, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2, TURN_THREADS = 64;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
+constexpr int TURN_THREADS = 128;
 
 constexpr int TAKES = 8, SUMS_AT = 196608; // tiles of a block; behind the ring
 // The threads that work on sums.
@@ -396,7 +393,8 @@ MLAF_DEV place tile_of(place at, int tile) {
   return at;
 }
 // All tiles of a block, in all passes: nobody waits for the writing of sums but those who write them.
-MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shared, const place& at, int warp, int thread, ring& r) {
+MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shared, const place& at, int warp, int thread,
+                         ring& r) {
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     if (warp == W_WARP) {
@@ -426,7 +424,7 @@ MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shar
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_absorb_walk_33e75a73(
+extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_q_absorb_walk_33e75a73(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -435,16 +433,21 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_absorb_walk_33e7
   const place at = place_of(p.a, my_block() * TAKES);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS * CAST);
+  // What x's first copy waits for beside the launch before is short: barriers, a lane each, and its map.
+  if (warp == W_WARP) {
+    const int stage = thread - 32 * W_WARP;
+    if (stage < STAGES) {
+      barrier_init(shared + FULL_AT + 8 * stage, 2);
+      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
-    for (int i = 0; i < STAGES && i < TAKES * STEPS; i++, r.next()) load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+  } else if (thread == 32 * X_WARP) {
+    fetch_map(&p.x);
   }
   __syncthreads();
+  if (thread == 32 * W_WARP) { // nothing is in the ring yet
+    for (int i = 0; i < STAGES && i < TAKES * STEPS; i++, r.next()) load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+  }
   if (warp >= TURN_WARP) ask_turn(p.a, at.first / TILE / TAKES * TURN_THREADS + thread - 32 * TURN_WARP, TILES / TAKES * TURN_THREADS);
   if (warp != W_WARP) wait_for_previous_launch();
   if (warp >= TURN_WARP) {
