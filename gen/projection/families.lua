@@ -24,7 +24,9 @@ local STREAM_MOST = 32 -- tokens
 -- one warpgroup, and for each of its tokens; of the older families, and their share of the bandwidth.
 local STREAM_NS, STREAM_STEP_NS = 40, 17
 local RING_NS, RING_NORM_NS, NORM_NS, NORM_TOKEN_NS = 900, 700, 90, 1.6
-local WALK_NS = 300    -- a tile's product and sums: guessed
+local STREAM_INPUTS_NS = 60 -- the same of layout=inputs, whose words are put together first
+local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, so that of equals the one with fewer is taken
+local WALK_NS = 100    -- of a ring that takes several tiles, each
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
@@ -195,7 +197,9 @@ local function stream(of, fields, layout)
         threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = made.blocks > 1 and 24 or 96,
         inflight = made.inflight, pass = v.pass, split = v.split,
-        ahead = true, pace = 0.9, begin_ns = (STREAM_NS + STREAM_STEP_NS * made.steps) * (v.pass - 8),
+        ahead = true, pace = 0.9,
+        begin_ns = (STREAM_NS + STREAM_STEP_NS * made.steps + (layout == "inputs" and STREAM_INPUTS_NS or 0)) * (v.pass - 8)
+          + STREAM_PASS_NS * (ceil_div(p.tokens, v.pass) - 1) + STREAM_WARP_NS * v.warps,
         x_bytes = 2 * v.pass * product.inner // v.split,
         clk = 16 / 256 * v.pass / 8 * 2,
       }
@@ -275,13 +279,14 @@ local function walk(of, fields, layout)
         return { refused = ("%d outputs are no %d tiles of %d"):format(product.outer, v.tiles, v.rows) }
       end
       local blocks, slots = product.heads * product.outer // (v.rows * v.tiles), SMS * v.per_sm
-      local use = blocks / (ceil_div(blocks, slots) * slots)
-      if use < 0.7 then return { refused = ("%d blocks use %.0f %% of the SMs"):format(blocks, 100 * use) } end
+      if blocks > slots or blocks < 0.7 * slots then
+        return { refused = ("%d blocks, and a turn of all SMs has %d"):format(blocks, slots) }
+      end
       return {
         threads = made.threads, rows_per_wg = v.rows * v.tiles, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
         inflight = made.stages * v.rows * 128, pass = v.pass,
-        ahead = true, pace = 1, begin_ns = RING_NS + WALK_NS * v.tiles,
+        ahead = true, pace = 1, begin_ns = WALK_NS * v.tiles,
         x_bytes = RING_X * 2 * v.pass * product.inner * v.tiles,
         clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
       }

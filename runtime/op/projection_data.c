@@ -121,7 +121,7 @@ static mlaf_status lay_out(projection_data *d, mlaf_err *err) {
   a->tokens = p->tokens;
   d->head.n_outputs = 1;
   d->head.outputs[0] = (mlaf_data_output){"y", offsetof(mlaf_projection_args, y), rows, row_bytes};
-  const size_t pooled = 2 * (size_t)d->head.sets * d->per_set;
+  const size_t pooled = (size_t)d->head.pool_bytes; /* of weights of 8 bits more than is used: a soak has company that reads it */
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, pooled, &d->pooled, err);
   a->w = d->pooled;
   if (!st && p->weights) st = lay_codes(d, a, err);
@@ -139,11 +139,11 @@ mlaf_status mlaf_projection_data_open(mlaf_device *dev, const mlaf_point *point,
   *d = (projection_data){.dev = dev, .pool = pool, .p = mlaf_product_of(point), .cancel = opts->cancel};
   d->head.work = mlaf_projection_work(point);
   plan_sets(d, opts);
-  const int64_t mem = mlaf_info(dev)->mem_bytes;
+  const int64_t mem = mlaf_info(dev)->mem_bytes, need = d->head.pool_bytes + d->head.sets * (int64_t)d->codes_per_set;
   mlaf_status st = MLAF_OK;
-  if (mem && d->head.pool_bytes > mem - mem / 8)
+  if (mem && need > mem - mem / 8)
     st = mlaf_fail(err, MLAF_E_ARG, "%lld tokens need %.1f GiB, %s has %.1f GiB: time fewer", (long long)d->p.tokens,
-                   (double)d->head.pool_bytes / 0x1p30, mlaf_info(dev)->name, (double)mem / 0x1p30);
+                   (double)need / 0x1p30, mlaf_info(dev)->name, (double)mem / 0x1p30);
   if (!st) st = draw(d, opts->seed, err);
   if (!st) st = lay_out(d, err);
   if (st) {

@@ -312,7 +312,8 @@ extern "C" __global__ void __launch_bounds__(192, 6) mlaf_mla_v_out_ring_3146bf3
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  // What x's first copy waits for beside the launch before is short: barriers, a lane each, and its map.
+  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
+  // stand in the way of the weights, which are long on their way, so those are asked for first.
   if (warp == W_WARP) {
     const int stage = thread - 32 * W_WARP;
     if (stage < STAGES) {
