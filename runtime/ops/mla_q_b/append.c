@@ -5,7 +5,8 @@
 
 /* Threads of the product's blocks, of which a launch of AMD's counts at most 2^32 with the others. */
 static const int64_t PRODUCT_THREADS = INT64_C(1) << 26, THREADS_MOST = UINT32_MAX;
-enum { SIDE_BYTES = 296 }; /* of mla_append's argument block: templates/mla_append/lib/args.h */
+/* mla_append's argument block (templates/mla_append/lib/args.h), and the number of blocks behind it; tokens of a warp at most. */
+enum { ROW_BYTES = 296, SIDE_BYTES = ROW_BYTES + 8, TOKENS_OF_WARP = 4 };
 
 /* --- the other operation --- */
 
@@ -80,7 +81,21 @@ mlaf_status q_b_check_args(const mlaf_bound *b, uint32_t knob, const void *args,
   return check_append(b, &a->append, err);
 }
 
-/* The product's launch with the other's argument block behind its own, and as many blocks more as take a token a warp. */
+static uint32_t in_teams(uint32_t blocks, uint32_t team) { return (blocks + team - 1) / team * team; }
+
+/* Blocks beside `product` ones: a token a warp, where compute units are left for so many in the product's last turn; with fewer
+ * of them a warp takes several tokens, which is done before a product of that size. */
+static uint32_t side_blocks(const mlaf_bound *b, uint32_t product, int64_t tokens) {
+  const mlaf_device_info *info = mlaf_info(b->dev);
+  const mlaf_stage *k = &b->stage[0];
+  const uint32_t team = k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1, units = (uint32_t)info->compute_units;
+  const uint32_t warps = k->threads / (uint32_t)info->wave_size, most = (uint32_t)((tokens + warps - 1) / warps);
+  const uint32_t free = units ? (units - product % units) % units / team * team : most;
+  const uint32_t least = (most + TOKENS_OF_WARP - 1) / TOKENS_OF_WARP;
+  return in_teams(free < least ? least : free > most ? most : free, team);
+}
+
+/* The product's launch with the other's argument block behind its own, and blocks more. */
 mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_q_b_args *a = args;
   const mlaf_stage *k = &b->stage[0];
@@ -91,14 +106,13 @@ mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, ml
   st = side.point.op->calls->prepare(&side, 1, &a->append, &rows, err);
   if (st) return st;
   mlaf_launch *l = &out->launches[0];
-  const uint32_t teams = k->threads / (uint32_t)mlaf_info(b->dev)->wave_size;
-  const uint32_t team = k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1;
-  const uint32_t blocks = (uint32_t)((a->append.tokens + teams - 1) / teams);
+  const int64_t blocks = side_blocks(b, l->grid[0], a->append.tokens);
   const uint32_t at = mlaf_projection_parameter_bytes(0, &k->launch), size = q_b_parameter_bytes(0, &k->launch);
   memset(out->parameters + at, 0, size - at);
-  if (rows.n) memcpy(out->parameters + at, rows.launches[0].args, SIDE_BYTES);
+  if (rows.n) memcpy(out->parameters + at, rows.launches[0].args, ROW_BYTES);
+  memcpy(out->parameters + at + ROW_BYTES, &blocks, sizeof blocks);
   l->args_size = size;
-  l->grid[0] += (blocks + team - 1) / team * team;
+  l->grid[0] += (uint32_t)blocks;
   return MLAF_OK;
 }
 

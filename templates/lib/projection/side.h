@@ -7,6 +7,7 @@
 //@ contract(rope == 0 or rope == 32 or rope == 64, "rope %d is not 0, 32 or 64", rope)
 
 // Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
+// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
 // They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 //@ include("mla_append/lib/machine.h", { base = false })
@@ -21,14 +22,17 @@ constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
 template <class ARGS>
 struct beside : ARGS {
   append::mlaf_append_kernel_args side;
+  i64 side_blocks;
 };
 
 // Whether this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;
-  const u32 t = (my_block() - blocks) * (THREADS / LANES) + my_thread() / LANES;
-  if (t < a.side.tokens) append::append_token(a.side, t, (int)(my_thread() % LANES));
+  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
+#pragma unroll 1
+  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
+    append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
 //@ end

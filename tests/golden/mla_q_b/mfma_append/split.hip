@@ -128,6 +128,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 }
 
 // Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
+// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
 // They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return word2{a, b}; }
@@ -310,14 +311,17 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
 template <class ARGS>
 struct beside : ARGS {
   append::mlaf_append_kernel_args side;
+  i64 side_blocks;
 };
 
 // Whether this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;
-  const u32 t = (my_block() - blocks) * (THREADS / LANES) + my_thread() / LANES;
-  if (t < a.side.tokens) append::append_token(a.side, t, (int)(my_thread() % LANES));
+  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
+#pragma unroll 1
+  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
+    append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
 constexpr int BLOCKS = 1, GROUPS = 1, STEPS = INNER / 32, DEPTH = 2; // GROUPS: of 16 tokens
