@@ -3,9 +3,10 @@
 --   make(op, of, fields)   of.layout: of its weights W[h]; of.product(p): what a problem is: heads (tensors W[h] of a launch),
 --                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
---                          one turn of all SMs of the usual problems; of.aside, of.aside_fields: what a library leaves undone,
---                          "norm" or "rope", and the fields that it depends on; of.appends: it may have the blocks of side.lua
---                          beside it; fields: of the problem, that kernels depend on
+--                          one turn of all SMs of the usual problems; of.walk_tiles, of.walk_rows: the same of walk, where it
+--                          serves; of.aside, of.aside_fields: what a library leaves undone, "norm" or "rope", and the fields that
+--                          it depends on; of.appends: it may have the blocks of side.lua beside it; fields: of the problem, that
+--                          kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
@@ -23,6 +24,9 @@ local STREAM_MOST = 32 -- tokens
 -- one warpgroup, and for each of its tokens; of the older families, and their share of the bandwidth.
 local STREAM_NS, STREAM_STEP_NS = 40, 17
 local RING_NS, RING_NORM_NS, NORM_NS, NORM_TOKEN_NS = 900, 700, 90, 1.6
+local STREAM_INPUTS_NS = 60 -- the same of layout=inputs, whose words are put together first
+local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, so that of equals the one with fewer is taken
+local WALK_NS = 100    -- of a ring that takes several tiles, each
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
@@ -193,7 +197,9 @@ local function stream(of, fields, layout)
         threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = made.blocks > 1 and 24 or 96,
         inflight = made.inflight, pass = v.pass, split = v.split,
-        ahead = true, pace = 0.9, begin_ns = (STREAM_NS + STREAM_STEP_NS * made.steps) * (v.pass - 8),
+        ahead = true, pace = 0.9,
+        begin_ns = (STREAM_NS + STREAM_STEP_NS * made.steps + (layout == "inputs" and STREAM_INPUTS_NS or 0)) * (v.pass - 8)
+          + STREAM_PASS_NS * (ceil_div(p.tokens, v.pass) - 1) + STREAM_WARP_NS * v.warps,
         x_bytes = 2 * v.pass * product.inner // v.split,
         clk = 16 / 256 * v.pass / 8 * 2,
       }
@@ -250,6 +256,44 @@ local function ring(of, fields, layout)
   }
 end
 
+-- Of many heads with short sums: a ring whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
+local function walk(of, fields, layout)
+  local product_of = of.product
+  return {
+    arch = HOPPER,
+    problem = fields,
+    params = {
+      rows = of.walk_rows,                 -- outputs of a tile
+      tiles = of.walk_tiles,               -- that a block takes one after the other
+      per_sm = { 1, 2 },                   -- blocks that an SM has room for
+      pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
+    },
+    rules = { passes(16, 128) },
+    cost = function(p, v)
+      local product = product_of(p)
+      local s = with(product, v)
+      s.split, s.turn = 1, layout == "inputs" and p.rope or 0
+      local made = plan.ring(s)
+      if made.refused then return made end
+      if product.outer % (v.rows * v.tiles) ~= 0 then
+        return { refused = ("%d outputs are no %d tiles of %d"):format(product.outer, v.tiles, v.rows) }
+      end
+      local blocks, slots = product.heads * product.outer // (v.rows * v.tiles), SMS * v.per_sm
+      if blocks > slots or blocks < 0.7 * slots then
+        return { refused = ("%d blocks, and a turn of all SMs has %d"):format(blocks, slots) }
+      end
+      return {
+        threads = made.threads, rows_per_wg = v.rows * v.tiles, lds_bytes = made.lds, regs = made.regs,
+        slack = 24,
+        inflight = made.stages * v.rows * 128, pass = v.pass,
+        ahead = true, pace = 1, begin_ns = WALK_NS * v.tiles,
+        x_bytes = RING_X * 2 * v.pass * product.inner * v.tiles,
+        clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
+      }
+    end,
+  }
+end
+
 local function mfma(of, fields, layout)
   return {
     arch = CDNA,
@@ -295,6 +339,7 @@ function families.make(op, of, fields)
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
     stream = stream(of, fields, layout), ring = ring(of, fields, layout),
     lib = library.product(of.product, fields, of.aside == "rope") }
+  if of.walk_tiles then list.walk = walk(of, fields, layout) end
   if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   for name, family in sorted(fp8.derived(list, of, fields)) do

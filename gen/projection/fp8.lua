@@ -113,9 +113,13 @@ function fp8.derived(list, of, fields)
   local made, costs = {}, { dot = dot, mma = mma, mfma = mfma }
   for name, cost in sorted(costs) do made[name .. "_fp8"] = derive(list[name], of.product, fields, name, cost) end
   made.stream_fp8 = stream(list.stream, of, fields)
-  table.insert(list.ring.rules, 1, function(p)
-    if p.weights ~= 0 then return "weights have 8 bits, and rings take 16" end
-  end)
+  for _, name in ipairs({ "ring", "walk" }) do
+    if list[name] then
+      table.insert(list[name].rules, 1, function(p)
+        if p.weights ~= 0 then return "weights have 8 bits, and rings take 16" end
+      end)
+    end
+  end
   return made
 end
 

@@ -121,9 +121,10 @@ end
 -- A block of warpgroups of 64 tokens each, a warp that loads W and one that loads x. In shared memory: stages of 64 values, as
 -- many as `per_sm` blocks of an SM have room for, where sums come later; barriers; the norm's weights. `split` blocks share a
 -- sum. turn: columns that turn, which have two warps of their own. ways: warpgroups with the same tokens, which take the steps of
--- the sum in turns.
+-- the sum in turns. tiles: that a block takes one after the other; sums are behind the ring then.
 function plan.ring(s)
   local stage, steps, groups, ways = 128 * (s.tokens + s.rows), s.inner // 64, ceil_div(s.tokens, 64), s.ways or 1
+  local tiles = s.tiles or 1
   if s.inner % 64 ~= 0 then return refuse("%d values of a sum are not a multiple of 64", s.inner) end
   if steps < s.split then return refuse("%d steps of a sum are not shared by %d blocks", steps, s.split) end
   if s.layout == "inputs" and (s.rows % 64 ~= 0 or s.outer % 64 ~= 0) then
@@ -133,14 +134,16 @@ function plan.ring(s)
   local gain = s.norm == 1 and 2 * s.inner or 0
   local function bytes(stages)
     local read = (stages - 1) * stage + 8192 * groups -- a product has whole warpgroups' rows of x
-    local at = ceil_div(math.max(stages * stage, read, sums(ways, s.tokens, s.rows) + squares(s, ways, s.tokens)), 128) * 128
-    return ceil_div(at + 16 * stages, 128) * 128 + gain, at
+    local added = sums(ways, s.tokens, s.rows) + squares(s, ways, s.tokens)
+    local ring = ceil_div(math.max(stages * stage, read), 128) * 128
+    local at = tiles > 1 and ceil_div(ring + added, 128) * 128 or math.max(ring, ceil_div(added, 128) * 128)
+    return ceil_div(at + 16 * stages, 128) * 128 + gain, at, ring
   end
-  local need, stages = math.min(ceil_div(steps, s.split), STAGES_MOST), 1
+  local need, stages = math.min(ceil_div(steps, s.split) * tiles, STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
   stages = stages // ways * ways -- a way has stages of its own
   if stages < ways then return refuse("a way of %d has no stage of its own", ways) end
-  local lds, at = bytes(stages)
+  local lds, at, sums_at = bytes(stages)
   if lds + SM_RESERVED > SM_BYTES // s.per_sm or stages < math.min(need, 2) then
     return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm)
   end
@@ -149,11 +152,11 @@ function plan.ring(s)
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
   local workers = 128 * groups * ways + 64
   if workers > 1024 then return refuse("%d threads of a block", workers) end
-  local threads = workers + (s.turn > 0 and 64 or 0)
-  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 48 or 0 }, { "rest", 48 } }
-  local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or 44), 8) * 8)
+  local threads = workers + (s.turn > 0 and (tiles > 1 and 128 or 64) or 0) -- fewer blocks turn as many columns
+  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 60 or 0 }, { "rest", tiles > 1 and 32 or 48 } }
+  local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or tiles > 1 and 32 or 44), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,
-    known = groups == 1 or s.per_sm == 1,
+    known = groups == 1 or s.per_sm == 1, sums_at = sums_at,
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 

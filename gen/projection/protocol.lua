@@ -2,7 +2,7 @@
 -- of the template that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: stages, groups (warpgroups, 64 tokens each), norm (1: x goes through registers), split (blocks of the cluster), ways (as
--- many times the warpgroups take steps in turns)
+-- many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring)
 local protocol = require("protocol")
 
 local ring = {}
@@ -19,6 +19,7 @@ local function block(m, v, id, cluster)
     x.barriers[#x.barriers + 1], x.barriers[#x.barriers + 2] = x.full[i], x.empty[i]
   end
   x.all = m:named("all of block " .. id, 2 + x.math)
+  if v.walk then x.adders = m:named("math of block " .. id, x.math) end
   for i = 1, x.math do x.sums[i] = m:place(("sums %d of block %d"):format(i, id)) end
   return x
 end
@@ -91,6 +92,21 @@ local function write_pass(c, pass)
   c.a:sync(x.cluster.all, "sync_cluster()")
 end
 
+-- All tiles of a block: loaders go through them without a stop.
+local function walk_tiles(c, steps, tiles)
+  local x = c.x
+  if not c.id then return c.run(c, 0, steps * tiles) end
+  for tile = 0, tiles - 1 do
+    c.run(c, tile, steps)
+    c.a:write(x.sums[c.id], tile, "sums")
+    c.a:sync(x.adders, "walk_tiles()")
+    if c.first then
+      for i = 1, x.math do c.a:read(x.sums[i], tile, "write_pass()") end
+    end
+    c.a:sync(x.adders, "walk_tiles()")
+  end
+end
+
 local function add_block(m, x, agents)
   local function agent(name, run, c)
     c.x, c.a, c.run = x, m:agent(("%s of block %d"):format(name, x.id), x.id), run
@@ -101,7 +117,7 @@ local function add_block(m, x, agents)
   for id = 1, x.math do agent("math " .. id, multiply_pass, { id = id, first = id == 1 }) end
 end
 
--- case: { steps of a pass, passes }
+-- case: { steps of a pass or tile, passes or tiles }
 function ring.model(v, case)
   local m, agents = protocol.new(), {}
   local cluster = v.split > 1 and {} or nil
@@ -112,12 +128,13 @@ function ring.model(v, case)
   end
   if cluster then cluster.all = m:named("the cluster", #agents) end
   for _, c in ipairs(agents) do
-    if c.makes then
-      c.a:make(c.x.barriers, "kernel")
-      for i = 0, math.min(v.stages, case[1]) - 1 do load(c, "w", "load_w()", i) end
-    end
+    if c.makes then c.a:make(c.x.barriers, "kernel") end
     c.a:sync(c.x.all, "kernel")
-    for pass = 0, case[2] - 1 do
+    if c.makes then
+      for i = 0, math.min(v.stages, v.walk and case[1] * case[2] or case[1]) - 1 do load(c, "w", "load_w()", i) end
+    end
+    if v.walk then walk_tiles(c, case[1], case[2]) end
+    for pass = 0, v.walk and -1 or case[2] - 1 do
       c.run(c, pass, case[1])
       sum_pass(c, pass)
       write_pass(c, pass)

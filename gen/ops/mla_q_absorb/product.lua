@@ -6,5 +6,7 @@ return {
   aside_fields = { "nope", "rope", "rank", "dtype", "style" },
   stream_warps = { 2, 4 },
   ring_rows = { 64, 128, 256 },
+  walk_rows = { 64, 128 },
+  walk_tiles = { 2, 4, 8 },
   product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,
 }

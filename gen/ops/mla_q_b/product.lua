@@ -6,7 +6,7 @@ return {
   aside_fields = { "q_rank", "dtype" },
   stream_warps = { 4, 8, 16 },
   stream_lands = { "registers", "shared" },
-  ring_rows = { 32, 48, 96, 192 },
+  ring_rows = { 32, 48, 64, 96, 192 },
   ring_ways = { 1, 2 },
   product = function(p)
     return { inner = p.q_rank, outer = p.heads * (p.nope + p.rope), heads = 1, layout = "outputs", norm = p.norm }

@@ -11,6 +11,8 @@
 //   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
 //             to 16 bits, and multiplies from there; the factor of a token comes in at the end
 //   sums      a token's lie side by side where the ring was; sums.h finishes them
+//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
+//             tile's W and x come while they are written
 //
 // Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 //@ local split, ways, tokens64 = split or 1, ways or 1, (pass + 63) // 64
@@ -18,11 +20,12 @@
 //@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128, "a pass of %d tokens is not 16, 32, 64 or 128", pass)
 //@ contract(norm == 0 or layout == "outputs", "a norm needs layout=outputs")
 //@ local plan = require("projection/plan").ring({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
-//@   rows = rows, per_sm = per_sm, split = split, turn = turn, ways = ways })
+//@   rows = rows, per_sm = per_sm, split = split, turn = turn, ways = ways, tiles = tiles })
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
+//@ contract(tiles == 1 or norm == 0 and split * ways == 1 and outer % (rows * tiles) == 0, "%d tiles of a block", tiles)
 //@ contract(turn == 0 or split == 1, "columns turn, and %d blocks share a sum", split)
-//@ declares{ threads = plan.threads, rows_per_wg = rows, lds_bytes = plan.lds }
+//@ declares{ threads = plan.threads, rows_per_wg = rows * tiles, lds_bytes = plan.lds }
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
@@ -43,7 +46,7 @@ struct mlaf_projection_params {
 //@ include("lib/wgmma.h", { type = dtype, kinds = { { rows, layout == "inputs" } } })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${ways}, SPLIT = ${split};
-constexpr int THREADS = ${plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64;
+constexpr int THREADS = ${tiles > 1 and plan.workers - 64 or plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64;
 constexpr int WAY_WARPS = ${4 * tokens64}, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
@@ -52,11 +55,15 @@ constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
 //@ if norm == 1 then
 constexpr int GAIN_AT = ${plan.gain_at};
 //@ end
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_THREADS = ${plan.threads - plan.workers};
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
+constexpr int TURN_THREADS = ${plan.threads - plan.workers};
 
+//@ if tiles > 1 then
+constexpr int TAKES = ${tiles}, SUMS_AT = ${plan.sums_at}; // tiles of a block; behind the ring
+//@ end
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
-//@ if turn > 0 then
+//@ if turn > 0 or tiles > 1 then
   named_sync(1, THREADS);
 //@ else
   __syncthreads();
@@ -80,6 +87,11 @@ struct ring {
     stage %= STAGES;
   }
 };
+
+// A warp is done with a place.
+MLAF_DEV void give_back(u32 barrier, int lane) {
+  if (lane == 0) barrier_arrive(barrier);
+}
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
@@ -110,15 +122,14 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 #pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+  for (int i = thread; i < INNER / 8; i += 32 * MATH_WARPS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
     const word4 g = load<word4>(a.gain + 16 * i);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
 }
-// A warp's 16 rows of a stage, times the norm's weights, as the product wants them. squares: products of each eight rows with
-// themselves, of which the diagonals are wanted.
-MLAF_DEV void take_x(u32 (&a)[4][4], float (&squares)[2][4], u32 x, u32 gain, int warp, int lane) {
+// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
+MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
   const int row = 16 * warp + (lane & 15), half = lane >> 4;
   u32 g[8];
 #pragma unroll
@@ -126,16 +137,24 @@ MLAF_DEV void take_x(u32 (&a)[4][4], float (&squares)[2][4], u32 x, u32 gain, in
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
 #pragma unroll
-  for (int j = 0; j < 4; j++) load_matrices(a[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
+}
+// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
+// one before of the same sum. While the tensor cores are busy with the step.
+MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    mma16(squares[0], a[j], a[j][0], a[j][2]);
-    mma16(squares[1], a[j], a[j][1], a[j][3]);
-#pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(a[j][i], g[2 * j + (i >> 1)]);
+    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
+    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
   }
 }
 //@ end
+//@ local takes = tiles > 1 and " / TAKES" or ""
+//@ local turner = fmt("at.first / TILE%s * TURN_THREADS + thread - 32 * TURN_WARP, TILES%s * TURN_THREADS", takes, takes)
 //@ local w_step = layout == "outputs" and 2 or 128 -- of a descriptor, from 16 values to the next
 //@ local trans = layout == "inputs" and "_t" or ""
 
@@ -171,7 +190,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
 //@ if norm == 1 then
-  float squares[2][4] = {};
+  float squares[2][2][4] = {};
   // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
   // it takes fewer registers so, without which they would not fit.
   constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && ${plan.known and 1 or 0};
@@ -184,13 +203,15 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       const int step = begin + (two + i) * WAYS;
       if (!KNOWN && two + i >= steps) break;
       const stage_at s = wait_full(shared, r);
-      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * step, warp, lane);
+      u32 raw[4][4];
+      take_x(raw, a[i], s.x, shared + GAIN_AT + 128 * step, warp, lane);
       wgmma_fence();
 #pragma unroll
       for (int j = 0; j < 4; j++) wgmma_rs${trans}(d, a[i][j], s.w + ${w_step} * j, true);
       wgmma_commit();
+      add_squares(squares, raw);
       wgmma_wait<1>(); // the step before is done, and its registers are free
-      if (before && lane == 0) barrier_arrive(before);
+      if (before) give_back(before, lane);
       before = shared + EMPTY_AT + 8 * r.stage;
       r.advance<WAYS>();
     }
@@ -205,16 +226,18 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     for (int j = 0; j < 4; j++) wgmma_ss${trans}(d, x + 2 * j, s.w + ${w_step} * j, true);
     wgmma_commit();
     wgmma_wait<1>(); // the step before is done
-    if (before && lane == 0) barrier_arrive(before);
+    if (before) give_back(before, lane);
     before = shared + EMPTY_AT + 8 * r.stage;
   }
 //@ end
   wgmma_wait<0>();
   settle(d);
-  if (lane == 0${ways > 1 and " && before" or ""}) barrier_arrive(before);
+  ${ways > 1 and "if (before) " or ""}give_back(before, lane);
+//@ if tiles == 1 then
   sync_workers(); // the ring is done with
+//@ end
   const int row = 16 * warp + (lane >> 2);
-  float* const sums = (float*)memory${ways > 1 and " + way * TOKENS * PITCH" or ""};
+  float* const sums = (float*)(memory${tiles > 1 and " + SUMS_AT" or ""})${ways > 1 and " + way * TOKENS * PITCH" or ""};
 //@ if norm == 1 then
   float* const squares_at = (float*)memory + SQUARES_AT${ways > 1 and " + way * TOKENS" or ""};
 //@ end
@@ -225,11 +248,50 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 #pragma unroll
     for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
 //@ if norm == 1 then
-    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
+    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
+    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? odd : even;
 //@ end
   }
 }
 
+//@ if tiles > 1 then
+MLAF_DEV place tile_of(place at, int tile) {
+  at.first += tile * TILE;
+  return at;
+}
+// All tiles of a block, in all passes: nobody waits for the writing of sums but those who write them.
+MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shared, const place& at, int warp, int thread,
+                         ring& r) {
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    if (warp == W_WARP) {
+      if (thread == 32 * W_WARP)
+        for (int i = t0 ? 0 : STAGES; i < TAKES * STEPS; i++, r.next()) {
+          wait_empty(shared, r);
+          load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+        }
+      __syncwarp();
+      wait_for_previous_launch();
+    } else if (warp == X_WARP) {
+      if (thread == 32 * X_WARP)
+        for (int i = 0; i < TAKES * STEPS; i++, r.next()) {
+          wait_empty(shared, r);
+          load_x(p, shared, at, i % STEPS, t0, r);
+        }
+      __syncwarp();
+    } else {
+#pragma unroll 1
+      for (int tile = 0; tile < TAKES; tile++) {
+        multiply_pass(memory, shared, 0, STEPS, thread, r);
+        sync_workers();
+        write_pass(p.a, tile_of(at, tile), t0, (float*)(memory + SUMS_AT), 0);
+        sync_workers(); // before the next tile's sums come here
+      }
+    }
+  }
+}
+
+//@ end
 //@ local side = require("projection/side")
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
     const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
@@ -240,32 +302,54 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ end
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
-  const place at = place_of(p.a, my_block() / SPLIT);
+  const place at = ${tiles > 1 and "place_of(p.a, my_block() * TAKES)" or "place_of(p.a, my_block() / SPLIT)"};
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
+  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
+  // stand in the way of the weights, which are long on their way, so those are asked for first.
+  if (warp == W_WARP) {
+    const int stage = thread - 32 * W_WARP;
+    if (stage < STAGES) {
+      barrier_init(shared + FULL_AT + 8 * stage, 2);
+      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
-    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+  } else if (thread == 32 * X_WARP) {
+    fetch_map(&p.x);
   }
-//@ if norm == 1 then
-  lay_gain(p.a, memory, thread);
-//@ end
   __syncthreads();
+  if (thread == 32 * W_WARP) { // nothing is in the ring yet
+//@ if tiles > 1 then
+    for (int i = 0; i < STAGES && i < TAKES * STEPS; i++, r.next()) load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+//@ else
+    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+//@ end
+  }
+//@ if pass >= 64 then
+  if (warp == W_WARP || warp == X_WARP) {
+    __syncwarp();
+    named_sync(3, 64);
+  }
+//@ end
+//@ if norm == 1 then
+  if (warp < W_WARP) {
+    lay_gain(p.a, memory, thread);
+    named_sync(2, 32 * MATH_WARPS);
+  }
+//@ end
 //@ if turn > 0 and style ~= "unrotated" then
-  if (thread >= THREADS) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
+  if (warp >= TURN_WARP) ask_turn(p.a, ${turner});
 //@ end
   if (warp != W_WARP) wait_for_previous_launch();
 //@ if turn > 0 then
-  if (thread >= THREADS) {
-    turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
+  if (warp >= TURN_WARP) {
+    turn_rows(p.a, at.x, at.y, ${turner});
     return;
   }
 //@ end
+//@ if tiles > 1 then
+  walk_tiles(p, memory, shared, at, warp, thread, r);
+//@ else
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     if (warp == W_WARP) {
@@ -296,4 +380,5 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
     sync_workers();
 //@ end
   }
+//@ end
 }

@@ -27,7 +27,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, maps = {}, flags = 16 })
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, maps = {}, flags = 16 + 64 })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${warps}, SPLIT = ${split};
 constexpr int THREADS = ${32 * warps};

@@ -16,6 +16,8 @@ end
 
 for _, split in ipairs({ 1, 2 }) do KINDS[#KINDS + 1] = { norm = 1, groups = 1, split = split, ways = 2, stages = 4 } end
 
+KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 4, walk = true }
+
 test("projections: the ring is right, with a norm, in clusters, in several passes", function()
   for _, v in ipairs(KINDS) do
     local found, m = protocol.first(ring, v, true)
@@ -87,6 +89,19 @@ test("projections: seeded mistakes in the ring are found", function()
       end
     end
   end), "sums written while they are read")
+  -- A tile's sums written before those of the one before are read.
+  ok(found({ norm = 0, groups = 2, split = 1, ways = 1, stages = 3, walk = true }, { 2, 2 }, function(_, ops)
+    local seen = 0
+    for at = 1, #ops do
+      if ops[at] and ops[at][2].exact and ops[at][4] == "walk_tiles()" then
+        seen = seen + 1
+        if seen == 3 or seen == 4 then ops[at].out = true end
+      end
+    end
+    for at = #ops, 1, -1 do
+      if ops[at].out then table.remove(ops, at) end
+    end
+  end), "a tile's sums where the ones before are read")
   -- With an odd number of stages a way passes over every second use of a barrier.
   local odd = { norm = 1, groups = 1, split = 1, ways = 2, stages = 3 }
   ok(found(odd, { 9, 1 }, function() end), "ways over an odd number of stages")

@@ -87,7 +87,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_stream_fp8_ca11d16a_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 17920, {1, 1, 1},
-    17, 0, 0, {0, 0}, 0, {}};
+    81, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 2048, OUTER = 7168, TOKENS = 16, TILE = 64, WAYS = 4, SPLIT = 1;
 constexpr int THREADS = 128;

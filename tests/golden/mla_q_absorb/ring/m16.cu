@@ -28,6 +28,8 @@
 //   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
 //             to 16 bits, and multiplies from there; the factor of a token comes in at the end
 //   sums      a token's lie side by side where the ring was; sums.h finishes them
+//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
+//             tile's W and x come while they are written
 //
 // Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 
@@ -294,7 +296,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 20480, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_THREADS = 64;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
+constexpr int TURN_THREADS = 64;
 
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
@@ -318,6 +321,11 @@ struct ring {
     stage %= STAGES;
   }
 };
+
+// A warp is done with a place.
+MLAF_DEV void give_back(u32 barrier, int lane) {
+  if (lane == 0) barrier_arrive(barrier);
+}
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
@@ -362,15 +370,15 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     for (int j = 0; j < 4; j++) wgmma_ss_t(d, x + 2 * j, s.w + 128 * j, true);
     wgmma_commit();
     wgmma_wait<1>(); // the step before is done
-    if (before && lane == 0) barrier_arrive(before);
+    if (before) give_back(before, lane);
     before = shared + EMPTY_AT + 8 * r.stage;
   }
   wgmma_wait<0>();
   settle(d);
-  if (lane == 0) barrier_arrive(before);
+  give_back(before, lane);
   sync_workers(); // the ring is done with
   const int row = 16 * warp + (lane >> 2);
-  float* const sums = (float*)memory;
+  float* const sums = (float*)(memory);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
@@ -389,20 +397,26 @@ extern "C" __global__ void __launch_bounds__(256, 3) mlaf_mla_q_absorb_ring_239b
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
+  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
+  // stand in the way of the weights, which are long on their way, so those are asked for first.
+  if (warp == W_WARP) {
+    const int stage = thread - 32 * W_WARP;
+    if (stage < STAGES) {
+      barrier_init(shared + FULL_AT + 8 * stage, 2);
+      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
-    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+  } else if (thread == 32 * X_WARP) {
+    fetch_map(&p.x);
   }
   __syncthreads();
-  if (thread >= THREADS) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
+  if (thread == 32 * W_WARP) { // nothing is in the ring yet
+    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+  }
+  if (warp >= TURN_WARP) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - 32 * TURN_WARP, TILES * TURN_THREADS);
   if (warp != W_WARP) wait_for_previous_launch();
-  if (thread >= THREADS) {
-    turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
+  if (warp >= TURN_WARP) {
+    turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - 32 * TURN_WARP, TILES * TURN_THREADS);
     return;
   }
 #pragma unroll 1

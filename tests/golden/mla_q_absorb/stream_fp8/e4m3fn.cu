@@ -87,7 +87,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_fp8_d750f8d9_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 4368, {1, 1, 1},
-    17, 0, 0, {0, 0}, 0, {}};
+    81, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 64;

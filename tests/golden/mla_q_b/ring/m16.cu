@@ -29,6 +29,8 @@
 //   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
 //             to 16 bits, and multiplies from there; the factor of a token comes in at the end
 //   sums      a token's lie side by side where the ring was; sums.h finishes them
+//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
+//             tile's W and x come while they are written
 //
 // Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 
@@ -271,7 +273,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 63488, EMPTY_AT = FULL_AT + 8 * STAGES;
 constexpr int GAIN_AT = 63744;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_THREADS = 0;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
+constexpr int TURN_THREADS = 0;
 
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
@@ -296,6 +299,11 @@ struct ring {
   }
 };
 
+// A warp is done with a place.
+MLAF_DEV void give_back(u32 barrier, int lane) {
+  if (lane == 0) barrier_arrive(barrier);
+}
+
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
@@ -319,15 +327,14 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 #pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+  for (int i = thread; i < INNER / 8; i += 32 * MATH_WARPS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
     const word4 g = load<word4>(a.gain + 16 * i);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
 }
-// A warp's 16 rows of a stage, times the norm's weights, as the product wants them. squares: products of each eight rows with
-// themselves, of which the diagonals are wanted.
-MLAF_DEV void take_x(u32 (&a)[4][4], float (&squares)[2][4], u32 x, u32 gain, int warp, int lane) {
+// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
+MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
   const int row = 16 * warp + (lane & 15), half = lane >> 4;
   u32 g[8];
 #pragma unroll
@@ -335,13 +342,19 @@ MLAF_DEV void take_x(u32 (&a)[4][4], float (&squares)[2][4], u32 x, u32 gain, in
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
 #pragma unroll
-  for (int j = 0; j < 4; j++) load_matrices(a[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
+}
+// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
+// one before of the same sum. While the tensor cores are busy with the step.
+MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    mma16(squares[0], a[j], a[j][0], a[j][2]);
-    mma16(squares[1], a[j], a[j][1], a[j][3]);
-#pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(a[j][i], g[2 * j + (i >> 1)]);
+    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
+    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
   }
 }
 
@@ -367,7 +380,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
-  float squares[2][4] = {};
+  float squares[2][2][4] = {};
   // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
   // it takes fewer registers so, without which they would not fit.
   constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
@@ -380,23 +393,25 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       const int step = begin + (two + i) * WAYS;
       if (!KNOWN && two + i >= steps) break;
       const stage_at s = wait_full(shared, r);
-      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * step, warp, lane);
+      u32 raw[4][4];
+      take_x(raw, a[i], s.x, shared + GAIN_AT + 128 * step, warp, lane);
       wgmma_fence();
 #pragma unroll
       for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
       wgmma_commit();
+      add_squares(squares, raw);
       wgmma_wait<1>(); // the step before is done, and its registers are free
-      if (before && lane == 0) barrier_arrive(before);
+      if (before) give_back(before, lane);
       before = shared + EMPTY_AT + 8 * r.stage;
       r.advance<WAYS>();
     }
   }
   wgmma_wait<0>();
   settle(d);
-  if (lane == 0 && before) barrier_arrive(before);
+  if (before) give_back(before, lane);
   sync_workers(); // the ring is done with
   const int row = 16 * warp + (lane >> 2);
-  float* const sums = (float*)memory + way * TOKENS * PITCH;
+  float* const sums = (float*)(memory) + way * TOKENS * PITCH;
   float* const squares_at = (float*)memory + SQUARES_AT + way * TOKENS;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -404,7 +419,8 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
 #pragma unroll
     for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
-    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
+    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
+    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? odd : even;
   }
 }
 
@@ -417,17 +433,26 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
+  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
+  // stand in the way of the weights, which are long on their way, so those are asked for first.
+  if (warp == W_WARP) {
+    const int stage = thread - 32 * W_WARP;
+    if (stage < STAGES) {
+      barrier_init(shared + FULL_AT + 8 * stage, 2);
+      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
+  } else if (thread == 32 * X_WARP) {
+    fetch_map(&p.x);
+  }
+  __syncthreads();
+  if (thread == 32 * W_WARP) { // nothing is in the ring yet
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
-  lay_gain(p.a, memory, thread);
-  __syncthreads();
+  if (warp < W_WARP) {
+    lay_gain(p.a, memory, thread);
+    named_sync(2, 32 * MATH_WARPS);
+  }
   if (warp != W_WARP) wait_for_previous_launch();
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {

@@ -88,7 +88,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_fp8_266eee2d_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 9664, {1, 1, 1},
-    17, 0, 0, {0, 0}, 0, {}};
+    81, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 8, TILE = 32, WAYS = 8, SPLIT = 1;
 constexpr int THREADS = 256;

@@ -92,7 +92,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_fp8_append_8a6fc192_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 19040, {2, 1, 1},
-    145, 0, 0, {0, 0}, 0, {}};
+    209, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 8, SPLIT = 2;
 constexpr int THREADS = 256;

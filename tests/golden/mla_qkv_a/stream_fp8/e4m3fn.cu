@@ -87,7 +87,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_stream_fp8_bfc230c7_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 9664, {2, 1, 1},
-    17, 0, 0, {0, 0}, 0, {}};
+    81, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 7168, OUTER = 2112, TOKENS = 16, TILE = 32, WAYS = 4, SPLIT = 2;
 constexpr int THREADS = 128;

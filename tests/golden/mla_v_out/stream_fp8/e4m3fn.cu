@@ -85,7 +85,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_v_out_stream_fp8_4fd4d889_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 34880, {2, 1, 1},
-    17, 0, 0, {0, 0}, 0, {}};
+    81, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 512, OUTER = 128, TOKENS = 32, TILE = 64, WAYS = 4, SPLIT = 2;
 constexpr int THREADS = 128;

@@ -1,0 +1,471 @@
+// Generated from templates/mla_q_absorb/walk.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_q_absorb_walk_794d32bb
+// parameters:
+//   dtype = bf16
+//   nope = 128
+//   pass = 16
+//   per_sm = 2
+//   rank = 512
+//   rope = 64
+//   rows = 128
+//   style = pairs
+//   tiles = 2
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/walk target=sm_90a dtype=bf16 nope=128 pass=16 per_sm=2 rank=512 rope=64 rows=128 style=pairs tiles=2
+// mla_q_absorb for many heads, by wgmma and tensor copies: queries into the latent space, (q_nope W_UK[h], rope(q_pe)), several
+// tiles of a head by a block; W_UK[h] is [N, R].
+// A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
+// copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
+//
+//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
+//             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
+//             x through registers, and one warpgroup alone waits for it at each
+//   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
+//             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
+//             lies there, and so are the results that nobody writes
+//   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
+//             to 16 bits, and multiplies from there; the factor of a token comes in at the end
+//   sums      a token's lie side by side where the ring was; sums.h finishes them
+//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
+//             tile's W and x come while they are written
+//
+// Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_walk_794d32bb_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 82304, {1, 1, 1},
+    1, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 16, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_projection_params {
+  mlaf_projection_kernel_args a;
+  mlaf_tensor_map w, x;
+};
+// [templates/lib/hopper.h]
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+
+// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
+constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
+// Lower words. An address inside a cluster carries the block's number there above these bits.
+MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
+
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs_t(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "{%64, %65, %66, %67}, b, p, 1, 1, 1;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
+    "mov.b64 a, {%64, %68};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "a, b, p, 1, 1, 0, 1;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+
+MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N>
+MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+// The compiler must not move uses of accumulators across this point.
+template <int N>
+MLAF_DEV void settle(float (&x)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+
+constexpr int INNER = 128, OUTER = 512, TOKENS = 16, TILE = 128, WAYS = 1, SPLIT = 1;
+constexpr int THREADS = 128, STAGES = 4, STEPS = INNER / 64;
+constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
+// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
+//
+//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ROPE = 64;
+constexpr int ITEM_CHUNKS = 1; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr int ANGLES = 4;      // of an item
+
+MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i += 4) {
+    if (narrow) {
+      const word2 w = load<word2>(row + 2 * (ANGLES * item + i));
+      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
+    } else {
+      const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
+      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
+    }
+  }
+}
+
+// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
+// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
+MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
+#pragma unroll 1
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    i64 position;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
+    if ((u64)position >= (u64)a.table_rows) continue;
+    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
+  }
+}
+
+// All tokens of the launch, of one head: items first, first + step, ...
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+#pragma unroll 2
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    const i64 t = i / ITEMS;
+    const int item = (int)(i % ITEMS);
+    const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
+    char* const to = y + t * a.y_token + 2 * OUTER + 16 * item;
+    word4 in[ITEM_CHUNKS];
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = load<word4>(from + k * ROPE);
+    float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
+    const i64 position = load<i64>(a.positions + t);
+#pragma unroll
+    for (int k = 0; k < ANGLES; k++) c[k] = s[k] = not_a_number();
+    if ((u64)position < (u64)a.table_rows) {
+      load_angles(c, a.cos + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
+      load_angles(s, a.sin + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[k]);
+#pragma unroll
+    for (int k = 0; k < ANGLES; k++) {
+      float &p = v[0][2 * k], &q = v[0][2 * k + 1];
+      const float across = q * s[k], back = p * s[k];
+      p = multiply_add(p, c[k], -across);
+      q = multiply_add(q, c[k], back);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = pack(v[k]);
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
+  }
+}
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
+// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
+// one behind the other.
+
+// Four sums of a warp's or block's share, added up.
+MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
+
+constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
+
+// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+#pragma unroll (WAYS == 1 ? 2 : 1)
+  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
+    const int token = i / OCTETS, column = i % OCTETS * 8;
+    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
+    float v[2][4] = {};
+#pragma unroll
+    for (int way = 0; way < WAYS; way++) {
+      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
+      add4(v[0], from[0]);
+      add4(v[1], from[1]);
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
+          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
+  }
+}
+constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
+constexpr int FULL_AT = 82176, EMPTY_AT = FULL_AT + 8 * STAGES;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
+constexpr int TURN_THREADS = 128;
+
+constexpr int TAKES = 2, SUMS_AT = 73728; // tiles of a block; behind the ring
+// The threads that work on sums.
+MLAF_DEV void sync_workers() {
+  named_sync(1, THREADS);
+}
+
+// A ring of STAGES places, as each of its users walks it through all passes.
+struct ring {
+  int stage;
+  u32 lap; // parity of the place's use
+  __device__ __forceinline__ void next() {
+    if (++stage == STAGES) stage = 0, lap ^= 1;
+  }
+  template <int N>
+  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+    if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
+  }
+  __device__ __forceinline__ void skip(int steps) {
+    stage += steps;
+    lap ^= stage / STAGES & 1;
+    stage %= STAGES;
+  }
+};
+
+// A warp is done with a place.
+MLAF_DEV void give_back(u32 barrier, int lane) {
+  if (lane == 0) barrier_arrive(barrier);
+}
+
+// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
+MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
+  const int column = (int)(at.head * p.a.w_head / 2);
+  barrier_expect(full, W_BYTES);
+#pragma unroll
+  for (int i = 0; i < TILE / 64; i++) copy_box_once(to + i * 64 * 128, &p.w, column + at.first + 64 * i, 64 * step, full);
+}
+MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage;
+  barrier_expect(full, TOKENS * 128);
+  copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
+}
+MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+
+// ---- Math --------------------------------------------------------------------------------------------------------------
+
+struct stage_at {
+  u32 x, w; // address of x, descriptor of W
+};
+MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
+  const u32 at = shared + r.stage * STAGE;
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  return {at, n_major(at + W_AT, 64 * 128)};
+}
+
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
+  ring& r = all;
+  float d[TILE / 2];
+#pragma unroll
+  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
+  settle(d);
+  u32 before = 0; // barrier of the step whose products may still run
+#pragma unroll 1
+  for (int step = begin; step < end; step += WAYS, r.skip<WAYS>()) {
+    const stage_at s = wait_full(shared, r);
+    const u32 x = k_major(s.x + warp / 4 * (64 * 128));
+    wgmma_fence();
+#pragma unroll
+    for (int j = 0; j < 4; j++) wgmma_ss_t(d, x + 2 * j, s.w + 128 * j, true);
+    wgmma_commit();
+    wgmma_wait<1>(); // the step before is done
+    if (before) give_back(before, lane);
+    before = shared + EMPTY_AT + 8 * r.stage;
+  }
+  wgmma_wait<0>();
+  settle(d);
+  give_back(before, lane);
+  const int row = 16 * warp + (lane >> 2);
+  float* const sums = (float*)(memory + SUMS_AT);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
+    float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
+#pragma unroll
+    for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
+  }
+}
+
+MLAF_DEV place tile_of(place at, int tile) {
+  at.first += tile * TILE;
+  return at;
+}
+// All tiles of a block, in all passes: nobody waits for the writing of sums but those who write them.
+MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shared, const place& at, int warp, int thread,
+                         ring& r) {
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    if (warp == W_WARP) {
+      if (thread == 32 * W_WARP)
+        for (int i = t0 ? 0 : STAGES; i < TAKES * STEPS; i++, r.next()) {
+          wait_empty(shared, r);
+          load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+        }
+      __syncwarp();
+      wait_for_previous_launch();
+    } else if (warp == X_WARP) {
+      if (thread == 32 * X_WARP)
+        for (int i = 0; i < TAKES * STEPS; i++, r.next()) {
+          wait_empty(shared, r);
+          load_x(p, shared, at, i % STEPS, t0, r);
+        }
+      __syncwarp();
+    } else {
+#pragma unroll 1
+      for (int tile = 0; tile < TAKES; tile++) {
+        multiply_pass(memory, shared, 0, STEPS, thread, r);
+        sync_workers();
+        write_pass(p.a, tile_of(at, tile), t0, (float*)(memory + SUMS_AT), 0);
+        sync_workers(); // before the next tile's sums come here
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(320, 2) mlaf_mla_q_absorb_walk_794d32bb(
+    const __grid_constant__ mlaf_projection_params p) {
+  extern __shared__ __align__(1024) char memory[];
+  let_next_launch_start();
+  const u32 shared = shared_address(memory);
+  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
+  const place at = place_of(p.a, my_block() * TAKES);
+  const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
+  ring r = {0, 0};
+  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
+  // stand in the way of the weights, which are long on their way, so those are asked for first.
+  if (warp == W_WARP) {
+    const int stage = thread - 32 * W_WARP;
+    if (stage < STAGES) {
+      barrier_init(shared + FULL_AT + 8 * stage, 2);
+      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
+    }
+    barriers_ready();
+  } else if (thread == 32 * X_WARP) {
+    fetch_map(&p.x);
+  }
+  __syncthreads();
+  if (thread == 32 * W_WARP) { // nothing is in the ring yet
+    for (int i = 0; i < STAGES && i < TAKES * STEPS; i++, r.next()) load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+  }
+  if (warp >= TURN_WARP) ask_turn(p.a, at.first / TILE / TAKES * TURN_THREADS + thread - 32 * TURN_WARP, TILES / TAKES * TURN_THREADS);
+  if (warp != W_WARP) wait_for_previous_launch();
+  if (warp >= TURN_WARP) {
+    turn_rows(p.a, at.x, at.y, at.first / TILE / TAKES * TURN_THREADS + thread - 32 * TURN_WARP, TILES / TAKES * TURN_THREADS);
+    return;
+  }
+  walk_tiles(p, memory, shared, at, warp, thread, r);
+}
