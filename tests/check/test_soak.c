@@ -280,7 +280,8 @@ static void on_the_emulator(void **state) {
 
 /* What runs beside a soak reads the inputs of all sets: they must be as long as they are said to be, wherever they lie. */
 static void inputs_are_as_long_as_said(void **state) {
-  static const char *const more[] = {"mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17"};
+  static const char *const more[] = {"mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17",
+                                     "mla_q_b:l256,h4,n64,p32,norm,bf16,append_paged,r96,append_norm,t64"};
   const int n_more = sizeof more / sizeof *more;
   mlaf_device *dev = NULL;
   mlaf_err err = {MLAF_OK, ""};

@@ -26,7 +26,6 @@ static mlaf_status open_append(q_b_data *d, mlaf_device *dev, const mlaf_point *
   mlaf_status st = mlaf_pool_create(dev, opts->seed, &d->pool, err);
   if (!st) st = appends(d)->data_open(dev, &d->side, &less, d->pool, &d->append, err);
   if (st) return st;
-  d->head.pool_bytes += d->append->pool_bytes;
   d->head.work.bytes += d->append->work.bytes;
   d->head.work.flops += d->append->work.flops;
   for (int i = 0; i < d->append->n_outputs; i++) {
