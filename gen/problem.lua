@@ -26,10 +26,13 @@ local function fault_of_words(f, v)
   return ("problem: %s is %s, must be %s"):format(f.field, tostring(v), table.concat(all, " or "))
 end
 
+local function is_moot(p, f) return f.moot and p[f.moot.field] == f.moot.at end
+
 -- Every field present, in range, canonical (a field that says nothing is 0); errors name field, value and range.
 function problem.check(p)
   local fields = fields_of(p.op or "")
   for _, f in ipairs(fields) do
+    if is_moot(p, f) and p[f.field] == 0 then goto continue end
     local v = p[f.field]
     local why = f.words and fault_of_words(f, v)
     if why then error(why, 0) end
@@ -37,9 +40,10 @@ function problem.check(p)
       error(("problem: %s is %s, must be a multiple of %d in %d..%d"):format(f.field, tostring(v), f.multiple, f.least, f.most),
         0)
     end
+    ::continue::
   end
   for _, f in ipairs(fields) do
-    if f.moot and p[f.moot.field] == f.moot.at then p[f.field] = f.words and value_of(f, 1) or 0 end
+    if is_moot(p, f) then p[f.field] = f.words and value_of(f, 1) or 0 end
   end
   return p
 end
@@ -74,7 +78,7 @@ function problem.print(p)
   local out = {}
   for _, f in ipairs(fields_of(p.op)) do
     local word = f.key and f.key .. p[f.field] or (f.words[1] == "" and f.words[p[f.field] + 1]) or p[f.field]
-    if word ~= "" then out[#out + 1] = word end
+    if word ~= "" and not (f.key and is_moot(p, f)) then out[#out + 1] = word end
   end
   return p.op .. ":" .. table.concat(out, ",")
 end

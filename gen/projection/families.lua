@@ -4,10 +4,12 @@
 --                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
 --                          one turn of all SMs of the usual problems; of.aside, of.aside_fields: what a library leaves undone,
---                          "norm" or "rope", and the fields that it depends on; fields: of the problem, that kernels depend on
+--                          "norm" or "rope", and the fields that it depends on; of.appends: it may have the blocks of side.lua
+--                          beside it; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
+local side = require("projection/side")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -297,6 +299,9 @@ function families.make(op, of, fields)
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
+  end
+  if of.appends then
+    for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end
   return { families = list }
 end

@@ -11,8 +11,23 @@
 --   chain_ns  of a block's pass at least, one thing after the other; nil: 0
 --   sums      bytes of a block's sums, which go to the blocks that share them; nil: 0
 local models = require("projection/model")
+local side = require("projection/side")
 
--- of: product(p), layout (projection/families.lua); baselines: parameters of the families that serve every problem.
+-- Parameters of the families that serve every problem; what they are beside it, where rows are appended, takes the same.
+local function baselines(of)
+  local outputs = of.layout == "outputs"
+  local mfma, mma = { blocks = outputs and 1 or 4, depth = 1, pass = 16, waves = 1 }, { cols = 2, pass = 8, stages = 3, ways = 1 }
+  local list = {}
+  for _, suffix in ipairs(of.appends and { "", side.SUFFIX } or { "" }) do
+    for _, bits in ipairs({ "", "_fp8" }) do
+      list[#list + 1] = { family = "mfma" .. bits .. suffix, params = mfma }
+      list[#list + 1] = { family = "mma" .. bits .. suffix, params = mma }
+    end
+  end
+  return list
+end
+
+-- of: product(p), layout (projection/families.lua); appends.
 return function(of)
   return {
     stages = of.aside and { "project", "aside" } or { "project" },
@@ -22,14 +37,7 @@ return function(of)
       fits = function() return true end,
       none = function() return "a kernel of ours" end,
     },
-    baselines = {
-      { family = "mfma", params = of.layout == "outputs" and { blocks = 1, depth = 1, pass = 16, waves = 1 }
-        or { blocks = 4, depth = 1, pass = 16, waves = 1 } },
-      { family = "mma", params = { cols = 2, pass = 8, stages = 3, ways = 1 } },
-      { family = "mfma_fp8", params = of.layout == "outputs" and { blocks = 1, depth = 1, pass = 16, waves = 1 }
-        or { blocks = 4, depth = 1, pass = 16, waves = 1 } },
-      { family = "mma_fp8", params = { cols = 2, pass = 8, stages = 3, ways = 1 } },
-    },
+    baselines = baselines(of),
     rows = function(p) local product = of.product(p) return product.heads * product.outer end,
     model = models.of(of.product),
     -- What the model's error depends on: how many blocks there are.

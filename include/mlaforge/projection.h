@@ -3,7 +3,8 @@
  * hidden size.
  *
  *   mla_qkv_a     y [T, L+R+P] = W_a x[t]                    x [T, d], W_a rows of q_a_proj, then of kv_a_proj_with_mqa
- *   mla_q_b       y [T, H(N+P)] = W_qb x[t]                  x [T, L], through RMSNorm where the problem says norm
+ *   mla_q_b       y [T, H(N+P)] = W_qb x[t]                  x [T, L], through RMSNorm where the problem says norm; where it
+ *                                                            says append_paged or the like mla_append's work is done, too
  *   mla_q_absorb  y [T, H, R+P] = (x[t,h,:N] W_UK[h], rope(x[t,h,N:]))   x [T, H, N+P], W_UK[h] [N, R]
  *   mla_v_out     y [T, H, V] = W_UV[h] x[t,h]               x [T, H, R], W_UV[h] [V, R]
  *   mla_o_proj    y [T, d] = W_o x[t] + residual[t]          x [T, H V]; the residual where the problem says so
@@ -22,6 +23,7 @@
 #ifndef MLAFORGE_PROJECTION_H
 #define MLAFORGE_PROJECTION_H
 
+#include "mlaforge/mla_append.h"
 #include "mlaforge/operation.h"
 
 enum { MLAF_PROJECTION_TABLE_16 = 1u << 0 }; /* cosines and sines are of the problem's dtype; else fp32 */
@@ -56,6 +58,16 @@ typedef struct mlaf_projection_args {
 #define MLAF_PROJECTION_ARGS_INIT \
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }
 
+/* Of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16": blocks beside
+ * the product do what a launch of mla_append without query rows does. `append` is as that operation has it, its tokens apart from
+ * the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y. */
+typedef struct mlaf_q_b_args {
+  mlaf_projection_args projection; /* whose struct_size is sizeof(mlaf_q_b_args) */
+  mlaf_append_args append;         /* q_nope, q_pe, q_out, q_pe_out: NULL */
+} mlaf_q_b_args;
+#define MLAF_Q_B_ARGS_INIT \
+  { .projection = {.struct_size = sizeof(mlaf_q_b_args), .eps = 1e-6f}, .append = MLAF_APPEND_ARGS_INIT }
+
 /* Launch on `stream` (the device's; NULL: its default one). Legal in graph capture; never allocates, waits or reads device memory
  * on the host. w and norm_weight are constants: a kernel may read them while the launch before still runs, which must not write
  * them. E_ARG names the argument. Thread-safe. */
@@ -63,6 +75,9 @@ static inline mlaf_status mlaf_qkv_a_execute(const mlaf_plan *plan, const mlaf_p
   return mlaf_run(plan, "mla_qkv_a", args, stream);
 }
 static inline mlaf_status mlaf_q_b_execute(const mlaf_plan *plan, const mlaf_projection_args *args, void *stream) {
+  return mlaf_run(plan, "mla_q_b", args, stream);
+}
+static inline mlaf_status mlaf_q_b_append_execute(const mlaf_plan *plan, const mlaf_q_b_args *args, void *stream) {
   return mlaf_run(plan, "mla_q_b", args, stream);
 }
 static inline mlaf_status mlaf_q_absorb_execute(const mlaf_plan *plan, const mlaf_projection_args *args, void *stream) {

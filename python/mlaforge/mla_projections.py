@@ -5,9 +5,10 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
+from .mla_append import POWER_OF_TWO, AppendArgs, _append, _table
 from .tensors import check_tensor, dtype_name, fail
 
-__all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_qkv_a", "mla_v_out"]
+__all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_q_b_append", "mla_qkv_a", "mla_v_out"]
 
 TABLE_16 = 1
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
@@ -23,6 +24,11 @@ class ProjectionArgs(ctypes.Structure):
                 ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64), ("w_scale", PTR),
                 ("w_scale_row_stride", I64), ("w_scale_row", I64), ("w_scale_column", I64), ("workspace", PTR),
                 ("workspace_size", ctypes.c_size_t)]
+
+
+class QBArgs(ctypes.Structure):
+    """mlaf_q_b_args."""
+    _fields_ = [("projection", ProjectionArgs), ("append", AppendArgs)]
 
 
 def _stride(tensor, dim):
@@ -63,10 +69,16 @@ def _out(out, x, shape):
     return out if out is not None else x.new_empty(shape)
 
 
-def _launch(problem, args, x, y, ctx, stream):
+def _launch(problem, args, x, y, ctx, stream, row=None):
+    """row: arguments of what is appended beside the product."""
     ctx = ctx or context._default or context.default_context()
     stream = current_stream(x) if stream is None else int(getattr(stream, "cuda_stream", stream))
-    ctx.run_library(problem, _struct(ProjectionArgs, **args), x, stream or None)
+    if row is None:
+        ctx.run_library(problem, _struct(ProjectionArgs, **args), x, stream or None)
+        return y
+    both = QBArgs(_struct(ProjectionArgs, **args), _struct(AppendArgs, **row))
+    both.projection.struct_size = ctypes.sizeof(QBArgs)
+    ctx.run(problem, both, stream or None)
     return y
 
 
@@ -78,9 +90,10 @@ def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
     check_tensor("w", w, kind, outer, inner)
     y = _out(out, x, (tokens, outer))
     check_tensor("out", y, dtype, tokens, outer)
+    words, row = more.pop("words", ""), more.pop("row", None)
     args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": _stride(x, 0), "w": w.data_ptr(), "w_row_stride": _stride(w, 0),
             "y": y.data_ptr(), "y_token_stride": _stride(y, 0), **scales, **more}
-    return _launch(f"{op}:{fields},{DTYPES[dtype]}{word},t{_tuned(tokens)}", args, x, y, ctx, stream)
+    return _launch(f"{op}:{fields},{DTYPES[dtype]}{word}{words},t{_tuned(tokens)}", args, x, y, ctx, stream, row)
 
 
 def mla_qkv_a(x, w, *, rank=512, rope=64, w_scale=None, out=None, ctx=None, stream=None):
@@ -94,8 +107,8 @@ def mla_qkv_a(x, w, *, rank=512, rope=64, w_scale=None, out=None, ctx=None, stre
     return _flat("mla_qkv_a", f"d{hidden},l{outer - rank - rope},r{rank},p{rope}", x, w, w_scale, out, hidden, outer, {}, ctx, stream)
 
 
-def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None, out=None, ctx=None, stream=None):
-    """[T, L] low-rank columns by w [H(N+P), L]: [T, H(N+P)]. With norm_weight [L] the input goes through RMSNorm."""
+def _q_b(x, w, nope, rope, norm_weight, eps):
+    """(the problem's fields, arguments) beside those of all."""
     outer, inner = w.shape
     if outer % (nope + rope):
         fail(f"w has {outer} rows, not a multiple of nope {nope} and rope {rope} together")
@@ -103,8 +116,34 @@ def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None
     if norm_weight is not None:
         check_tensor("norm_weight", norm_weight, dtype_name(x), inner)
         more["norm_weight"], norm = norm_weight.data_ptr(), ",norm"
-    fields = f"l{inner},h{outer // (nope + rope)},n{nope},p{rope}{norm}"
-    return _flat("mla_q_b", fields, x, w, w_scale, out, inner, outer, more, ctx, stream)
+    return f"l{inner},h{outer // (nope + rope)},n{nope},p{rope}{norm}", more
+
+
+def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None, out=None, ctx=None, stream=None):
+    """[T, L] low-rank columns by w [H(N+P), L]: [T, H(N+P)]. With norm_weight [L] the input goes through RMSNorm."""
+    fields, more = _q_b(x, w, nope, rope, norm_weight, eps)
+    return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], more, ctx, stream)
+
+
+def mla_q_b_append(x, w, kv_c, k_pe, kv_cache, slot_mapping, positions=None, cos_sin_cache=None, *, nope=128, norm_weight=None,
+                   kv_norm_weight=None, eps=1e-6, style="pairs", kv_cache_dtype="auto", scale=None, power_of_two_scales=True,
+                   w_scale=None, out=None, ctx=None, stream=None):
+    """mla_q_b, and beside it in the same launch kv_c [T, R], through RMSNorm with kv_norm_weight [R], and k_pe [T, P], turned to positions [T]
+    as mla_q_absorb's, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P], as concat_and_cache_mla has them. kv_c and k_pe are
+    slices of what mla_qkv_a wrote; x is another. A slot of -1 writes nothing."""
+    ctx = ctx or context._default or context.default_context()
+    dtype, rank, rope, kind, row = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
+    fields, more = _q_b(x, w, nope, rope, norm_weight, eps)
+    row.update(eps=eps, flags=POWER_OF_TWO if power_of_two_scales else 0)
+    if kv_norm_weight is not None:
+        check_tensor("kv_norm_weight", kv_norm_weight, dtype, rank)
+        row["norm_weight"] = kv_norm_weight.data_ptr()
+    if rope and style != "unrotated":
+        check_tensor("positions", positions, "int64", row["tokens"])
+        row.update(positions=positions.data_ptr())
+        row["flags"] |= _table(row, cos_sin_cache, None, dtype, rope)
+    words = f",append_{kind},r{rank}" + (f",append_{style}" if rope and style != "pairs" else "") + (",append_norm" if kv_norm_weight is not None else "")
+    return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], {**more, "words": words, "row": row}, ctx, stream)
 
 
 def mla_o_proj(x, w, *, v=128, residual=None, w_scale=None, out=None, ctx=None, stream=None):

@@ -5,7 +5,7 @@
 #include "device/device.h"
 #include "op/cases.h"
 
-#define MLAF_BUFFERS_MAX 12
+#define MLAF_BUFFERS_MAX MLAF_CASE_BUFFERS
 
 /* The canary is 272 bytes on either side: the data is then 16-byte and nothing better aligned, as the API allows. */
 enum { MLAF_CANARY = 272 };

@@ -105,7 +105,7 @@ static mlaf_status find_places(chain *x) {
     st = layer_failed(x->r->c, mlaf_layer_stage_at(layer, i, &x->r->call[0].args, &s));
     if (st) break;
     if (!strcmp(s.name, "append")) x->before = i;
-    else if (!strcmp(s.name, "q_b")) x->q_at = s.output_at;
+    else if (!strcmp(s.name, "q_b")) x->q_at = s.output_at, x->before = i;
     else if (!strcmp(s.name, "v_out")) x->o_at = s.output_at;
     else if (!strcmp(s.name, "o_proj")) x->o_proj = i;
     else if (i == 0) x->c_at = s.output_at;

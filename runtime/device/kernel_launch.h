@@ -36,7 +36,9 @@ enum {
   MLAF_KERNEL_LIBRARY = 32,
   /* What it loads ahead into registers passes through L1, which has what shared memory leaves: an SM shall not stay as a kernel
    * before it wanted it, with hardly any (CUDA; a hint). */
-  MLAF_KERNEL_WANTS_L1 = 64
+  MLAF_KERNEL_WANTS_L1 = 64,
+  /* Blocks behind a projection's append rows (templates/lib/projection/side.h): mla_append's arguments are behind the rest. */
+  MLAF_KERNEL_APPENDS = 128
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

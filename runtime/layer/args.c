@@ -408,9 +408,15 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, kv, k_pe, &out->gather);
   } else {
-    out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
+    const bool beside = kind == LAYER_BESIDE && layer_is_beside(&z);
+    if (beside) out->q_b = (mlaf_q_b_args)MLAF_Q_B_ARGS_INIT;
+    else out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
     out->projection.tokens = z.tokens;
-    if (kind == LAYER_Q_B) fill_q_b(l, a, c, q, &out->projection);
+    if (beside) {
+      out->q_b.append.tokens = z.tokens;
+      fill_append(l, a, c, NULL, &out->q_b.append);
+    }
+    if (kind == LAYER_Q_B || kind == LAYER_BESIDE) fill_q_b(l, a, c, q, &out->projection);
     else if (kind == LAYER_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
     else if (kind == LAYER_V_OUT) {
       fill_kv_b(l, l->shape.d.nope, &out->projection);

@@ -18,6 +18,7 @@ typedef enum layer_kind {
   LAYER_Q_A,
   LAYER_KV_A,
   LAYER_Q_B,
+  LAYER_BESIDE, /* q_b with blocks beside it that append; of more than LAYER_BESIDE_MOST tokens q_b, then append */
   LAYER_APPEND,
   LAYER_TURN, /* append, and the rope columns of queries are turned in place */
   LAYER_ABSORB,
@@ -30,6 +31,8 @@ typedef enum layer_kind {
 } layer_kind;
 
 enum { LAYER_Q_LENS = 32, LAYER_CLASSES = 24, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
+/* Tokens of a call whose latent rows are appended beside q_b: with more a vendor's library may do that product. */
+enum { LAYER_BESIDE_MOST = 128 };
 
 /* --- shape.c: what is computed --- */
 
@@ -54,7 +57,8 @@ static inline bool layer_turns_on_read(const layer_shape *s) {
 }
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
-/* Tokens that a stage may come to have. 0: no call has this stage. */
+/* Tokens that a stage may come to have, from .. to. 0 as the most: no call has this stage. */
+int64_t layer_rows_least(const layer_shape *s, layer_kind kind);
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind);
 
 const char *layer_stage_name(layer_kind kind);
@@ -105,7 +109,9 @@ typedef struct layer_sizes {
   int32_t batch, q_len, ctx;
   layer_form form;
 } layer_sizes;
-/* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'. */
+/* Whether a call's LAYER_BESIDE is a launch of its own, and not two. */
+static inline bool layer_is_beside(const layer_sizes *z) { return z->tokens <= LAYER_BESIDE_MOST; }
+/* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'; of a LAYER_BESIDE that is two launches the first's. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
 
 /* --- args.c: one call --- */
@@ -127,6 +133,7 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z);
 typedef union layer_stage_args {
   uint32_t struct_size;
   mlaf_projection_args projection;
+  mlaf_q_b_args q_b;
   mlaf_append_args append;
   mlaf_execute_args decode;
   mlaf_gather_kv_b_args gather;

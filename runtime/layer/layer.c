@@ -138,6 +138,10 @@ static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mla
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
   if (kind == LAYER_PREFILL) return run_prefill(layer, a, stream);
+  if (kind == LAYER_BESIDE && !layer_is_beside(&z)) {
+    const mlaf_status st = run_stage(layer, LAYER_Q_B, a, stream);
+    return st ? st : run_stage(layer, LAYER_APPEND, a, stream);
+  }
   layer_fill(layer, kind, a, &args);
   return mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
 }
@@ -184,6 +188,7 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
   } of[LAYER_KINDS] = {
       [LAYER_QKV_A] = {p.c, row * (size_t)layer_c_row(s)},    [LAYER_Q_A] = {p.c, row * (size_t)layer_c_row(s)},
       [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
+      [LAYER_BESIDE] = {p.q, heads * (size_t)layer_q_row(s)},
       [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
       [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},          [LAYER_PREFILL] = {p.o, heads * (size_t)s->d.v},
       [LAYER_GATHER] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},

@@ -52,13 +52,13 @@ static const mlaf_plan_opts *opts_of(const layer_shape *s) {
 
 static mlaf_status make_by_rows(mlaf_ctx *ctx, const layer_shape *s, layer_kind kind, layer_plans *out) {
   const mlaf_registry_how how = {.quiet = true};
-  const int last = class_of(layer_rows_most(s, kind));
+  const int first = class_of(layer_rows_least(s, kind)), last = class_of(layer_rows_most(s, kind));
   mlaf_plan_opts opts = *opts_of(s);
   mlaf_err err;
   mlaf_point p;
   opts.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
   mlaf_status st = report(ctx, layer_point(s, kind, 1, &p, &err), &err);
-  for (int k = 0; !st && k <= last; k++) {
+  for (int k = first; !st && k <= last; k++) {
     layer_point_rows(&p, INT64_C(1) << k);
     st = mlaf_registry_get(ctx, &p, &opts, &how, &out->by_rows[kind][k]);
   }
@@ -133,6 +133,7 @@ static int first_from(const int32_t *list, int n, int32_t x) {
 
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
   if (kind == LAYER_PREFILL) return p->prefill->fresh;
+  if (kind == LAYER_BESIDE && !layer_is_beside(z)) kind = LAYER_Q_B;
   if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;

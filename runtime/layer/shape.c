@@ -12,7 +12,8 @@ static const struct {
   const char *name, *operation;
 } kinds[LAYER_KINDS] = {
     [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
-    [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_APPEND] = {"append", "mla_append"},
+    [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_BESIDE] = {"q_b", "mla_q_b"},
+    [LAYER_APPEND] = {"append", "mla_append"},
     [LAYER_TURN] = {"append", "mla_append"},  [LAYER_GATHER] = {"gather", "mla_gather_kv_b"},
     [LAYER_PREFILL] = {"prefill", "mla_prefill"},
     [LAYER_ABSORB] = {"q_absorb", "mla_q_absorb"}, [LAYER_DECODE] = {"decode", "mla_decode"},
@@ -33,13 +34,30 @@ static bool has(const layer_shape *s, layer_form form, layer_kind kind) {
   return false;
 }
 
+/* A part of LAYER_BESIDE of many tokens. */
+static bool is_part(const layer_shape *s, layer_kind kind) {
+  return (kind == LAYER_Q_B || kind == LAYER_APPEND) && has(s, LAYER_FEW, LAYER_BESIDE);
+}
+
+int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
+  return is_part(s, kind) && !has(s, LAYER_MANY, kind) ? LAYER_BESIDE_MOST + 1 : 1;
+}
+
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
-  const int64_t few = has(s, LAYER_FEW, kind) ? (int64_t)s->d.batch_max * layer_q_len_most(s) : 0;
+  const int64_t most = (int64_t)s->d.batch_max * layer_q_len_most(s);
+  const int64_t beside = most < LAYER_BESIDE_MOST ? most : LAYER_BESIDE_MOST;
+  const bool here = has(s, LAYER_FEW, kind) || (is_part(s, kind) && most > beside);
+  const int64_t few = !here ? 0 : kind == LAYER_BESIDE ? beside : most;
   const int64_t many = has(s, LAYER_MANY, kind) ? s->d.prefill_tokens : 0;
   return few > many ? few : many;
 }
 
 /* --- stages as problems --- */
+
+static const char *append_style(const layer_shape *s) {
+  static const char *const styles[] = {"pairs", "halves", "unrotated"};
+  return styles[layer_turns_on_read(s) ? MLAF_LAYER_UNROTATED : s->d.rope_style];
+}
 
 static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, size_t size) {
   static const char *const styles[] = {"pairs", "halves", "unrotated"};
@@ -49,6 +67,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   /* q_a alone: how its columns are shared out between "queries" and "latent" says nothing to a kernel. */
   const int some = d->q_rank < 512 ? d->q_rank : 512;
   static const char *const encodings[] = {"", ",e4m3fn", ",e4m3fnuz"};
+  const char *cache = d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged";
   const char *w = encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
   switch (kind) {
     case LAYER_QKV_A:
@@ -58,11 +77,16 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
     case LAYER_Q_B:
       return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
                       d->q_rank && norms ? ",norm" : "", type, w);
+    case LAYER_BESIDE: {
+      const int n = print(s, LAYER_Q_B, q_len, out, size);
+      const bool pairs = !d->rope || !strcmp(append_style(s), "pairs");
+      return n + snprintf(out + n, size - (size_t)n, ",append_%s,r%d%s%s%s", cache, d->rank, pairs ? "" : ",append_",
+                          pairs ? "" : append_style(s), norms ? ",append_norm" : "");
+    }
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
-                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", layer_turns_on_read(s) ? "unrotated" : style,
-                      norms ? ",norm" : "");
+                      cache, append_style(s), norms ? ",norm" : "");
     case LAYER_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s%s,%s", s->heads, d->nope, d->rope, d->rank, type, kv_b, style);
     case LAYER_DECODE:
@@ -141,7 +165,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
-                         MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16;
+                         MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->prefill_tokens && d->flags & MLAF_LAYER_ROPE_ON_READ)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a cache that is not rotated, "
@@ -163,9 +187,11 @@ static void order(layer_shape *s, layer_form form, const layer_kind *behind, int
 }
 
 static void order_forms(layer_shape *s) {
-  const layer_kind few[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
+  const layer_kind few[] = {LAYER_BESIDE, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
+  const layer_kind apart[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
   const layer_kind many[] = {LAYER_Q_B, layer_turns(s) ? LAYER_TURN : LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
-  order(s, LAYER_FEW, few, sizeof few / sizeof *few);
+  if (s->d.flags & MLAF_LAYER_APPEND_APART) order(s, LAYER_FEW, apart, sizeof apart / sizeof *apart);
+  else order(s, LAYER_FEW, few, sizeof few / sizeof *few);
   if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
 }
 
@@ -251,7 +277,7 @@ static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind,
   }
   if (kind != LAYER_DECODE) {
     st = layer_point(s, kind, 1, &p, err);
-    for (int64_t t = 1; !st && t <= past(layer_rows_most(s, kind)) && !l->found; t *= 2) {
+    for (int64_t t = past(layer_rows_least(s, kind)); !st && t <= past(layer_rows_most(s, kind)) && !l->found; t *= 2) {
       layer_point_rows(&p, t);
       found(l, &p);
     }

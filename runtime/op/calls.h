@@ -31,7 +31,7 @@ typedef struct mlaf_second_form {
                         mlaf_err *err);
 } mlaf_second_form;
 
-enum { MLAF_ARGS_MAX = 512 };
+enum { MLAF_ARGS_MAX = 640 };
 
 typedef struct mlaf_calls {
   /* --- the struct of arguments, whose first member is uint32_t struct_size --- */

@@ -44,14 +44,17 @@ static mlaf_status check_field(const mlaf_field *f, int32_t v, char *why, size_t
   return MLAF_OK;
 }
 
+static bool is_moot(const mlaf_point *p, const mlaf_field *f) { return f->moot_by >= 0 && p->v[f->moot_by] == f->moot_at; }
+
 mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t size) {
   const mlaf_op *o = p->op;
   for (int i = 0; i < o->n_fields; i++) {
+    if (is_moot(p, &o->fields[i]) && !p->v[i]) continue;
     const mlaf_status st = check_field(&o->fields[i], p->v[i], why, size);
     if (st) return st;
   }
   for (int i = 0; i < o->n_fields; i++) /* one name for one computation */
-    if (o->fields[i].moot_by >= 0 && p->v[o->fields[i].moot_by] == o->fields[i].moot_at) p->v[i] = 0;
+    if (is_moot(p, &o->fields[i])) p->v[i] = 0;
   return o->check ? o->check(p, why, size) : MLAF_OK;
 }
 
@@ -92,7 +95,7 @@ static mlaf_status print(const mlaf_point *p, bool sizes, char *out, size_t size
   put(&t, p->op->name);
   for FIELDS_OF(f, p->op) {
     const int32_t v = p->v[f - p->op->fields];
-    if ((f->role == MLAF_SIZE && !sizes) || (mlaf_field_is_flag(f) && !v)) continue;
+    if ((f->role == MLAF_SIZE && !sizes) || (mlaf_field_is_flag(f) && !v) || (f->key && is_moot(p, f))) continue;
     put(&t, join);
     join = ",";
     put(&t, f->key ? f->key : v >= 0 && v <= f->max ? f->words[v] : "?");

@@ -135,7 +135,7 @@ static void a_profile_has_a_page(void **state) {
   assert_int_equal(layer_profile(&rig, &ceilings), CLI_OK);
   command.given[O_OUT] = NULL;
   assert_int_equal(mlaf_file_read(path, 1 << 20, &text, &size, NULL), MLAF_OK);
-  static const char *const has[] = {">qkv_a<", ">append<",           ">decode<", ">o_proj<",
+  static const char *const has[] = {">qkv_a<", ">q_b<",              ">decode<", ">o_proj<",
                                     "modelled", "minicpm3-4b, tp 40", "<svg",     "</html>"};
   for (size_t i = 0; i < sizeof has / sizeof *has; i++) assert_has((char *)text, has[i]);
   free(text);
@@ -167,7 +167,7 @@ static void problems_are_listed(void **state) {
   cli_result r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--batch", "2", "--ctx", "512");
   assert_exit(r, 0);
   assert_has(r.out, "mla_qkv_a:d2048,l0,r512,p64,bf16,t1\n"); /* no q_lora: kv_a alone */
-  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,t2\n");
+  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,append_paged,r512,append_norm,t2\n");
   assert_has(r.out, "mla_o_proj:d2048,h4,v128,bf16,t1\n");
   release(&r);
   r = RUN(*state, "layer", "--problems", "--case", "seed-002");

@@ -143,7 +143,7 @@ class LayerTest(unittest.TestCase):
 
     def test_stages_say_what_they_are(self):
         stages = self.layer.stages(batch=2)
-        self.assertEqual([s["name"] for s in stages], ["q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj"])
+        self.assertEqual([s["name"] for s in stages], ["q_a", "kv_a", "q_b", "q_absorb", "decode", "v_out", "o_proj"])
         self.assertTrue(all(s["problem"].startswith(s["operation"]) and s["bytes"] > 0 for s in stages))
         self.assertGreater(self.layer.workspace_size(), 0)
 

@@ -121,7 +121,7 @@ static void wrong_weights(void **state) {
   x.list[0] = (mlaf_layer_weight){"fused_qkv_a_proj_with_mqa.weight", m.device[W_Q_A], 96 + 96, 128, 0};
   x.list[3].name = "none";
   mlaf_layer *layer = make_layer(r, &x);
-  assert_int_equal(mlaf_layer_stages(layer), 7);
+  assert_int_equal(mlaf_layer_stages(layer), 6);
   mlaf_layer_destroy(layer);
   free_model(&m);
 }
@@ -174,7 +174,7 @@ static void wrong_calls(void **state) {
   WRONG(workspace_size, c.a.workspace_size - 1, "this call needs");
 #undef WRONG
   says(r, mlaf_layer_execute(layer, NULL, NULL), MLAF_E_ARG, "mlaf_layer_args is NULL");
-  says(r, mlaf_layer_execute_stage(layer, 7, &c.a, NULL), MLAF_E_ARG, "stage 7 of a layer of 7");
+  says(r, mlaf_layer_execute_stage(layer, 6, &c.a, NULL), MLAF_E_ARG, "stage 6 of a layer of 6");
   assert_int_equal(mlaf_layer_execute(NULL, &c.a, NULL), MLAF_E_ARG);
   fetch(r, &m, &c); /* nothing was launched */
   assert_memory_equal(c.cache, c.before, sizeof *c.cache * (size_t)(c.cache_rows * 96));
@@ -213,6 +213,44 @@ static void no_tokens_and_workspaces(void **state) {
 
 /* --- problems --- */
 
+/* How many a layer of this description wants; whether `one` is among them. */
+static size_t listed(const mlaf_layer_desc *d, const char *one, bool *there) {
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  size_t n = 0;
+  for (*there = false;; n++) {
+    assert_int_equal(mlaf_layer_problem_at(d, 1, n, text, sizeof text, NULL, 0), MLAF_OK);
+    if (!*text) return n;
+    *there |= !strcmp(text, one);
+  }
+}
+
+/* Up to 128 tokens rows are appended beside q_b, with more in a launch of their own. */
+static void problems_of_appending(void **state) {
+  static const struct {
+    const char *text;
+    uint32_t flags;
+    int32_t batch_max;
+    bool there;
+  } list[] = {
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t128", 0, 200, true},
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t256", 0, 200, false},
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t128", 0, 200, false},
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t256", 0, 200, true},
+      {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t256", 0, 200, true},
+      {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t128", 0, 128, false},
+      {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t128", MLAF_LAYER_APPEND_APART, 200, true},
+      {"mla_q_b:l1536,h16,n128,p64,bf16,append_split,r512,append_unrotated,t16", MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_NO_NORMS |
+       MLAF_LAYER_ROPE_ON_READ, 16, true},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+    bool there;
+    d.tp_size = 8, d.flags = list[i].flags, d.batch_max = list[i].batch_max;
+    listed(&d, list[i].text, &there);
+    if (there != list[i].there) fail_msg("%s of a batch of %d: %d", list[i].text, list[i].batch_max, there);
+  }
+}
+
 static void problems_are_listed(void **state) {
   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT; /* DeepSeek-V3 */
   char text[MLAF_PROBLEM_TEXT_MAX], again[MLAF_PROBLEM_TEXT_MAX], why[256];
@@ -227,8 +265,8 @@ static void problems_are_listed(void **state) {
     whole |= !strcmp(text, "mla_qkv_a:d7168,l1536,r512,p64,bf16,t16");
     decode |= !strcmp(text, "mla_decode:h16,r512,p64,q2,causal,bf16,page64,b8,s1024");
   }
-  /* 10 tokens: 1, 2, 4, 8, 16 of 6 stages; two q_lens, batches of 1, 2, 4, 8, contexts of 4096, 2048, 1024 */
-  assert_int_equal(n, 6 * 5 + 2 * 4 * 3);
+  /* 10 tokens: 1, 2, 4, 8, 16 of 5 stages; two q_lens, batches of 1, 2, 4, 8, contexts of 4096, 2048, 1024 */
+  assert_int_equal(n, 5 * 5 + 2 * 4 * 3);
   assert_true(whole && decode);
   for (size_t i = 0; i < n + 5; i++) {
     assert_int_equal(mlaf_layer_problem_at(&d, 0, i, text, sizeof text, why, sizeof why), MLAF_OK);
@@ -243,6 +281,7 @@ static void problems_are_listed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(wrong_descriptions),       cmocka_unit_test(wrong_weights),       cmocka_unit_test(wrong_calls),
+      cmocka_unit_test(problems_of_appending),
       cmocka_unit_test(no_tokens_and_workspaces), cmocka_unit_test(problems_are_listed),
   };
   return cmocka_run_group_tests(tests, rig_open, rig_close);

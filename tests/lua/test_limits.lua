@@ -20,7 +20,10 @@ local function edges(op)
   local usual = problem.parse(op .. ":" .. ops.get(op).fields.example)
   local function add(given)
     local p = { op = op }
-    for _, f in ipairs(fields) do p[f.field] = given[f.field] == nil and usual[f.field] or given[f.field] end
+    for _, f in ipairs(fields) do
+      local otherwise = f.moot and f.key and f.default or usual[f.field] -- what says nothing in the example may do so here
+      p[f.field] = given[f.field] == nil and otherwise or given[f.field]
+    end
     list[#list + 1] = problem.check(p)
   end
   local least, most = {}, {}
@@ -144,7 +147,8 @@ local function whole(op, fields)
     sizes = f.size and sizes + 1 or sizes
     ok(f.size or sizes == 0, "%s: sizes stand last", name)
     local by = f.moot and rows[f.moot.field]
-    ok(not f.moot or (by and f.moot.at >= by.least and f.moot.at <= by.most), "%s: moot by an earlier field's value", name)
+    local least, most = by and by.least or 0, by and (by.most or #by.words - 1)
+    ok(not f.moot or (by and f.moot.at >= least and f.moot.at <= most), "%s: moot by an earlier field's value", name)
   end
   eq(problem.print(problem.parse(op .. ":" .. fields.example)), op .. ":" .. fields.example, "the example is canonical")
 end

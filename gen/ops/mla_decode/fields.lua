@@ -7,7 +7,8 @@
 --   key     letters before the number in a problem string; least, most, multiple: of that number; default: without it the field
 --           must be given
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
---   moot    where that other field has that value this one says nothing, and is 0: one computation has one name
+--   moot    where that other field has that value this one says nothing, and is 0: one computation has one name. With a key it
+--           is not written then
 --   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)

@@ -58,3 +58,4 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
+//@ include("lib/projection/side.h")

@@ -15,6 +15,7 @@
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ declares{ threads = threads, rows_per_wg = plan.tile, lds_bytes = plan.lds }
 //@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
+//@ local side = require("projection/side")
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
@@ -90,7 +91,7 @@ MLAF_DEV float over_lanes(float x, int lane) {
   return x;
 }
 
-extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args} a) {
+extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${side.args(template, args)} a) {
   __shared__ __attribute__((aligned(16))) float sums[TOKENS * PITCH];
 //@   if norm == 1 then
   __shared__ float squares[TOKENS];
@@ -100,6 +101,9 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args}
   const int thread = (int)my_thread(), lane = thread % LANES, warp = thread / LANES;
   const place p = my_place(a);
   let_next_launch_start();
+//@ if side.of(template) then
+  if (appended(a, TILES)) return;
+//@ end
   wait_for_previous_launch();
 //@   if weights ~= 0 then
   const char *w[COLS], *scales[COLS];
@@ -180,13 +184,16 @@ MLAF_DEV void add_rows(const char* w, i64 w_row, int first, const float* x, floa
 }
 
 //@   local bytes = weights == 0 and "2 * " or ""
-extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args} a) {
+extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${side.args(template, args)} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   __shared__ float inputs[TOKENS * ROWS * WAYS];
   const int thread = (int)my_thread(), way = thread / SPAN, column = thread % SPAN * 8;
   const place p = my_place(a);
   const int output = p.first + column < OUTER ? p.first + column : OUTER - 8;
   let_next_launch_start();
+//@ if side.of(template) then
+  if (appended(a, TILES)) return;
+//@ end
   wait_for_previous_launch();
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     for (int i = thread; i < TOKENS * (ROWS * WAYS / 2); i += THREADS) { // two values at a time; zeros behind the last

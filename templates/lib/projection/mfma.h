@@ -21,6 +21,7 @@
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
 //@ declares{ threads = 64 * waves, rows_per_wg = plan.tile, lds_bytes = plan.lds }
 //@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
+//@ local side = require("projection/side")
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 #define MLAF_MFMA_K32 0
@@ -32,8 +33,10 @@ constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = 16, WAYS = ${waves}, 
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
 constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}, STEPS = INNER / ${plan.step}, DEPTH = ${depth}; // GROUPS: of 16 tokens
 
+//@ if weights ~= 0 or side.of(template) then
+//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {}, flags = weights ~= 0 and 16 or 0 })
+//@ end
 //@ if weights ~= 0 then
-//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {}, flags = 16 })
 //@ include("lib/projection/fp8.h", { weights = weights })
 //@ end
 struct operands {
@@ -128,7 +131,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
 }
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${args} a) {
+extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${side.args(template, args)} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
 //@ if norm == 1 then
   __shared__ float squares[WAYS * TOKENS];
@@ -136,6 +139,9 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${ar
   const float* const squares = nullptr;
 //@ end
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+//@ if side.of(template) then
+  if (appended(a, TILES)) return;
+//@ end
   const place p = my_place(a);
   const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
   operands o;

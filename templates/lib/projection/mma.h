@@ -21,6 +21,7 @@
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = plan.threads, rows_per_wg = plan.tile, lds_bytes = plan.lds }
 //@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
+//@ local side = require("projection/side")
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
@@ -88,7 +89,7 @@ MLAF_DEV float add_squares(float sum, u32 pair) {
 }
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const ${args} a) {
+extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const ${side.args(template, args)} a) {
   extern __shared__ __align__(128) char memory[];
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, col = warp % COLS, way = warp / COLS;
   const u32 ring = shared_address(memory);
@@ -96,6 +97,9 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
   float* const sums = (float*)memory;
   float* const squares = sums + WAYS * TOKENS * PITCH;
   let_next_launch_start();
+//@ if side.of(template) then
+  if (appended(a, TILES)) return;
+//@ end
   wait_for_previous_launch();
 
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {

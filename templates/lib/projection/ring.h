@@ -230,10 +230,14 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   }
 }
 
+//@ local side = require("projection/side")
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
-    const __grid_constant__ mlaf_projection_params p) {
+    const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
+//@ if side.of(template) then
+  if (appended(p, TILES * SPLIT)) return;
+//@ end
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const place at = place_of(p.a, my_block() / SPLIT);

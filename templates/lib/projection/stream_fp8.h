@@ -190,9 +190,14 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of
 
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
 
-extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const mlaf_projection_scaled_args a) {
+//@ local side = require("projection/side")
+//@ local args = side.args(template, "mlaf_projection_scaled_args")
+extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
+//@ if side.of(template) then
+  if (appended(a, TILES * SPLIT)) return;
+//@ end
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
   const int rank = (int)(my_block() % SPLIT);
   const place p = place_of(a, my_block() / SPLIT);

@@ -56,8 +56,12 @@ static const char *const variants[][2] = {
     {"mla_qkv_a:d320,l0,r64,p0,bf16,t20", "mfma:blocks=1,depth=2,pass=32,waves=2/s1"},
     {"mla_q_b:l192,h2,n64,p32,norm,bf16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"},
     {"mla_q_b:l256,h1,n128,p64,norm,bf16,t33", "mfma:blocks=2,depth=1,pass=64,waves=4/s1"},
-    {"mla_q_b:l256,h1,n128,p64,norm,f16,t5", "mfma:blocks=4,depth=2,pass=16,waves=2/s1"},
-    {"mla_q_b:l256,h1,n128,p0,bf16,t1", NULL},
+    /* with rows appended beside it: a case of mla_append each, 37, 21 and 8 tokens */
+    {"mla_q_b:l256,h1,n128,p64,norm,f16,append_fp8_ds_mla,r512,append_halves,append_norm,t5",
+     "mfma_append:blocks=4,depth=2,pass=16,waves=2/s1"},
+    {"mla_q_b:l256,h1,n128,p0,bf16,append_paged,r96,t1", NULL},
+    /* as many blocks as there are compute units: few for the rows, several tokens a wave */
+    {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,pass=16,waves=1/s1"},
     {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
     {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"},
     {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=4,pass=16,waves=4/s1"},
@@ -89,6 +93,9 @@ static void every_kind_verifies(void **state) {
 #define TURN "mla_q_absorb:h2,n96,p32,r160,f16,halves,t4", "dot:cols=16,depth=8,pass=4,threads=256/s1"
 #define PAIRS "mla_q_absorb:h2,n64,p32,r96,bf16,pairs,t3", "mfma:blocks=4,depth=1,pass=16,waves=2/s1"
 #define MFMA "mla_q_b:l256,h1,n128,p64,norm,f16,t5", "mfma:blocks=4,depth=2,pass=16,waves=2/s1"
+#define BESIDE "mla_q_b:l256,h1,n128,p0,bf16,append_paged,r96,t1", "dot_append:cols=4,depth=2,pass=1,threads=256/s1"
+#define TAKES_SEVERAL \
+  "mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,pass=16,waves=1/s1"
 #define ADD "mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"
 #define HEADS "mla_v_out:h2,r160,v96,bf16,t17", "mfma:blocks=4,depth=1,pass=16,waves=1/s1"
 
@@ -108,6 +115,8 @@ static const struct {
     {DOT, "d < LANES; d *= 2", "d < LANES / 4; d *= 2"},
     {MFMA, "v[k] *= factor", "v[k] *= 1.0f"},
     {MFMA, "multiply2(v[i], gain[n][i])", "multiply2(v[i], gain[0][i])"},
+    {BESIDE, "* warps + my_thread() / LANES", "* warps"},
+    {TAKES_SEVERAL, "(u32)a.side_blocks * warps", "(u32)a.side_blocks * warps + 1"},
     {ADD, "v[k] += r[k]", "v[k] -= r[k]"},
     {ADD, "* a.residual_token", "* (2 * OUTER)"},
     {TURN, "p = multiply_add(p, c[k], -across)", "p = multiply_add(p, c[k], across)"},
@@ -196,6 +205,16 @@ static void arguments_are_checked(void **state) {
   refused(&b, &a, "norm_weight is NULL");
   a.norm_weight = memory, a.eps = -1;
   refused(&b, &a, "eps is -1");
+  mlaf_q_b_args both = MLAF_Q_B_ARGS_INIT;
+  b.point = point("mla_q_b:l64,h1,n32,p32,bf16,append_paged,r64");
+  both.projection.x = both.projection.w = memory, both.projection.y = memory;
+  both.append.tokens = 2;
+  refused(&b, &both.projection, "append: tokens is 2, and the product's are 0");
+  both.projection.tokens = 1;
+  refused(&b, &both.projection, "append: ckv is NULL");
+  b.point = point("mla_q_b:l64,h1,n32,p32,bf16");
+  refused(&b, &both.projection, "the problem appends nothing");
+  b.point = point("mla_q_b:l64,h1,n32,p32,norm,bf16");
   const char *params = "dtype=bf16,heads=1,nope=32,norm=1,pass=8,q_rank=64,rope=32";
   assert_int_equal(mlaf_shape_check(&b.point, "k", params, &err), MLAF_OK);
   assert_int_equal(mlaf_shape_check(&b.point, "k", "dtype=bf16,norm=0", &err), MLAF_E_ARG);

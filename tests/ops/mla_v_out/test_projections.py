@@ -97,6 +97,31 @@ class ProjectionTest(unittest.TestCase):
         mlaforge.mla_o_proj(o, wo, v=V, residual=x, out=y, ctx=self.ctx)
         self.near(y, [self.dot(o_row(t), wo_row(i)) + x_row(t)[i] for t in range(TOKENS) for i in range(D)])
 
+    def test_q_b_appends_beside_its_product(self):
+        """c [T, L+R+P] as mla_qkv_a writes it; the second token has no slot."""
+        L = 64
+        c, c_row = self.tensor((TOKENS, L + R + P))
+        step = L + R + P
+
+        def part(first, columns):
+            slice_of = Buffer(self.ctx, (TOKENS, columns), "bfloat16", [0] * ((TOKENS - 1) * step + columns), (step, 1))
+            slice_of.data_ptr = lambda: c.data_ptr() + 2 * first
+            return slice_of
+        b, b_row = self.tensor((H * (N + P), L))
+        g, g_row = self.tensor((R,))
+        cache, slots = self.empty(2, 2, R + P), Buffer(self.ctx, (TOKENS,), "int64", [3, -1, 0])
+        y = self.empty(TOKENS, H * (N + P))
+        mlaforge.mla_q_b_append(part(0, L), b, part(L, R), part(L + R, P), cache, slots, nope=N, kv_norm_weight=g, eps=1e-3,
+                                style="unrotated", out=y, ctx=self.ctx)
+        self.near(y, [self.dot(c_row(t)[:L], b_row(o)) for t in range(TOKENS) for o in range(H * (N + P))])
+        want = [0.0] * (4 * (R + P))
+        for t, slot in ((0, 3), (2, 0)):
+            row = c_row(t)[L:L + R]
+            factor = 1 / math.sqrt(self.dot(row, row) / R + 1e-3)
+            want[slot * (R + P):(slot + 1) * (R + P)] = [v * factor * w for v, w in zip(row, g_row())] + c_row(t)[L + R:]
+        self.near(cache, want)
+        self.assertTrue(all(v == 0 for v in values(cache)[R + P:3 * (R + P)]))
+
     def narrow(self, heads, rows, columns, dtype="float8_e4m3fn"):
         """[heads, rows, columns] of bytes with a scale for each 128 x 128 of all heads' rows: tensor, scales, rows as floats."""
         across = -(-columns // 128)

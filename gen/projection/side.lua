@@ -1,0 +1,49 @@
+-- Projections with other work beside them: families NAME_append, whose kernels are those of NAME but for blocks behind the
+-- product's that append the latent rows of the launch's tokens (templates/lib/projection/side.h).
+local side = {}
+
+side.SUFFIX = "_append"
+-- Fields of a problem that say what is appended; beside them the rope columns' and the type are the projection's.
+side.FIELDS = { "append", "append_norm", "append_style", "rank" }
+side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz" } -- 1, 2, .. of `append`
+side.STYLES = { [0] = "pairs", "halves", "unrotated" }
+side.FLAG = 128 -- MLAF_KERNEL_APPENDS
+local REGISTERS = 64 -- of a lane that appends
+
+-- Whether a template's kernels append, too.
+function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
+
+-- The type of a kernel's arguments, those of its product alone given.
+function side.args(template, args) return side.of(template) and ("beside<%s>"):format(args) or args end
+
+-- The families of a list, each but a library's and what comes before one, once more with such blocks. `op`: its templates'.
+function side.derived(list, op)
+  local made = {}
+  for name, base in sorted(list) do
+    if not base.library and not base.stage then
+      local family = { body = base.body or base.template, template = op .. "/" .. name .. side.SUFFIX, arch = base.arch,
+        params = base.params, rules = {}, problem = { table.unpack(base.problem) } }
+      table.move(side.FIELDS, 1, #side.FIELDS, #family.problem + 1, family.problem)
+      for i, rule in ipairs(base.rules) do family.rules[i + 1] = rule end
+      family.rules[1] = function(p)
+        if p.append == 0 then return "nothing is appended: " .. name .. " serves it" end
+      end
+      -- A lane multiplies or appends: of registers it is the larger need that counts.
+      family.cost = function(p, v, arch)
+        local cost = base.cost(p, v, arch)
+        if cost.refused then return cost end
+        local need = 0
+        for _, part in ipairs(cost.regs) do need = need + part[2] end
+        if need < REGISTERS then table.insert(cost.regs, { "a row that is appended", REGISTERS - need }) end
+        return cost
+      end
+      table.insert(base.rules, 1, function(p)
+        if p.append ~= 0 then return ("latent rows are appended: %s%s does it"):format(name, side.SUFFIX) end
+      end)
+      made[name .. side.SUFFIX] = family
+    end
+  end
+  return made
+end
+
+return side

@@ -1,0 +1,515 @@
+// Generated from templates/mla_q_b/dot_fp8_append.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_q_b_dot_fp8_append_6878a464
+// parameters:
+//   append = 1
+//   append_norm = 1
+//   append_style = 0
+//   cols = 2
+//   depth = 2
+//   dtype = bf16
+//   heads = 16
+//   nope = 128
+//   norm = 1
+//   pass = 2
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+//   threads = 256
+//   weights = 1
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/dot_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 cols=2 depth=2 dtype=bf16 heads=16 nope=128 norm=1 pass=2 q_rank=1536 rank=512 rope=64 threads=256 weights=1
+// As mla_q_b/dot_fp8, and blocks behind the product's append latent rows to the cache.
+// A projection by dot products, for a few tokens, on any target.
+//
+//   layout=outputs    W[h] is [OUTER][INNER]: a warp (wave) has `cols` outputs, its lanes 16 bytes of each row, LANES * 8 values
+//                     further on; `depth` such loads of every row are on their way. Sums go over the lanes.
+//   layout=inputs     W[h] is [INNER][OUTER]: a thread has 8 outputs, 16 bytes of every WAYS-th row; a row of x lies in shared
+//                     memory as fp32. Sums go over the threads that have the same outputs.
+//
+// All arithmetic is fp32: x times the norm's weights is not rounded, the sum of squares comes along.
+// Weights of 8 bits: 16 values of a row in a load (dot_fp8.h); layout=inputs 8 outputs, and x lies in shared memory times its
+// block's scale.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_dot_fp8_append_6878a464_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    145, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 2, THREADS = 256;
+constexpr int TILE = 16, WAYS = 1;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    float square = 0.0f;
+#pragma unroll 1
+    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k] *= factor;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+
+// Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
+// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
+// They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// arguments behind the others.
+MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
+// What another launch may be writing: leaves nothing in L1.
+MLAF_DEV i64 load_past_l1(const i64* at) {
+  i64 x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile i64*)at;
+#endif
+  return x;
+}
+// Loads where `there`, with no branch: what was in w stays there else.
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
+               : "l"(at), "r"((u32)there));
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
+               : "+r"(w.x), "+r"(w.y)
+               : "l"(at), "r"((u32)there));
+}
+// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
+MLAF_DEV void ready(const void* p, u32 never) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
+}
+MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
+MLAF_DEV float magnitude(float x) { return fabsf(x); }
+MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
+MLAF_DEV float apart(float x) { return x; }
+
+namespace append {
+// [templates/mla_append/lib/args.h]
+constexpr int R = 512, ROPE = 64;
+constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
+//
+//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  item c: columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ITEM_CHUNKS = 1; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
+constexpr int ANGLES = 4;      // of an item
+
+// Byte where chunk k of an item begins in its row.
+MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+
+struct rope_item {
+  word4 x[ITEM_CHUNKS];
+};
+MLAF_DEV rope_item load_item(const char* row, int item) {
+  rope_item r;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
+  return r;
+}
+
+// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
+struct turn {
+  word4 cos[ANGLES / 4], sin[ANGLES / 4];
+};
+
+MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
+  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
+  load_if(there && !narrow, w, at);
+  load_half_if(there && narrow, w, at);
+  return w;
+}
+
+MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
+  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
+  const int step = narrow ? 8 : 16;
+  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
+  turn t;
+#pragma unroll
+  for (int i = 0; i < ANGLES / 4; i++) {
+    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
+    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
+  }
+  return t;
+}
+
+MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
+  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
+  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
+}
+
+MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i++) {
+    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+    float &x = v[0][2 * i], &y = v[0][2 * i + 1];
+    const float across = apart(y * s), back = apart(x * s);
+    x = multiply_add(x, c, -across);
+    y = multiply_add(y, c, back);
+  }
+}
+
+
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// Where a slot's row goes; inside: there is such a row.
+struct place {
+  char* latent;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  i64 slot = load_past_l1(slot_at);
+  i64 position = load_past_l1(position_at);
+  word4 w[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++)
+    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
+  const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
+  turn angle = load_turn(a, position, lane, mine);
+  place to = place_of(a, slot);
+  wait_for_previous_launch();
+  const i64 slot_now = load<i64>(slot_at);
+  const i64 position_now = load<i64>(position_at);
+  word4 x[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    x[k] = words(0, 0, 0, 0);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
+  }
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
+  if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
+  if (!to.inside) return;
+
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
+  char* const rope = to.latent + 1024;
+  const bool wanted = mine && a.kpe_out;
+  float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
+  rotate(v, angle, a.flags & APPEND_TABLE_16);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    if (mine) store(rope + column_byte(lane, k), item.x[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+    float v[8];
+    unpack(v, x[k]);
+    float g[8];
+    unpack(g, w[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
+    if (there) store(to.latent + 16 * chunk, pack(v));
+  }
+}
+} // namespace append
+
+template <class ARGS>
+struct beside : ARGS {
+  append::mlaf_append_kernel_args side;
+  i64 side_blocks;
+};
+
+// Whether this block is one of those, behind `blocks` of the product; it is done then.
+template <class ARGS>
+MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
+  if (my_block() < blocks) return false;
+  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
+#pragma unroll 1
+  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
+    append::append_token(a.side, t, (int)(my_thread() % LANES));
+  return true;
+}
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
+}
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+template <int PAIR>
+MLAF_DEV u32 halves_of(u32 codes) {
+  u32 x;
+  asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
+  return x;
+}
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  unpack_halves(halves_of<PAIR>(codes), a, b);
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#else
+  return halves_of<PAIR>(codes);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+}
+
+constexpr int COLS = 2, CHUNKS = INNER / 16, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+constexpr int DEPTH = ROUNDS < 2 ? ROUNDS : 2;
+
+struct sums_of_warp {
+  float of[TOKENS][COLS];
+  float squares[TOKENS];
+};
+
+// Of dot.h, layout=outputs: rounds round .. round + N - 1 of weights of 8 bits. A load's 16 values have one scale.
+template <int N>
+MLAF_DEV void add_rounds(const mlaf_projection_scaled_args& a, const char* const (&w)[COLS], const char* const (&scales)[COLS],
+                         const char* const (&x)[TOKENS], int round, int lane, sums_of_warp& s) {
+  word4 weights[N][COLS];
+  float scale[N][COLS];
+  bool there[N];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int chunk = (round + r) * LANES + lane;
+    there[r] = CHUNKS % LANES == 0 || chunk < CHUNKS;
+#pragma unroll
+    for (int c = 0; c < COLS; c++) {
+      weights[r][c] = there[r] ? load_weights(w[c] + 16 * chunk) : words(0, 0, 0, 0);
+      scale[r][c] = there[r] ? scale_at(a, scales[c], 16 * chunk) : 0.0f;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int chunk = (round + r) * LANES + lane;
+    float part[TOKENS][COLS] = {};
+#pragma unroll 2
+    for (int half = 0; half < 2; half++) { // of 4 tokens one after the other: both would take all registers
+      float v[TOKENS][8];
+#pragma unroll
+      for (int t = 0; t < TOKENS; t++)
+        unpack(v[t], there[r] ? load<word4>(x[t] + 32 * chunk + 16 * half) : words(0, 0, 0, 0));
+      float g[8];
+      unpack(g, there[r] ? load<word4>(a.gain + 32 * chunk + 16 * half) : words(0, 0, 0, 0));
+#pragma unroll
+      for (int t = 0; t < TOKENS; t++)
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+          s.squares[t] = multiply_add(v[t][i], v[t][i], s.squares[t]);
+          v[t][i] *= g[i];
+        }
+#pragma unroll
+      for (int c = 0; c < COLS; c++) {
+        float u[8];
+        decode8(u, half ? weights[r][c].z : weights[r][c].x, half ? weights[r][c].w : weights[r][c].y);
+#pragma unroll
+        for (int t = 0; t < TOKENS; t++)
+#pragma unroll
+          for (int i = 0; i < 8; i++) part[t][c] = multiply_add(u[i], v[t][i], part[t][c]);
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < COLS; c++)
+#pragma unroll
+      for (int t = 0; t < TOKENS; t++) s.of[t][c] = multiply_add(part[t][c], scale[r][c], s.of[t][c]);
+  }
+}
+
+MLAF_DEV float over_lanes(float x, int lane) {
+#pragma unroll
+  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
+  return x;
+}
+
+extern "C" __global__ void __launch_bounds__(256) mlaf_mla_q_b_dot_fp8_append_6878a464(const beside<mlaf_projection_scaled_args> a) {
+  __shared__ __attribute__((aligned(16))) float sums[TOKENS * PITCH];
+  __shared__ float squares[TOKENS];
+  const int thread = (int)my_thread(), lane = thread % LANES, warp = thread / LANES;
+  const place p = my_place(a);
+  let_next_launch_start();
+  if (appended(a, TILES)) return;
+  wait_for_previous_launch();
+  const char *w[COLS], *scales[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int output = p.first + warp * COLS + c;
+    w[c] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row;
+    scales[c] = scales_of(a, p.head, output < OUTER ? output : OUTER - 1);
+  }
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    const char* x[TOKENS];
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) x[t] = row_of_x(a, p, t0 + t);
+    sums_of_warp s = {};
+#pragma unroll 1
+    for (int round = 0; round + DEPTH <= ROUNDS; round += DEPTH) add_rounds<DEPTH>(a, w, scales, x, round, lane, s);
+    if (ROUNDS % DEPTH) add_rounds<(ROUNDS % DEPTH ? ROUNDS % DEPTH : 1)>(a, w, scales, x, ROUNDS - ROUNDS % DEPTH, lane, s);
+    if (t0) __syncthreads(); // the pass before was written from the sums
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) {
+#pragma unroll
+      for (int c = 0; c < COLS; c++) {
+        const float sum = over_lanes(s.of[t][c], lane);
+        if (lane == 0) sums[t * PITCH + warp * COLS + c] = sum;
+      }
+      const float square = over_lanes(s.squares[t], lane);
+      if (thread == 0) squares[t] = square;
+    }
+    __syncthreads();
+    finish(a, p, t0, sums, squares);
+  }
+}

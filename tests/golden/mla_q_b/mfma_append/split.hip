@@ -1,0 +1,420 @@
+// Generated from templates/mla_q_b/mfma_append.hip.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_q_b_mfma_append_24558348
+// parameters:
+//   append = 2
+//   append_norm = 1
+//   append_style = 1
+//   blocks = 1
+//   depth = 2
+//   dtype = bf16
+//   heads = 16
+//   nope = 128
+//   norm = 1
+//   pass = 16
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+//   waves = 8
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_append target=gfx942 append=2 append_norm=1 append_style=1 blocks=1 depth=2 dtype=bf16 heads=16 nope=128 norm=1 pass=16 q_rank=1536 rank=512 rope=64 waves=8
+// As mla_q_b/mfma, and blocks behind the product's append latent rows to the cache.
+// A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
+// the sums goes through LDS: a lane loads what it multiplies.
+//
+//   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
+//                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
+//                   a time
+//
+// Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
+// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+
+#define MLAF_BF16 1
+#define MLAF_MFMA_K32 0
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 64;
+// [templates/lib/wave.h]
+#define MLAF_CVT_BF16 0
+// [templates/lib/number.h]
+typedef u32x4 word4;
+typedef u32x2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return word4{a, b, c, d}; }
+MLAF_DEV u32 my_block() { return (u32)group_x(); }
+MLAF_DEV u32 my_thread() { return (u32)thread_id(); }
+MLAF_DEV void wait_for_previous_launch() {}
+MLAF_DEV void let_next_launch_start() {}
+MLAF_DEV float exchange(float x, int lane, int d) { return lane_xor(x, lane, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const MLAF_GLOBAL T*)(u64)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(MLAF_GLOBAL T*)(u64)p = x;
+}
+MLAF_DEV word4 load_weights(const void* p) { return load<word4>(p); }
+MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits are zero, as number.h wants
+MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mfma.h]
+// [templates/lib/projection/args.h]
+
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, WAYS = 8, THREADS = 512, TILE = 16;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    float square = 0.0f;
+#pragma unroll 1
+    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k] *= factor;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+
+// Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
+// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
+// They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// arguments behind the others.
+MLAF_DEV word2 words(u32 a, u32 b) { return word2{a, b}; }
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  if (there) w = load<word4>(at);
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  if (there) {
+    const word2 half = load<word2>(at);
+    w.x = half.x, w.y = half.y;
+  }
+}
+MLAF_DEV void ready(const void*, u32) {}
+MLAF_DEV float inverse(float x) { return 1.0f / x; }
+MLAF_DEV float magnitude(float x) { return __builtin_fabsf(x); }
+MLAF_DEV float larger(float a, float b) { return __builtin_fmaxf(a, b); }
+// A value that the compiler does not put into a pair with another one, half of which nobody wrote.
+MLAF_DEV float apart(float x) {
+  asm("" : "+v"(x));
+  return x;
+}
+
+namespace append {
+// [templates/mla_append/lib/args.h]
+constexpr int R = 512, ROPE = 64;
+constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
+//
+//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  item c: columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ITEM_CHUNKS = 2; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
+constexpr int ANGLES = 8;      // of an item
+
+// Byte where chunk k of an item begins in its row.
+MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+
+struct rope_item {
+  word4 x[ITEM_CHUNKS];
+};
+MLAF_DEV rope_item load_item(const char* row, int item) {
+  rope_item r;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
+  return r;
+}
+
+// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
+struct turn {
+  word4 cos[ANGLES / 4], sin[ANGLES / 4];
+};
+
+MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
+  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
+  load_if(there && !narrow, w, at);
+  load_half_if(there && narrow, w, at);
+  return w;
+}
+
+MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
+  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
+  const int step = narrow ? 8 : 16;
+  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
+  turn t;
+#pragma unroll
+  for (int i = 0; i < ANGLES / 4; i++) {
+    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
+    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
+  }
+  return t;
+}
+
+MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
+  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
+  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
+}
+
+MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i++) {
+    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+    float &x = v[0][i], &y = v[1][i];
+    const float across = apart(y * s), back = apart(x * s);
+    x = multiply_add(x, c, -across);
+    y = multiply_add(y, c, back);
+  }
+}
+
+
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// Where a slot's row goes; inside: there is such a row.
+struct place {
+  char* latent;
+  char* rope;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  p.rope = a.rope + page * a.rope_page + row * a.rope_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  word4 w[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++)
+    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
+  const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
+  wait_for_previous_launch();
+  const i64 slot = load<i64>(slot_at);
+  const i64 position = load<i64>(position_at);
+  word4 x[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    x[k] = words(0, 0, 0, 0);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
+  }
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  const turn angle = load_turn(a, position, lane, mine);
+  const place to = place_of(a, slot);
+  if (!to.inside) return;
+
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
+  char* const rope = to.rope;
+  const bool wanted = mine && a.kpe_out;
+  float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
+  rotate(v, angle, a.flags & APPEND_TABLE_16);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    if (mine) store(rope + column_byte(lane, k), item.x[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+    float v[8];
+    unpack(v, x[k]);
+    float g[8];
+    unpack(g, w[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
+    if (there) store(to.latent + 16 * chunk, pack(v));
+  }
+}
+} // namespace append
+
+template <class ARGS>
+struct beside : ARGS {
+  append::mlaf_append_kernel_args side;
+  i64 side_blocks;
+};
+
+// Whether this block is one of those, behind `blocks` of the product; it is done then.
+template <class ARGS>
+MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
+  if (my_block() < blocks) return false;
+  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
+#pragma unroll 1
+  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
+    append::append_token(a.side, t, (int)(my_thread() % LANES));
+  return true;
+}
+constexpr int BLOCKS = 1, GROUPS = 1, STEPS = INNER / 32, DEPTH = 2; // GROUPS: of 16 tokens
+
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_b_mfma_append_24558348_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    128, 0, 0, {0, 0}, 0, {}};
+struct operands {
+  const char* w[1]; // rows of this lane
+  const char* x[GROUPS];
+  const char* gain;
+};
+struct sums_of_wave {
+  f32x4 of[BLOCKS][GROUPS];
+  float squares[GROUPS];
+};
+
+template <int N>
+MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
+  word4 w[N][BLOCKS], x[N][GROUPS];
+  word4 gain[N];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const i64 at = (i64)(step + n) * 64;
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) w[n][b] = load_weights(o.w[b] + at);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) x[n][g] = load<word4>(o.x[g] + at);
+    gain[n] = load<word4>(o.gain + at);
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      word4 v = x[n][g];
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const float lo = unpack_lo(v[i]), hi = unpack_hi(v[i]);
+        s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
+        v[i] = multiply2(v[i], gain[n][i]);
+      }
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) {
+        s.of[b][g] = mfma16(w[n][b].xy, v.xy, s.of[b][g]);
+        s.of[b][g] = mfma16(w[n][b].zw, v.zw, s.of[b][g]);
+      }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(512) mlaf_mla_q_b_mfma_append_24558348(const beside<mlaf_projection_kernel_args> a) {
+  __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
+  __shared__ float squares[WAYS * TOKENS];
+  const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  if (appended(a, TILES)) return;
+  const place p = my_place(a);
+  const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
+  operands o;
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    const int output = p.first + 16 * b + row;
+    o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
+  }
+  o.gain = a.gain + 16 * group;
+  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + 16 * group;
+    sums_of_wave s = {};
+    int step = begin;
+#pragma unroll 1
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(o, step, s);
+#pragma unroll 1
+    for (; step < end; step++) add_steps<1>(o, step, s);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      if (t0 + 16 * g >= a.tokens) break; // the same for all
+      if (t0 + g) __syncthreads();        // the group before was written from the sums
+      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+      const float square = sum_over_groups(s.squares[g], lane);
+      if (group == 0) squares[wave * TOKENS + row] = square;
+      __syncthreads();
+      finish(a, p, t0 + 16 * g, sums, squares);
+    }
+  }
+}

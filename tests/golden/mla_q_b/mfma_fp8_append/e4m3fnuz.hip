@@ -1,0 +1,538 @@
+// Generated from templates/mla_q_b/mfma_fp8_append.hip.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_q_b_mfma_fp8_append_ef08d786
+// parameters:
+//   append = 5
+//   append_norm = 1
+//   append_style = 0
+//   blocks = 1
+//   depth = 1
+//   dtype = bf16
+//   heads = 16
+//   nope = 128
+//   norm = 1
+//   pass = 16
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+//   waves = 4
+//   weights = 2
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_fp8_append target=gfx942 append=5 append_norm=1 append_style=0 blocks=1 depth=1 dtype=bf16 heads=16 nope=128 norm=1 pass=16 q_rank=1536 rank=512 rope=64 waves=4 weights=2
+// As mla_q_b/mfma_fp8, and blocks behind the product's append latent rows to the cache.
+// A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
+// the sums goes through LDS: a lane loads what it multiplies.
+//
+//   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
+//                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
+//                   a time
+//
+// Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
+// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+
+#define MLAF_BF16 1
+#define MLAF_MFMA_K32 0
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 64;
+// [templates/lib/wave.h]
+#define MLAF_CVT_BF16 0
+// [templates/lib/number.h]
+typedef u32x4 word4;
+typedef u32x2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return word4{a, b, c, d}; }
+MLAF_DEV u32 my_block() { return (u32)group_x(); }
+MLAF_DEV u32 my_thread() { return (u32)thread_id(); }
+MLAF_DEV void wait_for_previous_launch() {}
+MLAF_DEV void let_next_launch_start() {}
+MLAF_DEV float exchange(float x, int lane, int d) { return lane_xor(x, lane, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const MLAF_GLOBAL T*)(u64)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(MLAF_GLOBAL T*)(u64)p = x;
+}
+MLAF_DEV word4 load_weights(const void* p) { return load<word4>(p); }
+MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits are zero, as number.h wants
+MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mfma.h]
+// [templates/lib/projection/args.h]
+
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, WAYS = 4, THREADS = 256, TILE = 16;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    float square = 0.0f;
+#pragma unroll 1
+    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k] *= factor;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+
+// Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
+// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
+// They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// arguments behind the others.
+MLAF_DEV word2 words(u32 a, u32 b) { return word2{a, b}; }
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  if (there) w = load<word4>(at);
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  if (there) {
+    const word2 half = load<word2>(at);
+    w.x = half.x, w.y = half.y;
+  }
+}
+MLAF_DEV void ready(const void*, u32) {}
+MLAF_DEV float inverse(float x) { return 1.0f / x; }
+MLAF_DEV float magnitude(float x) { return __builtin_fabsf(x); }
+MLAF_DEV float larger(float a, float b) { return __builtin_fmaxf(a, b); }
+// A value that the compiler does not put into a pair with another one, half of which nobody wrote.
+MLAF_DEV float apart(float x) {
+  asm("" : "+v"(x));
+  return x;
+}
+
+namespace append {
+// [templates/mla_append/lib/args.h]
+constexpr int R = 512, ROPE = 64;
+constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
+//
+//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  item c: columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ITEM_CHUNKS = 1; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
+constexpr int ANGLES = 4;      // of an item
+
+// Byte where chunk k of an item begins in its row.
+MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+
+struct rope_item {
+  word4 x[ITEM_CHUNKS];
+};
+MLAF_DEV rope_item load_item(const char* row, int item) {
+  rope_item r;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
+  return r;
+}
+
+// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
+struct turn {
+  word4 cos[ANGLES / 4], sin[ANGLES / 4];
+};
+
+MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
+  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
+  load_if(there && !narrow, w, at);
+  load_half_if(there && narrow, w, at);
+  return w;
+}
+
+MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
+  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
+  const int step = narrow ? 8 : 16;
+  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
+  turn t;
+#pragma unroll
+  for (int i = 0; i < ANGLES / 4; i++) {
+    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
+    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
+  }
+  return t;
+}
+
+MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
+  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
+  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
+}
+
+MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i++) {
+    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+    float &x = v[0][2 * i], &y = v[0][2 * i + 1];
+    const float across = apart(y * s), back = apart(x * s);
+    x = multiply_add(x, c, -across);
+    y = multiply_add(y, c, back);
+  }
+}
+// Eight floats to eight bytes of e4m3, rounded to nearest even. What is too large becomes the largest number, as all writers of
+// such caches do; NaN stays NaN.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// In integers but where the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits, rounded,
+// less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
+constexpr u32 MOST = 0x43700000u;                            // 240 or 448
+constexpr u32 LEAST_NORMAL = 1006632960;      // 2^(1-bias) as a float's bits
+constexpr u32 STEP = 1174405120;     // of codes below: 2^(-2-bias), that of a float of 2^(21-bias)
+MLAF_DEV u32 encode1(float x) {
+  const u32 u = bits_of(x), size = u & 0x7fffffffu;
+  const u32 h = size < MOST ? size : MOST;
+  const u32 normal = (h + 0x7ffffu + (h >> 20 & 1u) >> 20) - 952;
+  const u32 small = bits_of(float_of(h) + float_of(STEP)) - STEP;
+  const u32 code = h < LEAST_NORMAL ? small : normal;
+  return size > 0x7f800000u ? 0x80u : code ? code | (u >> 24 & 0x80u) : 0u;
+}
+MLAF_DEV u32 encode2(float lo, float hi) { return encode1(lo) | encode1(hi) << 8; }
+MLAF_DEV word2 encode(const float (&v)[8]) {
+  return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
+}
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. What is
+// beyond all codes stays as it is, so that infinity does not become NaN.
+MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const float q = v[i] * inverse_scale;
+    v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
+  }
+}
+
+
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// Where a slot's row goes; inside: there is such a row.
+struct place {
+  char* latent;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  word4 w[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++)
+    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
+  const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
+  wait_for_previous_launch();
+  const i64 slot = load<i64>(slot_at);
+  const i64 position = load<i64>(position_at);
+  word4 x[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    x[k] = words(0, 0, 0, 0);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
+  }
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
+  const float scale = a.scale_at ? load<float>(a.scale_at) : a.scale, inverse_scale = inverse(scale);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  const turn angle = load_turn(a, position, lane, mine);
+  const place to = place_of(a, slot);
+  if (!to.inside) return;
+
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
+  char* const rope = to.latent + 512;
+  const bool wanted = mine && a.kpe_out;
+  float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
+  rotate(v, angle, a.flags & APPEND_TABLE_16);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    divide(v[k], scale, inverse_scale);
+    if (mine) store(rope + column_byte(lane, k) / 2, encode(v[k]));
+  }
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+    float v[8];
+    unpack(v, x[k]);
+    float g[8];
+    unpack(g, w[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
+    divide(v, scale, inverse_scale);
+    if (there) store(to.latent + 8 * chunk, encode(v));
+  }
+}
+} // namespace append
+
+template <class ARGS>
+struct beside : ARGS {
+  append::mlaf_append_kernel_args side;
+  i64 side_blocks;
+};
+
+// Whether this block is one of those, behind `blocks` of the product; it is done then.
+template <class ARGS>
+MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
+  if (my_block() < blocks) return false;
+  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
+#pragma unroll 1
+  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
+    append::append_token(a.side, t, (int)(my_thread() % LANES));
+  return true;
+}
+constexpr int BLOCKS = 1, GROUPS = 1, STEPS = INNER / 64, DEPTH = 1; // GROUPS: of 16 tokens
+
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_b_mfma_fp8_append_ef08d786_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    144, 0, 0, {0, 0}, 0, {}};
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  const f32x2 x = __builtin_amdgcn_cvt_pk_f32_fp8((int)codes, PAIR == 1);
+  a = x.x, b = x.y;
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return __builtin_amdgcn_perm(bits_of(b), bits_of(a), 0x07060302u); // their lower halves are zero
+#else
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  const float x = load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+  return x == x ? x : not_a_number(); // whose low bits are zero
+}
+struct operands {
+  const char* w[1]; // rows of this lane
+  const char* scales[BLOCKS];
+  const char* x[GROUPS];
+  const char* gain;
+};
+struct sums_of_wave {
+  f32x4 of[BLOCKS][GROUPS];
+  float squares[GROUPS];
+};
+
+// Steps of mfma.h with weights of 8 bits.
+//
+//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step
+//                   has 4 * values. The products of a step and of 16 outputs have one scale
+//   layout=inputs   a lane has `blocks` bytes of its four rows, transposed as bytes; a step of 16 rows has one scale
+constexpr int VALUES = 16, PARTS = VALUES / 8; // of a load, of 8 values each
+typedef u32 codes_of_row __attribute__((ext_vector_type(VALUES / 4)));
+
+template <int N>
+MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o, int step, sums_of_wave& s) {
+  codes_of_row w[N][BLOCKS];
+  word4 x[N][GROUPS][PARTS];
+  float scale[N][BLOCKS];
+  word4 gain[N][PARTS];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const i64 at = (i64)(step + n) * (4 * VALUES);
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) {
+      w[n][b] = load<codes_of_row>(o.w[b] + at);
+      scale[n][b] = scale_at(a, o.scales[b], (step + n) * (4 * VALUES));
+    }
+#pragma unroll
+    for (int i = 0; i < PARTS; i++) {
+#pragma unroll
+      for (int g = 0; g < GROUPS; g++) x[n][g][i] = load<word4>(o.x[g] + 2 * at + 16 * i);
+      gain[n][i] = load<word4>(o.gain + 2 * at + 16 * i);
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+      for (int i = 0; i < 4 * PARTS; i++) {
+        const u32 pair = x[n][g][i / 4][i % 4];
+        const float lo = unpack_lo(pair), hi = unpack_hi(pair);
+        s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
+        x[n][g][i / 4][i % 4] = multiply2(pair, gain[n][i / 4][i % 4]);
+      }
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) {
+      word4 v[PARTS];
+#pragma unroll
+      for (int i = 0; i < PARTS; i++) v[i] = expand8(w[n][b][2 * i], w[n][b][2 * i + 1]);
+#pragma unroll
+      for (int g = 0; g < GROUPS; g++) {
+        f32x4 part = {};
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) {
+          part = mfma16(v[i].xy, x[n][g][i].xy, part);
+          part = mfma16(v[i].zw, x[n][g][i].zw, part);
+        }
+#pragma unroll
+        for (int r = 0; r < 4; r++) s.of[b][g][r] = multiply_add(part[r], scale[n][b], s.of[b][g][r]);
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) mlaf_mla_q_b_mfma_fp8_append_ef08d786(const beside<mlaf_projection_scaled_args> a) {
+  __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
+  __shared__ float squares[WAYS * TOKENS];
+  const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  if (appended(a, TILES)) return;
+  const place p = my_place(a);
+  const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
+  operands o;
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    const int output = p.first + 16 * b + row;
+    o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
+    o.scales[b] = scales_of(a, p.head, p.first + 16 * b < OUTER ? p.first + 16 * b : OUTER - 1);
+  }
+  o.gain = a.gain + 32 * group;
+  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + 32 * group;
+    sums_of_wave s = {};
+    int step = begin;
+#pragma unroll 1
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(a, o, step, s);
+#pragma unroll 1
+    for (; step < end; step++) add_steps<1>(a, o, step, s);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      if (t0 + 16 * g >= a.tokens) break; // the same for all
+      if (t0 + g) __syncthreads();        // the group before was written from the sums
+      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+      const float square = sum_over_groups(s.squares[g], lane);
+      if (group == 0) squares[wave * TOKENS + row] = square;
+      __syncthreads();
+      finish(a, p, t0 + 16 * g, sums, squares);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+-- Launches that overlap: whoever comes two launches later may read what this one's predecessor wrote, because every block of this
+-- one waits for that. mla_decode, behind mla_q_absorb, so reads rows that mla_q_b appended, and mla_q_absorb's launch is all that
+-- stands between.
+local T = ...
+local test, ok = T.test, T.ok
+local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
+local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
+
+-- Ways out of a kernel before its first wait, but for the blocks that append, which others of the launch wait beside.
+local function leaves_early(source)
+  local body = source:match('\nextern "C" __global__.-{\n(.*)$')
+  local before = body:match("^(.-)wait_for_previous_launch%(%)") or body
+  before = before:gsub("if %(appended%([^\n]*%) return;", "")
+  return before:find("%f[%w_]return%f[^%w_]") ~= nil, body:find("wait_for_previous_launch()", 1, true) ~= nil
+end
+
+test("projections: no block ends before it has waited for the launch before", function()
+  local seen = 0
+  for _, c in ipairs(golden.cases(loader, T.root)) do
+    local family = c.template:match("^mla_[%w_]+/([%w_]+)$")
+    if c.target == "sm_90a" and c.template:find("^mla_q") and family ~= "lib" then
+      local early, waits = leaves_early((emit.render(c.template, c.params, c.target)))
+      ok(waits and not early, "%s: a block may end before it has waited", c.name)
+      seen = seen + 1
+    end
+  end
+  ok(seen > 20, "%d kernels looked at", seen)
+end)
+
+test("projections: a way out before the wait is found", function()
+  local c = { template = "mla_q_absorb/dot", target = "sm_90a" }
+  for _, one in ipairs(golden.cases(loader, T.root)) do
+    if one.template == c.template and one.target == c.target then c.params = one.params end
+  end
+  local source = emit.render(c.template, c.params, c.target)
+  local early = source:gsub("let_next_launch_start%(%);", "%0\n  if (p.first) return;", 2)
+  ok(early ~= source and leaves_early(early) and not leaves_early(source), "nothing found")
+end)
