@@ -8,6 +8,7 @@
 #ifndef MLAF_EMBED_MLA_Q_B_H
 #define MLAF_EMBED_MLA_Q_B_H
 
+#include "mlaf_embed_mla_append.h"
 #include "mlaf_embed_projection.h"
 
 #ifdef __cplusplus
@@ -41,6 +42,11 @@ mlaf_embed_status mlaf_embed_q_b_plan(mlaf_embed *e, const mlaf_embed_q_b_proble
  * synchronises: legal inside graph capture. */
 mlaf_embed_status mlaf_embed_q_b_execute(const mlaf_embed_plan *plan, const mlaf_embed_projection_args *args, void *stream,
                                          char *why, size_t why_size);
+/* Where the problem appends (append is not 0): blocks beside the product do what a launch of mla_append without query rows does.
+ * append's tokens are apart from the product's, which are more than 0; its ckv and kpe are what the launch before wrote, and not
+ * y; q_nope, q_pe, q_out and q_pe_out are NULL. Without, as by mlaf_embed_q_b_execute, such a plan appends nothing. */
+mlaf_embed_status mlaf_embed_q_b_append_execute(const mlaf_embed_plan *plan, const mlaf_embed_projection_args *args,
+                                                const mlaf_embed_append_args *append, void *stream, char *why, size_t why_size);
 
 #ifdef __cplusplus
 }
