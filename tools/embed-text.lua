@@ -1,19 +1,19 @@
 -- lua5.4 tools/embed-text.lua OUT.c NAME=FILE... LOADER...: text files as C strings, and those of the loader, which have no NAME,
 -- as a table of operations, name and text. The output depends on the files alone.
 local out_path = assert(arg[1], "usage: lua5.4 embed-text.lua OUT.c NAME=FILE... LOADER...")
--- The operations that a file belongs to, with a blank behind each; "": all. One of runtime/op/embed is of those whose files
--- include its header, X.h of X.c.
+-- The operations that a file belongs to, with a blank behind each; "": all. Those of an operation, and of runtime/op/embed, are
+-- of all operations, too, whose files include one of its headers (mlaf_embed_mla_append*.h; X*.h of runtime/op/embed/X*.c).
 local function ops_of(path)
-  local op, shared = path:match("/runtime/ops/([%w_]+)/embed/[^/]+$"), path:match("/runtime/op/embed/([^/]+)%.[ch]$")
-  if op or not shared then return op and op .. " " or "" end
-  local found = {}
+  local own, shared = path:match("/runtime/ops/([%w_]+)/embed/[^/]+$"), path:match("/runtime/op/embed/([^/]+)%.[ch]$")
+  if not own and not shared then return "" end
+  local found, prefix = { own }, own and "mlaf_embed_" .. own or shared:gsub("_inside$", "")
   for i = 2, #arg do
-    op = arg[i]:match("/runtime/ops/([%w_]+)/embed/[^/]+$")
-    if op and not found[op] then
+    local op = arg[i]:match("/runtime/ops/([%w_]+)/embed/[^/]+$")
+    local seen = op == own
+    for _, other in ipairs(found) do seen = seen or op == other end
+    if op and not seen then
       local f = assert(io.open(arg[i], "rb"))
-      if f:read("a"):find(('#include "%s.h"'):format(shared), 1, true) then
-        found[op], found[#found + 1] = true, op
-      end
+      if f:read("a"):find('#include "' .. prefix, 1, true) then found[#found + 1] = op end
       f:close()
     end
   end

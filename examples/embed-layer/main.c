@@ -22,7 +22,7 @@ static const struct { int rows, cols; } shapes[WEIGHTS] = {
 /* --- the plans --- */
 
 typedef struct plans {
-  const mlaf_embed_plan *qkv_a, *q_b, *append, *q_absorb, *decode, *v_out, *gather, *prefill, *o_proj;
+  const mlaf_embed_plan *qkv_a, *q_b, *q_b_append, *append, *q_absorb, *decode, *v_out, *gather, *prefill, *o_proj;
 } plans;
 
 static char why[512];
@@ -35,6 +35,8 @@ static void need(mlaf_embed_status status, const char *what) {
 static plans make_plans(mlaf_embed *e, int tokens) {
   const mlaf_embed_qkv_a_problem qkv_a = {.hidden = HIDDEN, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .tokens = tokens};
   const mlaf_embed_q_b_problem q_b = {.q_rank = Q_RANK, .heads = HEADS, .nope = NOPE, .rope = ROPE, .norm = 1, .tokens = tokens};
+  const mlaf_embed_q_b_problem q_b_append = {.q_rank = Q_RANK, .heads = HEADS, .nope = NOPE, .rope = ROPE, .norm = 1, .append = 1,
+                                             .rank = RANK, .append_norm = 1, .tokens = tokens};
   const mlaf_embed_append_problem append = {.heads = HEADS, .rank = RANK, .rope = ROPE, .norm = 1, .tokens = tokens};
   const mlaf_embed_q_absorb_problem q_absorb = {.heads = HEADS, .nope = NOPE, .rope = ROPE, .rank = RANK, .tokens = tokens};
   const mlaf_embed_decode_problem decode = {.heads = HEADS, .rank = RANK, .rope = ROPE, .q_len = 1, .page_size = PAGE, .batch = 1,
@@ -48,6 +50,7 @@ static plans make_plans(mlaf_embed *e, int tokens) {
   plans p;
   NEED(mlaf_embed_qkv_a_plan(e, &qkv_a, &p.qkv_a, why, sizeof why));
   NEED(mlaf_embed_q_b_plan(e, &q_b, &p.q_b, why, sizeof why));
+  NEED(mlaf_embed_q_b_plan(e, &q_b_append, &p.q_b_append, why, sizeof why));
   NEED(mlaf_embed_append_plan(e, &append, &p.append, why, sizeof why));
   NEED(mlaf_embed_q_absorb_plan(e, &q_absorb, &p.q_absorb, why, sizeof why));
   NEED(mlaf_embed_decode_plan(e, &decode, &p.decode, why, sizeof why));
@@ -73,7 +76,8 @@ typedef struct layer {
   size_t workspace_size;
 } layer;
 
-/* x to c and q, and the tokens' rows of the cache; the rope columns of q turn in place if `turn` says so. */
+/* x to c and q, and the tokens' rows of the cache. `turn`: the rope columns of q turn in place, so rows are appended by a launch
+ * of their own; else by blocks beside q's product. */
 static void begin(const layer *l, const plans *p, int tokens, int turn) {
   const mlaf_embed_projection_args a = {.tokens = tokens, .x = l->x, .w = l->w[Q_A], .y = l->c};
   const mlaf_embed_projection_args b = {.tokens = tokens, .x = l->c, .x_token_stride = C_ROW, .w = l->w[Q_B], .y = l->q,
@@ -82,12 +86,14 @@ static void begin(const layer *l, const plans *p, int tokens, int turn) {
                                .kpe_row_stride = C_ROW, .norm_weight = l->w[KV_NORM], .eps = (float)dims.eps, .slots = l->slots,
                                .positions = l->positions, .cos = l->table, .table_rows = TOKENS, .cache = l->cache,
                                .num_slots = PAGES * PAGE};
-  if (turn) {
-    to.q_pe = to.q_pe_out = l->q + NOPE;
-    to.q_pe_head_stride = to.q_pe_out_head_stride = Q_ROW;
-    to.q_pe_token_stride = to.q_pe_out_token_stride = HEADS * Q_ROW;
-  }
   NEED(mlaf_embed_qkv_a_execute(p->qkv_a, &a, NULL, why, sizeof why));
+  if (!turn) {
+    NEED(mlaf_embed_q_b_append_execute(p->q_b_append, &b, &to, NULL, why, sizeof why));
+    return;
+  }
+  to.q_pe = to.q_pe_out = l->q + NOPE;
+  to.q_pe_head_stride = to.q_pe_out_head_stride = Q_ROW;
+  to.q_pe_token_stride = to.q_pe_out_token_stride = HEADS * Q_ROW;
   NEED(mlaf_embed_q_b_execute(p->q_b, &b, NULL, why, sizeof why));
   NEED(mlaf_embed_append_execute(p->append, &to, NULL, why, sizeof why));
 }

@@ -9,7 +9,8 @@
 
 /* What a kernel says of its launch, as mlaforge's runtime/device/kernel_launch.h. per_cu: blocks that a compute unit holds at
  * once; 0: one. */
-enum { EMBED_OVERLAPS = 1, EMBED_TURNS = 2, EMBED_MEETS = 4, EMBED_FITS = 8, EMBED_SCALES = 16, EMBED_WANTS_L1 = 64 };
+enum { EMBED_OVERLAPS = 1, EMBED_TURNS = 2, EMBED_MEETS = 4, EMBED_FITS = 8, EMBED_SCALES = 16, EMBED_WANTS_L1 = 64,
+       EMBED_APPENDS = 128 };
 
 /* What an operation says of choosing, as mlaforge's runtime/op/calls.h; NULL: nothing. */
 typedef struct mlaf_embed_rules {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "mlaf_embed_projection_inside.h"
 
@@ -29,6 +30,15 @@ typedef struct parameters {
   kernel_args args;
   _Alignas(64) unsigned char maps[MAPS][128];
 } parameters;
+/* Behind all that, of kernels that append: the other operation's parameters, and how many blocks those rows have. */
+typedef struct side {
+  unsigned char block[MLAF_EMBED_BESIDE];
+  int64_t blocks;
+} side;
+typedef struct everything { /* as much as any kernel takes */
+  _Alignas(64) unsigned char bytes[sizeof(parameters) + sizeof(side) + 64];
+} everything;
+enum { TOKENS_OF_WARP = 4 }; /* rows that a warp appends at most where compute units are few */
 _Static_assert(sizeof(kernel_args) == 192 && offsetof(kernel_args, w_scale) == 152, "not the kernels' layout");
 
 enum { ALIGN = 16, SCALE_ROWS = 32, SCALE_COLUMNS = 64, SCALE_BLOCK = 128 };
@@ -203,29 +213,60 @@ static uint64_t blocks_of(const product *p, const mlaf_embed_kernel *k) {
          (k->cluster[0] > 1 ? k->cluster[0] : 1);
 }
 
-static size_t parameter_bytes(const mlaf_embed_kernel *k) {
+static size_t product_bytes(const mlaf_embed_kernel *k) {
   if (!k->n_maps) return k->flags & EMBED_SCALES ? sizeof(kernel_args) : offsetof(kernel_args, w_scale);
   return offsetof(parameters, maps) + k->n_maps * sizeof((parameters *)NULL)->maps[0];
 }
+static size_t parameter_bytes(const mlaf_embed_kernel *k) {
+  const size_t align = k->n_maps ? 64 : 8;
+  if (!(k->flags & EMBED_APPENDS)) return product_bytes(k);
+  return (product_bytes(k) + sizeof(side) + align - 1) / align * align;
+}
+
+static uint32_t in_teams(uint32_t blocks, uint32_t team) { return (blocks + team - 1) / team * team; }
+
+/* Blocks beside `product` ones, as mlaforge's runtime/ops/mla_q_b/append.c: a token a warp, where compute units are left for so
+ * many in the product's last turn; with fewer of them a warp takes several tokens. */
+static uint32_t side_blocks(const mlaf_embed_kernel *k, uint32_t units, uint32_t wave, uint32_t blocks, int64_t tokens) {
+  const uint32_t team = k->cluster[0] > 1 ? k->cluster[0] : 1, warps = k->threads / wave;
+  const uint32_t most = (uint32_t)((tokens + warps - 1) / warps), least = (most + TOKENS_OF_WARP - 1) / TOKENS_OF_WARP;
+  const uint32_t left = units ? (units - blocks % units) % units / team * team : most;
+  return in_teams(left < least ? least : left > most ? most : left, team);
+}
+
+/* The whole of a kernel's parameters but for maps; beside NULL: nothing is. Its blocks. */
+static uint32_t fill_all(const product *p, const mlaf_embed_kernel *k, uint32_t units, uint32_t wave, const arguments *a,
+                         const mlaf_embed_beside *beside, everything *out) {
+  const uint32_t blocks = (uint32_t)blocks_of(p, k);
+  fill(p, a, &((parameters *)(void *)out)->args);
+  if (!(k->flags & EMBED_APPENDS)) return blocks;
+  side more = {.blocks = side_blocks(k, units, wave, blocks, beside ? beside->tokens : 0)};
+  if (beside) memcpy(more.block, beside->block, sizeof more.block);
+  memset(out->bytes + product_bytes(k), 0, parameter_bytes(k) - product_bytes(k));
+  memcpy(out->bytes + product_bytes(k), &more, sizeof more);
+  return blocks + (uint32_t)more.blocks;
+}
 
 /* Fill the block and launch it, with the device current: a driver error. */
-static int launch(const mlaf_embed_plan *x, const product *p, const arguments *given, void *stream) {
+static int launch(const mlaf_embed_plan *x, const product *p, const arguments *given, const mlaf_embed_beside *beside,
+                  void *stream) {
   const mlaf_embed_kernel *k = x->kernels[0];
   arguments a = *given;
-  parameters block;
+  everything all;
+  parameters *const block = (void *)&all;
   int code = 0;
   dense(p, &a);
-  fill(p, &a, &block.args);
+  const uint32_t grid[] = {fill_all(p, k, mlaf_embed_units(x->owner), mlaf_embed_wave(x->owner), &a, beside, &all), 1, 1};
   for (uint32_t i = 0; i < k->n_maps && i < MAPS && !code; i++) {
-    const tensor t = tensor_of(p, &block.args, k->maps[i].of);
-    code = mlaf_embed_encode(x->owner, &k->maps[i], t.data, t.cols, t.rows, t.stride, block.maps[i]);
+    const tensor t = tensor_of(p, &block->args, k->maps[i].of);
+    code = mlaf_embed_encode(x->owner, &k->maps[i], t.data, t.cols, t.rows, t.stride, block->maps[i]);
   }
-  const uint32_t grid[] = {(uint32_t)blocks_of(p, k), 1, 1};
-  return code ? code : mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block, parameter_bytes(k), stream);
+  return code ? code : mlaf_embed_launch(x->owner, k, x->functions[0], grid, &all, parameter_bytes(k), stream);
 }
 
 mlaf_embed_status mlaf_embed_projection_execute(const mlaf_embed_projection *op, const mlaf_embed_plan *x,
-                                                const mlaf_embed_projection_args *a, void *stream, char *why, size_t size) {
+                                                const mlaf_embed_projection_args *a, const mlaf_embed_beside *beside,
+                                                void *stream, char *why, size_t size) {
   reason err = {why, size};
   if (!x || !a) return refuse(&err, "a NULL pointer");
   if (x->rules != &op->rules) return refuse(&err, "a plan of another operation, %s", x->rules->op);
@@ -234,7 +275,7 @@ mlaf_embed_status mlaf_embed_projection_execute(const mlaf_embed_projection *op,
   if (bad || !a->tokens) return bad;
   int previous = 0, code = mlaf_embed_enter(x->owner, &previous);
   if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
-  code = launch(x, &p, a, stream);
+  code = launch(x, &p, a, beside, stream);
   mlaf_embed_leave(x->owner, previous);
   return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
 }

@@ -21,10 +21,18 @@ typedef struct mlaf_embed_projection {
   mlaf_embed_rules rules;
   mlaf_embed_product (*product)(const int32_t *values); /* of a row's values */
 } mlaf_embed_projection;
+/* What blocks behind the product's do, of a kernel that says EMBED_APPENDS: another operation's parameters, and its tokens. */
+enum { MLAF_EMBED_BESIDE = 296 };
+typedef struct mlaf_embed_beside {
+  unsigned char block[MLAF_EMBED_BESIDE];
+  int64_t tokens;
+} mlaf_embed_beside;
+
 extern const mlaf_embed_projection mlaf_embed_qkv_a_op, mlaf_embed_q_b_op, mlaf_embed_q_absorb_op, mlaf_embed_v_out_op,
     mlaf_embed_o_proj_op;
 
 mlaf_embed_status mlaf_embed_projection_execute(const mlaf_embed_projection *op, const mlaf_embed_plan *plan,
-                                                const mlaf_embed_projection_args *args, void *stream, char *why, size_t why_size);
+                                                const mlaf_embed_projection_args *args, const mlaf_embed_beside *beside,
+                                                void *stream, char *why, size_t why_size);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mlaf_embed_inside.h"
+#include "mlaf_embed_mla_append_inside.h"
 
 /* A kernel's parameters; strides in bytes. */
 typedef struct kernel_args {
@@ -28,7 +29,7 @@ typedef struct kernel_args {
   uint32_t token_blocks, flags;    /* MLAF_EMBED_APPEND_* */
   float eps, scale;
 } kernel_args;
-_Static_assert(sizeof(kernel_args) == 296, "not the kernels' layout");
+_Static_assert(sizeof(kernel_args) == MLAF_EMBED_APPEND_BLOCK, "not the kernels' layout");
 _Static_assert(sizeof(mlaf_embed_append_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
 
 enum { PAGED, SPLIT, DS_MLA, E4M3FN };      /* layouts */
@@ -40,10 +41,13 @@ typedef struct shape {
   int heads, rank, rope, dtype, layout, style, norm, turned; /* turned: positions and table count */
 } shape;
 
+static shape shaped(const mlaf_embed_append_problem *p) {
+  return (shape){p->heads, p->rank, p->rope, p->dtype, p->layout, p->style, p->norm, p->rope && p->style != UNROTATED};
+}
 static shape shape_of(const mlaf_embed_plan *x) {
   mlaf_embed_append_problem p;
   memcpy(&p, x->row->values, sizeof p);
-  return (shape){p.heads, p.rank, p.rope, p.dtype, p.layout, p.style, p.norm, p.rope && p.style != UNROTATED};
+  return shaped(&p);
 }
 
 static int is_flat(const shape *s) { return s->layout >= E4M3FN; }
@@ -243,6 +247,21 @@ static void fill_all(const shape *s, const mlaf_embed_append_args *a, uint32_t t
   fill_cache(s, a, out);
   if (q) fill_queries(s, a, out);
   *blocks = out->token_blocks + (q ? (uint64_t)a->tokens * (((uint32_t)s->heads + group - 1) / group) : 0);
+}
+
+mlaf_embed_status mlaf_embed_append_fill(const mlaf_embed_append_problem *p, uint32_t threads, uint32_t wave,
+                                         const mlaf_embed_append_args *a, void *block, char *why, size_t size) {
+  const mlaf_embed_kernel k = {.threads = threads, .rows_per_wg = 1};
+  const shape s = shaped(p);
+  reason err = {why, size};
+  kernel_args made;
+  uint64_t blocks;
+  const mlaf_embed_status bad = check(&s, &k, a, &err);
+  memset(block, 0, sizeof made);
+  if (bad || !a->tokens) return bad;
+  fill_all(&s, a, threads, wave, 1, &made, &blocks);
+  memcpy(block, &made, sizeof made);
+  return MLAF_EMBED_OK;
 }
 
 static const mlaf_embed_rules rules = {"mla_append", NULL, NULL, NULL, 0};

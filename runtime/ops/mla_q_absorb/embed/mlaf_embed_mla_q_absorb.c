@@ -27,5 +27,5 @@ mlaf_embed_status mlaf_embed_q_absorb_plan(mlaf_embed *e, const mlaf_embed_q_abs
 
 mlaf_embed_status mlaf_embed_q_absorb_execute(const mlaf_embed_plan *x, const mlaf_embed_projection_args *a, void *stream,
                                               char *why, size_t size) {
-  return mlaf_embed_projection_execute(&mlaf_embed_q_absorb_op, x, a, stream, why, size);
+  return mlaf_embed_projection_execute(&mlaf_embed_q_absorb_op, x, a, NULL, stream, why, size);
 }

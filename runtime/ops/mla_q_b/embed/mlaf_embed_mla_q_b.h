@@ -8,6 +8,7 @@
 #ifndef MLAF_EMBED_MLA_Q_B_H
 #define MLAF_EMBED_MLA_Q_B_H
 
+#include "mlaf_embed_mla_append.h"
 #include "mlaf_embed_projection.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,12 @@ typedef struct mlaf_embed_q_b_problem {
   int32_t norm;      /* the input goes through RMSNorm (0: not, 1: norm) */
   int32_t dtype;     /* type of inputs, outputs, and of weights of 16 bits (0: bf16, 1: f16) */
   int32_t weights;   /* weights of 8 bits, each 128 x 128 of them with a scale in fp32 (0: not, 1: e4m3fn, 2: e4m3fnuz) */
+  int32_t append;    /* blocks beside the product append latent rows to a cache, whose layouts are mla_append's
+                        (0: not, 1: append_paged, 2: append_split, 3: append_fp8_ds_mla, 4: append_e4m3fn, 5: append_e4m3fnuz) */
+  int32_t rank;      /* columns of a latent row that is appended (a multiple of 32 up to 512) */
+  int32_t append_style; /* of a row's rope columns, as mla_append's; else pairs
+                        (0: not, 1: append_halves, 2: append_unrotated) */
+  int32_t append_norm; /* the latent goes through RMSNorm (0: not, 1: append_norm) */
   int32_t tokens;    /* tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number (1..65536) */
   /* </problem> */
 } mlaf_embed_q_b_problem;
@@ -35,6 +42,11 @@ mlaf_embed_status mlaf_embed_q_b_plan(mlaf_embed *e, const mlaf_embed_q_b_proble
  * synchronises: legal inside graph capture. */
 mlaf_embed_status mlaf_embed_q_b_execute(const mlaf_embed_plan *plan, const mlaf_embed_projection_args *args, void *stream,
                                          char *why, size_t why_size);
+/* Where the problem appends (append is not 0): blocks beside the product do what a launch of mla_append without query rows does.
+ * append's tokens are apart from the product's, which are more than 0; its ckv and kpe are what the launch before wrote, and not
+ * y; q_nope, q_pe, q_out and q_pe_out are NULL. Without, as by mlaf_embed_q_b_execute, such a plan appends nothing. */
+mlaf_embed_status mlaf_embed_q_b_append_execute(const mlaf_embed_plan *plan, const mlaf_embed_projection_args *args,
+                                                const mlaf_embed_append_args *append, void *stream, char *why, size_t why_size);
 
 #ifdef __cplusplus
 }

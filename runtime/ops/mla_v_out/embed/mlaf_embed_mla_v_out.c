@@ -24,5 +24,5 @@ mlaf_embed_status mlaf_embed_v_out_plan(mlaf_embed *e, const mlaf_embed_v_out_pr
 
 mlaf_embed_status mlaf_embed_v_out_execute(const mlaf_embed_plan *x, const mlaf_embed_projection_args *a, void *stream,
                                            char *why, size_t size) {
-  return mlaf_embed_projection_execute(&mlaf_embed_v_out_op, x, a, stream, why, size);
+  return mlaf_embed_projection_execute(&mlaf_embed_v_out_op, x, a, NULL, stream, why, size);
 }
