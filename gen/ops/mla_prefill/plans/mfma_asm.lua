@@ -16,8 +16,8 @@ plan.GROUPS = 3     -- groups of V^T operands, likewise
 
 -- p: nope, rope, vdim, dtype; v: blocks; isa of the target.
 function plan.make(p, v, isa)
-  local g = { isa = isa, blocks = v.blocks, f16 = p.dtype == "f16", qk = p.nope + p.rope, nope = p.nope, rope = p.rope, v = p.vdim,
-    cvt_bf16 = p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1 }
+  local g = { isa = isa, blocks = v.blocks, f16 = p.dtype == "f16", nope = p.nope, rope = p.rope, qk = p.nope + p.rope,
+    v = p.vdim, cvt_bf16 = p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1 }
   g.rows = 128 * g.blocks
   g.nk = g.qk // 16            -- fragments of K: 16 columns, two products a block
   g.pitch_k = 2 * g.qk + 16

@@ -3,8 +3,8 @@
 --   round t, first half    O += P(t-1) V(t-1), and under it: scores X = S(t) scale, the maximum, sums of P as packed; what was
 --                          fetched goes to LDS: K of round t+2, V of t+1; first fragments of K(t+1)
 --   border                 compiled code, seldom needed: mask, rescale
---   round t, second half   S(t+1) = K(t+1) Q - m/scale, and under it: P(t) = exp2(X), packed, and its sum; K of round t+3 and V of t+2 are
---                          asked for; first groups of V(t)
+--   round t, second half   S(t+1) = K(t+1) Q - m/scale, and under it: P(t) = exp2(X), packed, and its sum; K of round t+3 and V
+--                          of t+2 are asked for; first groups of V(t)
 local weave = require("weave")
 local plan = require("ops/mla_prefill/plans/mfma_asm")
 

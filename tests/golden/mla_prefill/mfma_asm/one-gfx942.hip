@@ -22,11 +22,11 @@
 //             [S(t+1) = K(t+1) Q; P(t) = exp2(scores); K(t+3), V(t+2) asked for]
 //
 //   LDS       K of two rounds, rows padded by 16 bytes | V of three rounds, turned on its way in: no bank conflicts
-//             V: two planes of [8 groups of four keys][32 groups of four columns][2 columns][4 keys]; a lane that reads 16 bytes has
-//             A operands of two columns
+//             V: two planes of [8 groups of four keys][32 groups of four columns][2 columns][4 keys]; a lane that reads 16 bytes
+//             has A operands of two columns
 //
 // The inner blocks are assembly with fixed registers, listed by gen/ops/mla_prefill/plans/mfma_asm_loop.lua and woven by
-// gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1> and the code between the blocks;
+// gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1> and the code between blocks;
 // gen/ops/mla_prefill/plans/mfma_asm.lua deals the rest.
 //
 // A wave whose tokens see fewer keys than the workgroup's last one goes on copying, behind its own end. Copies behind the
@@ -85,7 +85,8 @@ MLAF_DEV void aim(const source& s, int first, int keys, int thread, u64 (&to)[UN
   }
 }
 
-// O leaves through LDS, so that a store has whole lines: 32 rows of 256 bytes of a wave at a time, chunk c of row r at c ^ (r & 7).
+// O leaves through LDS, so that stores have whole lines: 32 rows of 256 bytes of a wave at a time, chunk c of row r at
+// c ^ (r & 7).
 // To nearest, ties away from 0.
 MLAF_DEV u32 pack2_away(float lo, float hi) {
 #if MLAF_BF16 && !MLAF_CVT_BF16
@@ -423,7 +424,8 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
   };
   if (count <= 0) clear();
   if (count > 0) {
-    const float scale = a.scale_log2e, inverse = float_of((u32)uniform((int)bits_of(1.0f / scale))), slack = 8.0f * inverse;
+    const float scale = a.scale_log2e, inverse = float_of((u32)uniform((int)bits_of(1.0f / scale)));
+    const float slack = 8.0f * inverse;
     const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
     const u32 half = 0x8000;                     // bf16's rounding
     const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
@@ -487,8 +489,8 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]) : [step_k] "s"(step_k) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     aim_ends(2);
-    // Q: lane l fetches chunk l%8 of row l/8 (+ 8, 16, 24) of a block; LDS turns 64 columns at a time into the layout of B. Rows that
-    // do not exist repeat the last that does; nobody stores what they compute.
+    // Q: lane l fetches chunk l%8 of row l/8 (+ 8, 16, 24) of a block; LDS turns 64 columns at a time into the layout of B. Rows
+    // that do not exist repeat the last that does; nobody stores what they compute.
     const u32 q_place = base + 2 * K_BYTES + V_BYTES + 4096 * wave;
     {
       const int lane = lane_again();
@@ -573,7 +575,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
 
-    // Steps of this round: of K's place that is read (back, for the one that is written), of V's, and of V's one and two rounds on.
+    // Steps of this round: of K's place that is read (back, for the one that is written), of V's, of V's one and two rounds on.
     kd = 0u - K_BYTES, vd = 0u - 2 * V_BYTES, vd1 = V_BYTES, vd2 = V_BYTES;
     auto turn = [&] {
       kd = 0u - kd;
