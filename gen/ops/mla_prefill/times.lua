@@ -25,7 +25,7 @@ return {
     mfma_asm = {
       -- By blocks.
       round_clk = { 316, 292 },     -- beside the products: barrier, waits, work that no product covers
-      tail_clk = { 12000, 20000 },  -- Q in, masks, waves that have fewer rounds than the others, O out
+      tail_clk = { 12000, 16000 },  -- Q in, masks, waves that have fewer rounds than the others, O out
     },
   },
 }

@@ -37,7 +37,7 @@ local function qk(g)
   local main = {}
   for f = 0, g.nk - 1 do
     for h = 0, 1 do
-      for b = 0, g.blocks - 1 do
+      for b = g.from, g.blocks - 1 do
         local s = plan.s(g, b)
         main[#main + 1] = mfma(g, s, plan.quad(g, f, h), plan.q(g, b, f, h), f + h == 0 and plan.c(g, b) or s)
         main[#main].need = { "K" .. f }
@@ -54,7 +54,7 @@ local function pv(g)
   local main = {}
   for m = 0, GROUPS - 1 do
     for c = 0, 3 do
-      for b = 0, g.blocks - 1 do
+      for b = g.from, g.blocks - 1 do
         local o, a = plan.o(g, b, c), plan.v_at(g, m, c // 2) + 2 * (c % 2)
         main[#main + 1] = mfma(g, o, ("v[%d:%d]"):format(a, a + 1), plan.p(g, b, m), o)
         if m >= KEPT then main[#main].need = { ("V%d.%d"):format(m, c // 2) } end
@@ -84,7 +84,7 @@ end
 -- ---- softmax ------------------------------------------------------------------------------------
 local function score_ops(g)
   local list = {}
-  for b = 0, g.blocks - 1 do
+  for b = g.from, g.blocks - 1 do
     for r = 16 * b, 16 * b + 15 do
       list[#list + 1] = op("v_mul_f32 v%d, %%[scale], v%d", g.x + r, g.s + r)
     end
@@ -94,7 +94,7 @@ end
 
 -- Whether any score exceeds its m by more than the slack (which is divided by the scale).
 local function test_ops(g)
-  local list, x, last = {}, g.s, 16 * g.blocks - 1
+  local list, x, last = {}, g.s + 16 * g.from, 16 * (g.blocks - g.from) - 1
   local top = { g.tmp, g.tmp + 1 }
   for i = 1, 2 do -- two chains
     local from = x + (i - 1) * (last + 1) // 2
@@ -116,7 +116,7 @@ end
 -- P = exp2(X) packed, and sums. What uses a result comes four exponentials later.
 local function softmax_ops(g)
   local list, behind = {}, {}
-  for b = 0, g.blocks - 1 do
+  for b = g.from, g.blocks - 1 do
     for k = 0, 7 do
       local x = g.x + 16 * b + 2 * k
       local rest = { op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x), op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x + 1) }
@@ -145,7 +145,7 @@ local SUM = { bf16 = "v_mfma_f32_4x4x4_16b_bf16", f16 = "v_mfma_f32_4x4x4_16b_f1
 local function packed_ops(g)
   local list = {}
   for m = 0, GROUPS - 1 do
-    for b = 0, g.blocks - 1 do
+    for b = g.from, g.blocks - 1 do
       local n = ("v[%d:%d]"):format(g.n + 4 * b, g.n + 4 * b + 3)
       list[#list + 1] = op("%s %s, v[%d:%d], %s, %s", SUM[g.f16 and "f16" or "bf16"], n, g.ones, g.ones + 1, plan.p(g, b, m), n)
     end
@@ -288,7 +288,7 @@ end
 local BARRIER = 1.2
 local function first_half(g, copies)
   local main, streams = pv(g), {}
-  local group = 4 * g.blocks
+  local group = 4 * (g.blocks - g.from)
   local n = #main
   for m = KEPT, GROUPS - 1 do
     local free = group * (m - plan.GROUPS + 1)
@@ -309,7 +309,8 @@ end
 
 local function second_half(g)
   local main, streams = qk(g), {}
-  local n, of_f = #main, 2 * g.blocks
+  local active = g.blocks - g.from
+  local n, of_f = #main, 2 * active
   local fragments = {}
   for f = plan.RING, g.nk - 1 do fragments[#fragments + 1] = at(of_f * (f - plan.RING + 1) - 0.5, { read_k(g, f) })[1] end
   streams[#streams + 1] = fragments
@@ -317,7 +318,7 @@ local function second_half(g)
   streams[#streams + 1] = lay(loads(g), 1, n * 3 // 8)
   local step, reads = kept_ops(g)
   streams[#streams + 1] = at(0, step)
-  streams[#streams + 1] = lay(reads, n - 8 * g.blocks, n - 4 * g.blocks)
+  streams[#streams + 1] = lay(reads, n - 8 * active, n - 4 * active)
   streams[#streams + 1] = lay(turn_ops(), n - 3, n)
   return weave.merge(main, streams)
 end
@@ -338,9 +339,10 @@ local function q_turn(g, b)
   return list
 end
 
--- All blocks of a kernel.
+-- All blocks of a kernel. `from`: the first of the wave's blocks of tokens that still sees keys.
 function loop.build(g)
   local out = {}
+  g.from = 0
   local function alone(ops) return block(g, ops, state_of(g)) end
   out.q_turn = {}
   for b = 0, g.blocks - 1 do out.q_turn[b] = alone(q_turn(g, b)) end
@@ -357,15 +359,22 @@ function loop.build(g)
   local ahead = {}
   for f = 0, plan.RING - 1 do ahead[#ahead + 1] = read_k(g, f) end
   out.first = alone(join(entry(), score_ops(g), test_ops(g), stores(g), ahead))
-  local state = state_of(g)
-  for _ = 1, 2 do -- the loop, so that it also holds behind itself
-    state.given = {}
-    out.body = { block(g, first_half(g, true), state) }
-    out.body[2] = block(g, second_half(g), state)
+  -- From a round's second half on, of the blocks from `from` on.
+  local function rounds(from)
+    local part = setmetatable({ from = from }, { __index = g })
+    local state, made = state_of(g), nil
+    for _ = 1, 2 do -- the loop, so that it also holds behind itself
+      state.given = {}
+      made = { first_half = block(g, first_half(part, true), state) }
+      made.second_half = block(g, second_half(part), state)
+    end
+    local step, reads = kept_ops(g)
+    made.softmax = alone(join(step, reads, softmax_ops(part)))
+    made.final = alone(join({ op("s_waitcnt lgkmcnt(0)") }, first_half(part, false)))
+    return made
   end
-  local step, reads = kept_ops(g)
-  out.softmax = alone(join(step, reads, softmax_ops(g)))
-  out.final = alone(join({ op("s_waitcnt lgkmcnt(0)") }, first_half(g, false)))
+  out.rounds = {}
+  for from = 0, g.blocks - 1 do out.rounds[from] = rounds(from) end
   out.copy = alone(join(entry(), stores(g), loads(g)))
   out.load = alone(loads(g))
   return out

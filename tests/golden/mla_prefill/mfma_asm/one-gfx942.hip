@@ -29,7 +29,8 @@
 // gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1> and the code between blocks;
 // gen/ops/mla_prefill/plans/mfma_asm.lua deals the rest.
 //
-// A wave whose tokens see fewer keys than the workgroup's last one goes on copying, behind its own end. Copies behind the
+// With two blocks a wave has one from either end of the tile: w and 7 - w. Causal waves then do the same work, and behind the end
+// of the first block the second goes on alone, at half the price. A wave that is through goes on copying. Copies behind the
 // request's last key bring that one again: finite, and masked or never used.
 //
 // Numbers: a row's m starts as the maximum of its first round and follows when a score exceeds it by more than 8 in base 2, so
@@ -54,7 +55,7 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_pr
 
 constexpr int H = 8, NOPE = 128, ROPE = 0, V = 128, LANES = 64, XCDS = 8;
 constexpr bool CAUSAL = 0;
-constexpr int BLOCKS = 1, ROWS = 128, OWN = 32 * BLOCKS, KEYS = 32; // OWN: a wave's tokens
+constexpr int BLOCKS = 1, ROWS = 128, KEYS = 32;
 constexpr u32 PITCH_K = 272, K_BYTES = 8704, V_BYTES = 8192; // in LDS
 constexpr i64 HEADS_BYTES = 0, KEY_BYTES = 1;
 MLAF_DEV int load_length(const int* at) { return *(const MLAF_GLOBAL int*)(u64)at; }
@@ -68,6 +69,9 @@ MLAF_DEV int lane_again() {
   asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
   return x;
 }
+
+// A wave's block: its first token.
+MLAF_DEV int row_of(int wave, int block) { return 32 * (block == 0 ? wave : 7 - wave); }
 
 // ---- Copies: units of 16 bytes a thread ------------------------------------------------------------------------------------
 // Thread i of unit u: chunk i % CHUNKS of row u * (256 / CHUNKS) + i / CHUNKS.
@@ -101,7 +105,7 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds
   char* const turn = lds + 8192 * wave;
   __syncthreads(); // all have read the last round: LDS is free
   {
-    const int first = OWN * wave + 0, r = first + (lane & 31);
+    const int first = row_of(wave, 0), r = first + (lane & 31);
     float top, sum, total;
     asm volatile("v_mul_f32 %0, %3, v166\nv_mov_b32 %1, v160\nv_mov_b32 %2, v162"
                  : "=&v"(top), "=&v"(sum), "=&v"(total) : "s"(a.scale_log2e) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
@@ -320,16 +324,18 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(44))) void
 mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
   __shared__ __attribute__((aligned(128))) char lds[41984];
-  const int wave = uniform(thread_id() >> 6), row_at = OWN * wave;
+  const int wave = uniform(thread_id() >> 6);
   tile t;
   if (!find_tile(a, (u32)group_x(), lane_again(), H, t)) return;
 
-  // Rounds of the workgroup, and of this wave.
-  auto rounds = [&](int row) {
-    const int most = uniform(smaller(seen_by(t, smaller(row, t.rows - 1)), t.keys));
+  // Rounds of the workgroup, of this wave's blocks, of this wave, of both blocks together: one more than the first block's own,
+  // in which what it has of its last is multiplied.
+  auto rounds = [&](int first, int last) {
+    const int most = first < t.rows ? uniform(smaller(seen_by(t, smaller(last, t.rows - 1)), t.keys)) : 0;
     return most > 0 ? (most + KEYS - 1) / KEYS : 0;
   };
-  const int count = rounds(t.rows - 1), mine = row_at < t.rows ? rounds(row_at + OWN - 1) : 0;
+  const int count = rounds(0, ROWS - 1), near = rounds(row_of(wave, 0), row_of(wave, 0) + 31);
+  const int mine = near, both = near;
   auto clear = [&] {
     asm volatile( // l, n, -m/scale, O
         "v_mov_b32 v160, 0\n"
@@ -497,7 +503,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       u64 q[4];
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        const int r = smaller(row_at + 0 + 8 * i + (lane >> 3), t.rows - 1);
+        const int r = smaller(row_of(wave, 0) + 8 * i + (lane >> 3), t.rows - 1);
         q[i] = (u64)a.q + (t.row + r) * a.q_token + t.head * a.q_head + 16 * (lane & 7);
       }
       asm volatile(
@@ -623,14 +629,16 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         :  : [ka] "v"(ka) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
       asm volatile("s_nop 7\ns_nop 2" ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95"); // S
       ka += K_BYTES;
-      const int all_see = uniform(smaller(seen_by(t, row_at), t.keys)); // keys that each row of the wave sees
-      const int plain = smaller(all_see / KEYS, t.keys / KEYS - 3);     // rounds before: nothing to mask, no copy to aim
+      const int whole = t.keys / KEYS - 3; // rounds before: no copy to aim
+      // Keys that each token of a block sees.
+      auto all_see = [&](int block) { return uniform(smaller(seen_by(t, row_of(wave, block)), t.keys)); };
+      const int see[] = {all_see(0), all_see(0)};
       u64 rise;
-      auto mask = [&](int i) {
+      auto mask = [&](int i, int from) {
         const int lane = lane_again();
         const float none = minus_inf();
-        {
-          const int left = smaller(seen_by(t, row_at + 0 + (lane & 31)), t.keys) - i * KEYS - 4 * (lane >> 5);
+        if (0 >= from && (i + 1) * KEYS > see[0]) {
+          const int left = smaller(seen_by(t, row_of(wave, 0) + (lane & 31)), t.keys) - i * KEYS - 4 * (lane >> 5);
           asm volatile(
               "v_cmp_lt_i32 vcc, 0, %0\n"
               "s_nop 1\n"
@@ -683,9 +691,9 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
               :: "v"(left), "v"(none) : "vcc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
         }
       };
-      auto rescale = [&](bool begun) {
+      auto rescale = [&](bool begun, int from) {
         const int lane = lane_again();
-        {
+        if (0 >= from) {
           float top;
           asm volatile("v_max3_f32 %0, v60, v61, v62\n"
                        "v_max3_f32 %0, %0, v63, v64\n"
@@ -983,10 +991,13 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "ds_read_b128 v[100:103], %[ka] offset:128\n"
         "ds_read_b128 v[104:107], %[ka] offset:160\n"
         : [rise] "=&s"(rise), [wk] "+v"(wk), [wv] "+v"(wv) : [scale] "s"(scale), [slack] "s"(slack), [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [vd2] "s"(vd2), [ka] "v"(ka) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      if (all_see < KEYS) mask(0);
-      rescale(false);
+      mask(0, 0);
+      rescale(false, 0);
       aim_ends(3);
-      while (++done < mine) {
+      {
+        const int plain = smaller(see[0] / KEYS, whole); // rounds before: nothing to mask, no copy to aim
+#pragma nounroll
+        while (++done < mine) {
     asm volatile(
         "s_waitcnt lgkmcnt(6)\n"
         "v_mfma_f32_32x32x8_f16 v[44:59], v[84:85], a[0:1], v[166:181]\n"
@@ -1175,12 +1186,13 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_mfma_f32_32x32x8_f16 a[80:95], v[114:115], v[82:83], a[80:95]\n"
         "ds_read_b128 v[104:107], %[ka] offset:160\n"
         : [wk] "+v"(wk), [wv] "+v"(wv), [rise] "=&s"(rise) : [va] "v"(va), [scale] "s"(scale), [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [ka] "v"(ka), [vd2] "s"(vd2), [slack] "s"(slack) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-        if (__builtin_expect(done >= plain, 0)) {
-          if ((done + 1) * KEYS > all_see) mask(done);
-          aim_ends(done + 3);
+          if (__builtin_expect(done >= plain, 0)) {
+            mask(done, 0);
+            aim_ends(done + 3);
+          }
+          if (__builtin_expect(rise != 0, 0)) rescale(true, 0);
         }
-        if (__builtin_expect(rise != 0, 0)) rescale(true);
-      }
+        {
     asm volatile(
         "global_load_dwordx4 v[132:135], %[ak0], off\n"
         "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
@@ -1289,6 +1301,9 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_mfma_f32_32x32x8_f16 a[64:79], v[112:113], v[82:83], a[64:79]\n"
         "v_mfma_f32_32x32x8_f16 a[80:95], v[114:115], v[82:83], a[80:95]\n"
         :  : [va] "v"(va) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
+        }
+        
+      }
       turn();
     }
     // The workgroup's other rounds: copies.

@@ -29,7 +29,8 @@
 // gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1> and the code between blocks;
 // gen/ops/mla_prefill/plans/mfma_asm.lua deals the rest.
 //
-// A wave whose tokens see fewer keys than the workgroup's last one goes on copying, behind its own end. Copies behind the
+// With two blocks a wave has one from either end of the tile: w and 7 - w. Causal waves then do the same work, and behind the end
+// of the first block the second goes on alone, at half the price. A wave that is through goes on copying. Copies behind the
 // request's last key bring that one again: finite, and masked or never used.
 //
 // Numbers: a row's m starts as the maximum of its first round and follows when a score exceeds it by more than 8 in base 2, so
@@ -54,7 +55,7 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_pr
 
 constexpr int H = 16, NOPE = 128, ROPE = 64, V = 128, LANES = 64, XCDS = 8;
 constexpr bool CAUSAL = 1;
-constexpr int BLOCKS = 2, ROWS = 256, OWN = 32 * BLOCKS, KEYS = 32; // OWN: a wave's tokens
+constexpr int BLOCKS = 2, ROWS = 256, KEYS = 32;
 constexpr u32 PITCH_K = 400, K_BYTES = 12800, V_BYTES = 8192; // in LDS
 constexpr i64 HEADS_BYTES = 0, KEY_BYTES = 1;
 MLAF_DEV int load_length(const int* at) { return *(const MLAF_GLOBAL int*)(u64)at; }
@@ -68,6 +69,9 @@ MLAF_DEV int lane_again() {
   asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
   return x;
 }
+
+// A wave's block: its first token.
+MLAF_DEV int row_of(int wave, int block) { return 32 * (block == 0 ? wave : 7 - wave); }
 
 // ---- Copies: units of 16 bytes a thread ------------------------------------------------------------------------------------
 // Thread i of unit u: chunk i % CHUNKS of row u * (256 / CHUNKS) + i / CHUNKS.
@@ -101,7 +105,7 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds
   char* const turn = lds + 8192 * wave;
   __syncthreads(); // all have read the last round: LDS is free
   {
-    const int first = OWN * wave + 0, r = first + (lane & 31);
+    const int first = row_of(wave, 0), r = first + (lane & 31);
     float top, sum, total;
     asm volatile("v_mul_f32 %0, %3, v214\nv_mov_b32 %1, v204\nv_mov_b32 %2, v206"
                  : "=&v"(top), "=&v"(sum), "=&v"(total) : "s"(a.scale_log2e) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
@@ -316,7 +320,7 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds
     asm volatile("" ::: "memory");
   }
   {
-    const int first = OWN * wave + 32, r = first + (lane & 31);
+    const int first = row_of(wave, 1), r = first + (lane & 31);
     float top, sum, total;
     asm volatile("v_mul_f32 %0, %3, v230\nv_mov_b32 %1, v205\nv_mov_b32 %2, v210"
                  : "=&v"(top), "=&v"(sum), "=&v"(total) : "s"(a.scale_log2e) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
@@ -535,16 +539,18 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(44))) void
 mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
   __shared__ __attribute__((aligned(128))) char lds[50176];
-  const int wave = uniform(thread_id() >> 6), row_at = OWN * wave;
+  const int wave = uniform(thread_id() >> 6);
   tile t;
   if (!find_tile(a, (u32)group_x(), lane_again(), H, t)) return;
 
-  // Rounds of the workgroup, and of this wave.
-  auto rounds = [&](int row) {
-    const int most = uniform(smaller(seen_by(t, smaller(row, t.rows - 1)), t.keys));
+  // Rounds of the workgroup, of this wave's blocks, of this wave, of both blocks together: one more than the first block's own,
+  // in which what it has of its last is multiplied.
+  auto rounds = [&](int first, int last) {
+    const int most = first < t.rows ? uniform(smaller(seen_by(t, smaller(last, t.rows - 1)), t.keys)) : 0;
     return most > 0 ? (most + KEYS - 1) / KEYS : 0;
   };
-  const int count = rounds(t.rows - 1), mine = row_at < t.rows ? rounds(row_at + OWN - 1) : 0;
+  const int count = rounds(0, ROWS - 1), near = rounds(row_of(wave, 0), row_of(wave, 0) + 31);
+  const int far = rounds(row_of(wave, 1), row_of(wave, 1) + 31), mine = far > near ? far : near, both = smaller(near + 1, mine);
   auto clear = [&] {
     asm volatile( // l, n, -m/scale, O
         "v_mov_b32 v204, 0\n"
@@ -803,7 +809,7 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
       u64 q[4];
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        const int r = smaller(row_at + 0 + 8 * i + (lane >> 3), t.rows - 1);
+        const int r = smaller(row_of(wave, 0) + 8 * i + (lane >> 3), t.rows - 1);
         q[i] = (u64)a.q + (t.row + r) * a.q_token + t.head * a.q_head + 16 * (lane & 7);
       }
       asm volatile(
@@ -826,7 +832,7 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
       u64 q[4];
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        const int r = smaller(row_at + 32 + 8 * i + (lane >> 3), t.rows - 1);
+        const int r = smaller(row_of(wave, 1) + 8 * i + (lane >> 3), t.rows - 1);
         q[i] = (u64)a.q + (t.row + r) * a.q_token + t.head * a.q_head + 16 * (lane & 7);
       }
       asm volatile(
@@ -1053,14 +1059,16 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
         :  : [ka] "v"(ka) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
       asm volatile("s_nop 7\ns_nop 2" ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128"); // S
       ka += K_BYTES;
-      const int all_see = uniform(smaller(seen_by(t, row_at), t.keys)); // keys that each row of the wave sees
-      const int plain = smaller(all_see / KEYS, t.keys / KEYS - 3);     // rounds before: nothing to mask, no copy to aim
+      const int whole = t.keys / KEYS - 3; // rounds before: no copy to aim
+      // Keys that each token of a block sees.
+      auto all_see = [&](int block) { return uniform(smaller(seen_by(t, row_of(wave, block)), t.keys)); };
+      const int see[] = {all_see(0), all_see(1)};
       u64 rise;
-      auto mask = [&](int i) {
+      auto mask = [&](int i, int from) {
         const int lane = lane_again();
         const float none = minus_inf();
-        {
-          const int left = smaller(seen_by(t, row_at + 0 + (lane & 31)), t.keys) - i * KEYS - 4 * (lane >> 5);
+        if (0 >= from && (i + 1) * KEYS > see[0]) {
+          const int left = smaller(seen_by(t, row_of(wave, 0) + (lane & 31)), t.keys) - i * KEYS - 4 * (lane >> 5);
           asm volatile(
               "v_cmp_lt_i32 vcc, 0, %0\n"
               "s_nop 1\n"
@@ -1112,8 +1120,8 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
               "v_cndmask_b32 v91, %1, v91, vcc\n"
               :: "v"(left), "v"(none) : "vcc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
         }
-        {
-          const int left = smaller(seen_by(t, row_at + 32 + (lane & 31)), t.keys) - i * KEYS - 4 * (lane >> 5);
+        if (1 >= from && (i + 1) * KEYS > see[1]) {
+          const int left = smaller(seen_by(t, row_of(wave, 1) + (lane & 31)), t.keys) - i * KEYS - 4 * (lane >> 5);
           asm volatile(
               "v_cmp_lt_i32 vcc, 0, %0\n"
               "s_nop 1\n"
@@ -1166,9 +1174,9 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
               :: "v"(left), "v"(none) : "vcc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
         }
       };
-      auto rescale = [&](bool begun) {
+      auto rescale = [&](bool begun, int from) {
         const int lane = lane_again();
-        {
+        if (0 >= from) {
           float top;
           asm volatile("v_max3_f32 %0, v76, v77, v78\n"
                        "v_max3_f32 %0, %0, v79, v80\n"
@@ -1414,7 +1422,7 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
               "v_accvgpr_write_b32 a159, v201\n"
               "s_nop 1" :: "v"(factor) : "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
         }
-        {
+        if (1 >= from) {
           float top;
           asm volatile("v_max3_f32 %0, v92, v93, v94\n"
                        "v_max3_f32 %0, %0, v95, v96\n"
@@ -1738,10 +1746,13 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
         "ds_read_b128 v[140:143], %[ka] offset:128\n"
         "ds_read_b128 v[144:147], %[ka] offset:160\n"
         : [rise] "=&s"(rise), [wk] "+v"(wk), [wp] "+v"(wp), [wv] "+v"(wv) : [scale] "s"(scale), [slack] "s"(slack), [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [vd2] "s"(vd2), [ka] "v"(ka) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
-      if (all_see < KEYS) mask(0);
-      rescale(false);
+      mask(0, 0);
+      rescale(false, 0);
       aim_ends(3);
-      while (++done < mine) {
+      {
+        const int plain = smaller(see[0] / KEYS, whole); // rounds before: nothing to mask, no copy to aim
+#pragma nounroll
+        while (++done < both) {
     asm volatile(
         "s_waitcnt lgkmcnt(6)\n"
         "v_mfma_f32_32x32x8_bf16 v[44:59], v[124:125], a[0:1], v[214:229]\n"
@@ -2073,12 +2084,13 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
         "v_mfma_f32_32x32x8_bf16 a[208:223], v[154:155], v[122:123], a[208:223]\n"
         "ds_read_b128 v[144:147], %[ka] offset:160\n"
         : [wk] "+v"(wk), [wp] "+v"(wp), [wv] "+v"(wv), [rise] "=&s"(rise) : [scale] "s"(scale), [va] "v"(va), [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [ka] "v"(ka), [vd2] "s"(vd2), [slack] "s"(slack) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
-        if (__builtin_expect(done >= plain, 0)) {
-          if ((done + 1) * KEYS > all_see) mask(done);
-          aim_ends(done + 3);
+          if (__builtin_expect(done >= plain, 0)) {
+            mask(done, 0);
+            aim_ends(done + 3);
+          }
+          if (__builtin_expect(rise != 0, 0)) rescale(true, 0);
         }
-        if (__builtin_expect(rise != 0, 0)) rescale(true);
-      }
+        if (both == mine) {
     asm volatile(
         "global_load_dwordx4 v[172:175], %[ak0], off\n"
         "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
@@ -2265,6 +2277,341 @@ mlaf_mla_prefill_mfma_asm_e5983e4d(mlaf_prefill_kernel_args a) {
         "v_mfma_f32_32x32x8_bf16 a[144:159], v[154:155], v[114:115], a[144:159]\n"
         "v_mfma_f32_32x32x8_bf16 a[208:223], v[154:155], v[122:123], a[208:223]\n"
         :  : [va] "v"(va) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
+        }
+        else done--; // the next round is the other block's alone
+      }
+      if (both < mine) {
+        const int plain = smaller(see[1] / KEYS, whole); // rounds before: nothing to mask, no copy to aim
+#pragma nounroll
+        while (++done < mine) {
+    asm volatile(
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[124:125], a[48:49], v[230:245]\n"
+        "v_add_u32 %[va], %[vd], %[va]\n"
+        "v_exp_f32 v92, v92\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[126:127], a[50:51], v[60:75]\n"
+        "global_load_dwordx4 v[172:175], %[ak0], off\n"
+        "v_exp_f32 v93, v93\n"
+        "ds_read_b128 v[124:127], %[ka] offset:192\n"
+        "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[128:129], a[52:53], v[60:75]\n"
+        "v_exp_f32 v94, v94\n"
+        "global_load_dwordx4 v[176:179], %[ak1], off\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[130:131], a[54:55], v[60:75]\n"
+        "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
+        "v_exp_f32 v95, v95\n"
+        "ds_read_b128 v[128:131], %[ka] offset:224\n"
+        "global_load_dwordx4 v[180:183], %[ap0], off\n"
+        "v_add_f32 v205, v205, v92\n"
+        "v_add_f32 v205, v205, v93\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[132:133], a[56:57], v[60:75]\n"
+        "v_add_u32 v92, %[half], v92\n"
+        "v_lshl_add_u64 %[ap0], %[ap0], 0, %[step_p]\n"
+        "v_add_u32 v93, %[half], v93\n"
+        "v_perm_b32 v116, v93, v92, %[hi]\n"
+        "global_load_dwordx2 v[184:185], %[av0], off\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[134:135], a[58:59], v[60:75]\n"
+        "v_exp_f32 v96, v96\n"
+        "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
+        "ds_read_b128 v[132:135], %[ka] offset:256\n"
+        "global_load_dwordx2 v[186:187], %[av1], off\n"
+        "v_exp_f32 v97, v97\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[136:137], a[60:61], v[60:75]\n"
+        "v_lshl_add_u64 %[av1], %[av1], 0, %[step_v]\n"
+        "v_add_f32 v205, v205, v94\n"
+        "v_add_f32 v205, v205, v95\n"
+        "v_add_u32 v94, %[half], v94\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[138:139], a[62:63], v[60:75]\n"
+        "global_load_dwordx2 v[188:189], %[av2], off\n"
+        "v_add_u32 v95, %[half], v95\n"
+        "v_perm_b32 v117, v95, v94, %[hi]\n"
+        "ds_read_b128 v[136:139], %[ka] offset:288\n"
+        "v_lshl_add_u64 %[av2], %[av2], 0, %[step_v]\n"
+        "v_exp_f32 v98, v98\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[140:141], a[64:65], v[60:75]\n"
+        "global_load_dwordx2 v[190:191], %[av3], off\n"
+        "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
+        "v_exp_f32 v99, v99\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[142:143], a[66:67], v[60:75]\n"
+        "v_add_f32 v205, v205, v96\n"
+        "ds_read_b128 v[140:143], %[ka] offset:320\n"
+        "v_add_f32 v205, v205, v97\n"
+        "v_add_u32 v96, %[half], v96\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[144:145], a[68:69], v[60:75]\n"
+        "v_add_u32 v97, %[half], v97\n"
+        "v_perm_b32 v118, v97, v96, %[hi]\n"
+        "v_exp_f32 v100, v100\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[146:147], a[70:71], v[60:75]\n"
+        "ds_read_b128 v[144:147], %[ka] offset:352\n"
+        "v_exp_f32 v101, v101\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[124:125], a[72:73], v[60:75]\n"
+        "v_add_f32 v205, v205, v98\n"
+        "v_add_f32 v205, v205, v99\n"
+        "v_add_u32 v98, %[half], v98\n"
+        "v_add_u32 v99, %[half], v99\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[126:127], a[74:75], v[60:75]\n"
+        "v_perm_b32 v119, v99, v98, %[hi]\n"
+        "v_exp_f32 v102, v102\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[128:129], a[76:77], v[60:75]\n"
+        "v_exp_f32 v103, v103\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[130:131], a[78:79], v[60:75]\n"
+        "v_add_f32 v205, v205, v100\n"
+        "v_add_f32 v205, v205, v101\n"
+        "v_add_u32 v100, %[half], v100\n"
+        "v_add_u32 v101, %[half], v101\n"
+        "s_waitcnt lgkmcnt(3)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[132:133], a[80:81], v[60:75]\n"
+        "v_perm_b32 v120, v101, v100, %[hi]\n"
+        "ds_read_b128 v[148:151], %[va] offset:0\n"
+        "v_exp_f32 v104, v104\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[134:135], a[82:83], v[60:75]\n"
+        "v_exp_f32 v105, v105\n"
+        "ds_read_b128 v[152:155], %[va] offset:4096\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[136:137], a[84:85], v[60:75]\n"
+        "v_add_f32 v205, v205, v102\n"
+        "v_add_f32 v205, v205, v103\n"
+        "v_add_u32 v102, %[half], v102\n"
+        "ds_read_b128 v[156:159], %[va] offset:1024\n"
+        "v_add_u32 v103, %[half], v103\n"
+        "v_perm_b32 v121, v103, v102, %[hi]\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[138:139], a[86:87], v[60:75]\n"
+        "v_exp_f32 v106, v106\n"
+        "ds_read_b128 v[160:163], %[va] offset:5120\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[140:141], a[88:89], v[60:75]\n"
+        "v_exp_f32 v107, v107\n"
+        "v_add_f32 v205, v205, v104\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[142:143], a[90:91], v[60:75]\n"
+        "v_add_f32 v205, v205, v105\n"
+        "v_add_u32 %[ka], %[kd], %[ka]\n"
+        "v_add_u32 v104, %[half], v104\n"
+        "v_add_u32 v105, %[half], v105\n"
+        "s_sub_u32 %[kd], 0, %[kd]\n"
+        "v_perm_b32 v122, v105, v104, %[hi]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[144:145], a[92:93], v[60:75]\n"
+        "v_add_f32 v205, v205, v106\n"
+        "v_add_f32 v205, v205, v107\n"
+        "s_mov_b32 %[vt], %[vd]\n"
+        "v_add_u32 v106, %[half], v106\n"
+        "v_add_u32 v107, %[half], v107\n"
+        "s_mov_b32 %[vd], %[vd1]\n"
+        "v_perm_b32 v123, v107, v106, %[hi]\n"
+        "v_mfma_f32_32x32x8_bf16 v[60:75], v[146:147], a[94:95], v[60:75]\n"
+        "s_mov_b32 %[vd1], %[vd2]\n"
+        "s_mov_b32 %[vd2], %[vt]\n"
+        : [va] "+v"(va), [vd] "+s"(vd), [ak0] "+v"(ak[0]), [ka] "+v"(ka), [ak1] "+v"(ak[1]), [ap0] "+v"(ap[0]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]), [kd] "+s"(kd), [vt] "=&s"(vt), [vd1] "+s"(vd1), [vd2] "+s"(vd2) : [step_k] "s"(step_k), [half] "s"(half), [step_p] "s"(step_p), [hi] "s"(hi), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
+    asm volatile(
+        "s_waitcnt lgkmcnt(3)\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[148:149], v[116:117], a[160:175]\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[150:151], v[116:117], a[176:191]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "s_barrier\n"
+        "ds_read_b128 v[164:167], %[va] offset:2048\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[116:117], v[210:213]\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[152:153], v[116:117], a[192:207]\n"
+        "s_nop 0\n"
+        "v_mul_f32 v92, %[scale], v60\n"
+        "ds_read_b128 v[168:171], %[va] offset:6144\n"
+        "v_max3_f32 v200, v60, v61, v62\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[154:155], v[116:117], a[208:223]\n"
+        "v_mul_f32 v93, %[scale], v61\n"
+        "v_max3_f32 v201, v68, v69, v70\n"
+        "v_mul_f32 v94, %[scale], v62\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[156:157], v[118:119], a[160:175]\n"
+        "s_waitcnt vmcnt(0)\n"
+        "v_mul_f32 v95, %[scale], v63\n"
+        "ds_write_b128 %[wk], v[172:175] offset:0\n"
+        "ds_read_b128 v[148:151], %[va] offset:3072\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[158:159], v[118:119], a[176:191]\n"
+        "v_max3_f32 v200, v200, v63, v64\n"
+        "ds_write_b128 %[wk], v[176:179] offset:6400\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[118:119], v[210:213]\n"
+        "v_mul_f32 v96, %[scale], v64\n"
+        "ds_write_b128 %[wp], v[180:183] offset:0\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[160:161], v[118:119], a[192:207]\n"
+        "v_subrev_u32 %[wk], %[kd], %[wk]\n"
+        "v_mul_f32 v97, %[scale], v65\n"
+        "v_max3_f32 v201, v201, v71, v72\n"
+        "ds_read_b128 v[152:155], %[va] offset:7168\n"
+        "v_subrev_u32 %[wp], %[kd], %[wp]\n"
+        "v_mul_f32 v98, %[scale], v66\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[162:163], v[118:119], a[208:223]\n"
+        "v_perm_b32 v192, v186, v184, %[lo]\n"
+        "v_max3_f32 v200, v200, v65, v66\n"
+        "v_perm_b32 v193, v190, v188, %[lo]\n"
+        "v_mul_f32 v99, %[scale], v67\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[164:165], v[120:121], a[160:175]\n"
+        "v_perm_b32 v194, v186, v184, %[hi]\n"
+        "v_mul_f32 v100, %[scale], v68\n"
+        "v_perm_b32 v195, v190, v188, %[hi]\n"
+        "v_max3_f32 v201, v201, v73, v74\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[120:121], v[210:213]\n"
+        "ds_write_b128 %[wv], v[192:195] offset:0\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[166:167], v[120:121], a[176:191]\n"
+        "v_mul_f32 v101, %[scale], v69\n"
+        "v_perm_b32 v196, v187, v185, %[lo]\n"
+        "v_max_f32 v200, v200, v67\n"
+        "v_mul_f32 v102, %[scale], v70\n"
+        "v_perm_b32 v197, v191, v189, %[lo]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[168:169], v[120:121], a[192:207]\n"
+        "v_perm_b32 v198, v187, v185, %[hi]\n"
+        "ds_read_b128 v[124:127], %[ka] offset:0\n"
+        "v_mul_f32 v103, %[scale], v71\n"
+        "v_perm_b32 v199, v191, v189, %[hi]\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[170:171], v[120:121], a[208:223]\n"
+        "v_max_f32 v201, v201, v75\n"
+        "ds_write_b128 %[wv], v[196:199] offset:4096\n"
+        "v_mul_f32 v104, %[scale], v72\n"
+        "ds_read_b128 v[128:131], %[ka] offset:32\n"
+        "v_add_u32 %[wv], %[vd2], %[wv]\n"
+        "s_waitcnt lgkmcnt(7)\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[148:149], v[122:123], a[160:175]\n"
+        "v_mul_f32 v105, %[scale], v73\n"
+        "v_max_f32 v200, v200, v201\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[122:123], v[210:213]\n"
+        "ds_read_b128 v[132:135], %[ka] offset:64\n"
+        "v_mul_f32 v106, %[scale], v74\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[150:151], v[122:123], a[176:191]\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v200\n"
+        "ds_read_b128 v[136:139], %[ka] offset:96\n"
+        "v_mul_f32 v107, %[scale], v75\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[152:153], v[122:123], a[192:207]\n"
+        "ds_read_b128 v[140:143], %[ka] offset:128\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[154:155], v[122:123], a[208:223]\n"
+        "ds_read_b128 v[144:147], %[ka] offset:160\n"
+        : [wk] "+v"(wk), [wp] "+v"(wp), [wv] "+v"(wv), [rise] "=&s"(rise) : [va] "v"(va), [scale] "s"(scale), [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [ka] "v"(ka), [vd2] "s"(vd2), [slack] "s"(slack) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
+          if (__builtin_expect(done >= plain, 0)) {
+            mask(done, 1);
+            aim_ends(done + 3);
+          }
+          if (__builtin_expect(rise != 0, 0)) rescale(true, 1);
+        }
+        {
+    asm volatile(
+        "global_load_dwordx4 v[172:175], %[ak0], off\n"
+        "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
+        "global_load_dwordx4 v[176:179], %[ak1], off\n"
+        "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
+        "global_load_dwordx4 v[180:183], %[ap0], off\n"
+        "v_lshl_add_u64 %[ap0], %[ap0], 0, %[step_p]\n"
+        "global_load_dwordx2 v[184:185], %[av0], off\n"
+        "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
+        "global_load_dwordx2 v[186:187], %[av1], off\n"
+        "v_lshl_add_u64 %[av1], %[av1], 0, %[step_v]\n"
+        "global_load_dwordx2 v[188:189], %[av2], off\n"
+        "v_lshl_add_u64 %[av2], %[av2], 0, %[step_v]\n"
+        "global_load_dwordx2 v[190:191], %[av3], off\n"
+        "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
+        : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [ap0] "+v"(ap[0]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_p] "s"(step_p), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
+    asm volatile(
+        "v_add_u32 %[va], %[vd], %[va]\n"
+        "ds_read_b128 v[148:151], %[va] offset:0\n"
+        "ds_read_b128 v[152:155], %[va] offset:4096\n"
+        "ds_read_b128 v[156:159], %[va] offset:1024\n"
+        "ds_read_b128 v[160:163], %[va] offset:5120\n"
+        "v_exp_f32 v92, v92\n"
+        "v_exp_f32 v93, v93\n"
+        "v_exp_f32 v94, v94\n"
+        "v_exp_f32 v95, v95\n"
+        "v_add_f32 v205, v205, v92\n"
+        "v_add_f32 v205, v205, v93\n"
+        "v_add_u32 v92, %[half], v92\n"
+        "v_add_u32 v93, %[half], v93\n"
+        "v_perm_b32 v116, v93, v92, %[hi]\n"
+        "v_exp_f32 v96, v96\n"
+        "v_exp_f32 v97, v97\n"
+        "v_add_f32 v205, v205, v94\n"
+        "v_add_f32 v205, v205, v95\n"
+        "v_add_u32 v94, %[half], v94\n"
+        "v_add_u32 v95, %[half], v95\n"
+        "v_perm_b32 v117, v95, v94, %[hi]\n"
+        "v_exp_f32 v98, v98\n"
+        "v_exp_f32 v99, v99\n"
+        "v_add_f32 v205, v205, v96\n"
+        "v_add_f32 v205, v205, v97\n"
+        "v_add_u32 v96, %[half], v96\n"
+        "v_add_u32 v97, %[half], v97\n"
+        "v_perm_b32 v118, v97, v96, %[hi]\n"
+        "v_exp_f32 v100, v100\n"
+        "v_exp_f32 v101, v101\n"
+        "v_add_f32 v205, v205, v98\n"
+        "v_add_f32 v205, v205, v99\n"
+        "v_add_u32 v98, %[half], v98\n"
+        "v_add_u32 v99, %[half], v99\n"
+        "v_perm_b32 v119, v99, v98, %[hi]\n"
+        "v_exp_f32 v102, v102\n"
+        "v_exp_f32 v103, v103\n"
+        "v_add_f32 v205, v205, v100\n"
+        "v_add_f32 v205, v205, v101\n"
+        "v_add_u32 v100, %[half], v100\n"
+        "v_add_u32 v101, %[half], v101\n"
+        "v_perm_b32 v120, v101, v100, %[hi]\n"
+        "v_exp_f32 v104, v104\n"
+        "v_exp_f32 v105, v105\n"
+        "v_add_f32 v205, v205, v102\n"
+        "v_add_f32 v205, v205, v103\n"
+        "v_add_u32 v102, %[half], v102\n"
+        "v_add_u32 v103, %[half], v103\n"
+        "v_perm_b32 v121, v103, v102, %[hi]\n"
+        "v_exp_f32 v106, v106\n"
+        "v_exp_f32 v107, v107\n"
+        "v_add_f32 v205, v205, v104\n"
+        "v_add_f32 v205, v205, v105\n"
+        "v_add_u32 v104, %[half], v104\n"
+        "v_add_u32 v105, %[half], v105\n"
+        "v_perm_b32 v122, v105, v104, %[hi]\n"
+        "v_add_f32 v205, v205, v106\n"
+        "v_add_f32 v205, v205, v107\n"
+        "v_add_u32 v106, %[half], v106\n"
+        "v_add_u32 v107, %[half], v107\n"
+        "v_perm_b32 v123, v107, v106, %[hi]\n"
+        : [va] "+v"(va) : [vd] "s"(vd), [half] "s"(half), [hi] "s"(hi) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
+    asm volatile(
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[148:149], v[116:117], a[160:175]\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[150:151], v[116:117], a[176:191]\n"
+        "ds_read_b128 v[164:167], %[va] offset:2048\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[116:117], v[210:213]\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[152:153], v[116:117], a[192:207]\n"
+        "ds_read_b128 v[168:171], %[va] offset:6144\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[154:155], v[116:117], a[208:223]\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[156:157], v[118:119], a[160:175]\n"
+        "ds_read_b128 v[148:151], %[va] offset:3072\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[158:159], v[118:119], a[176:191]\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[118:119], v[210:213]\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[160:161], v[118:119], a[192:207]\n"
+        "ds_read_b128 v[152:155], %[va] offset:7168\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[162:163], v[118:119], a[208:223]\n"
+        "s_waitcnt lgkmcnt(3)\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[164:165], v[120:121], a[160:175]\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[120:121], v[210:213]\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[166:167], v[120:121], a[176:191]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[168:169], v[120:121], a[192:207]\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[170:171], v[120:121], a[208:223]\n"
+        "s_waitcnt lgkmcnt(1)\n"
+        "v_mfma_f32_32x32x8_bf16 a[160:175], v[148:149], v[122:123], a[160:175]\n"
+        "v_mfma_f32_4x4x4_16b_bf16 v[210:213], v[202:203], v[122:123], v[210:213]\n"
+        "v_mfma_f32_32x32x8_bf16 a[176:191], v[150:151], v[122:123], a[176:191]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_mfma_f32_32x32x8_bf16 a[192:207], v[152:153], v[122:123], a[192:207]\n"
+        "v_mfma_f32_32x32x8_bf16 a[208:223], v[154:155], v[122:123], a[208:223]\n"
+        :  : [va] "v"(va) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128");
+        }
+        
+      }
       turn();
     }
     // The workgroup's other rounds: copies.
