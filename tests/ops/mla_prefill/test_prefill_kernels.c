@@ -74,7 +74,6 @@ static const struct {
     {V3, RING4, "low += last * step;", ""},                                               /* the search ends too early */
     {V3, RING4, "t.bad = k0 < 0 || k1 < k0 || k1 > a.total_k", "t.bad = k1 < k0"},
     {V3, RING4, "KEYS * PITCH_K + row * PITCH_V", "KEYS * PITCH_K + row * PITCH_V + 2"},
-    {V3, ASM1, "wk -= K_BYTES;", ""},                                                     /* the wrong place of K */
     {V3, ASM1, "thread / 32 * 4 + r, t.keys - 1)", "thread / 32 * 4 + r, t.keys)"},
 };
 
