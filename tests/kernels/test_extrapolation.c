@@ -200,7 +200,7 @@ static void made_up_grids(void **state) {
   snip_close(&opened);
 }
 
-/* Workgroups one a compute unit, more instructions than are counted: those not counted are as long as their neighbours, so longest
+/* One workgroup a compute unit, more instructions than are counted: those not counted are as long as their neighbours, so longest
  * first takes as long as all alike do. Dealt out in turn their lengths would leave long ones for the end. */
 static void longest_first(void **state) {
   enum { GROUPS = 1216, LDS = 65536 };
