@@ -141,20 +141,23 @@ static void pick_counted(emu_recorder *r, uint64_t x, double mean, bool *pick) {
   }
 }
 
-/* Workgroups not counted: as long as the counted one of their row, else as one of the counted, in turn. */
+/* Workgroups not counted: as long as the counted one of their row, else as the one counted that is nearest in the grid. Causal
+ * tiles come in the order of their lengths, which counted ones dealt out in turn would lose. */
 static void fill_uncounted(emu_recorder *r, uint64_t x) {
-  uint64_t at = 0;
   for (uint64_t id = 0; id < r->n_groups; id++) r->counted += r->work[id] > 0;
   for (uint64_t row = 0; row + x <= r->n_groups && x > 1; row += x) {
     float known = 0;
     for (uint64_t i = row; i < row + x; i++) known = r->work[i] > 0 ? r->work[i] : known;
     for (uint64_t i = row; i < row + x; i++) r->work[i] = known;
   }
-  for (uint64_t id = 0; id < r->n_groups; id++) {
-    if (r->work[id] != 0) continue;
-    while (r->work[at] <= 0) at = (at + 1) % r->n_groups;
-    r->work[id] = -r->work[at]; /* negative: not to be copied again */
-    at = (at + 1) % r->n_groups;
+  for (uint64_t id = 0; id < r->n_groups;) { /* runs of uncounted ones: each half as its end */
+    uint64_t end = id;
+    while (end < r->n_groups && r->work[end] == 0) end++;
+    for (uint64_t i = id; i < end; i++) {
+      const bool left = id > 0 && (end == r->n_groups || i - id < end - 1 - i);
+      r->work[i] = -r->work[left ? id - 1 : end]; /* negative: not counted */
+    }
+    id = end + 1;
   }
   for (uint64_t id = 0; id < r->n_groups; id++) r->work[id] = fabsf(r->work[id]);
 }

@@ -20,9 +20,17 @@ return {
       tail_clk = 3000, -- Q in, O out
     },
     mfma = {
-      issue_share = 0.6, -- of other instructions' slots: the rest lies under matrix instructions
+      issue_share = 2.4, -- of other instructions' slots: with moves between files that nobody counted, and waits (emu:gfx942)
       wait_clk = 400,
       tail_clk = 4000,
+    },
+  },
+  -- From emu:gfx942's profiles.
+  modelled = {
+    mfma_asm = {
+      -- By blocks.
+      round_clk = { 316, 292 },     -- beside the products: barrier, waits, work that no product covers
+      tail_clk = { 12000, 16000 },  -- Q in, masks, waves that have fewer rounds than the others, O out
     },
   },
 }

@@ -51,9 +51,9 @@ MLAF_DEV bool find_tile(const mlaf_prefill_kernel_args& a, u32 block, int lane, 
   }
   const u32 local = block - (u32)first * H, group = local / (u32)(slots * heads_at_once);
   const u32 heads = smaller((u32)heads_at_once, H - group * heads_at_once), in = local - group * slots * heads_at_once;
-  const int m = slots - 1 - (int)(in / heads);
+  const int m = (q1 - q0 + ROWS - 1) / ROWS - 1 - (int)(in / heads); // a block that no tile is left for comes last
   t.head = (int)(group * heads_at_once + in % heads);
-  if (m < 0 || (i64)m * ROWS >= q1 - q0) return false;
+  if (m < 0) return false;
   t.row = q0 + (i64)m * ROWS;
   t.rows = smaller(ROWS, q1 - q0 - m * ROWS);
   t.seen = t.keys - (q1 - q0) + m * ROWS + 1;

@@ -37,6 +37,8 @@ static void same_offsets(void **state) {
 #define MINI "mla_prefill:h2,n64,p32,v64,f16,b4,t64,s64"
 #define RING4 "mfma:keys=32,stages=2,waves=4/s1"
 #define ONE4 "mfma:keys=32,stages=1,waves=4/s1"
+#define ASM2 "mfma_asm:blocks=2/s1"
+#define ASM1 "mfma_asm:blocks=1/s1"
 
 static void shapes_verify(void **state) {
   static const char *const list[][2] = {
@@ -46,6 +48,8 @@ static void shapes_verify(void **state) {
       {"mla_prefill:h9,n128,p0,v128,bf16,causal,b4,t64,s64", "mfma:keys=64,stages=1,waves=8/s1"},
       {"mla_prefill:h2,n64,p64,v128,f16,causal,b4,t64,s64", "mfma:keys=32,stages=1,waves=2/s1"},
       {"mla_prefill:h1,n48,p16,v192,bf16,b4,t64,s64", "mfma:keys=32,stages=2,waves=8/s1"},
+      {V3, ASM2},
+      {"mla_prefill:h2,n64,p64,v128,f16,b4,t64,s64", ASM1},
   };
   verdict_bench b;
   open_verdicts(&b);
@@ -70,6 +74,7 @@ static const struct {
     {V3, RING4, "low += last * step;", ""},                                               /* the search ends too early */
     {V3, RING4, "t.bad = k0 < 0 || k1 < k0 || k1 > a.total_k", "t.bad = k1 < k0"},
     {V3, RING4, "KEYS * PITCH_K + row * PITCH_V", "KEYS * PITCH_K + row * PITCH_V + 2"},
+    {V3, ASM1, "thread / 32 * 4 + r, t.keys - 1)", "thread / 32 * 4 + r, t.keys)"},
 };
 
 static void mistakes_are_found(void **state) {
