@@ -313,10 +313,10 @@ struct ring {
     if (++stage == STAGES) stage = 0, lap ^= 1;
   }
   template <int N>
-  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+  __device__ __forceinline__ void advance() { // N places, which are no more than STAGES
     if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
   }
-  __device__ __forceinline__ void skip(int steps) {
+  __device__ __forceinline__ void advance(int steps) {
     stage += steps;
     lap ^= stage / STAGES & 1;
     stage %= STAGES;
@@ -363,7 +363,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
 #pragma unroll 1
-  for (int step = begin; step < end; step += WAYS, r.skip<WAYS>()) {
+  for (int step = begin; step < end; step += WAYS, r.advance<WAYS>()) {
     const stage_at s = wait_full(shared, r);
     const u32 x = k_major(s.x + warp / 4 * (64 * 128));
     wgmma_fence();

@@ -555,10 +555,10 @@ struct ring {
     if (++stage == STAGES) stage = 0, lap ^= 1;
   }
   template <int N>
-  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+  __device__ __forceinline__ void advance() { // N places, which are no more than STAGES
     if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
   }
-  __device__ __forceinline__ void skip(int steps) {
+  __device__ __forceinline__ void advance(int steps) {
     stage += steps;
     lap ^= stage / STAGES & 1;
     stage %= STAGES;
@@ -638,8 +638,8 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;
-  r.skip(first);
-  all.skip(end - begin);
+  r.advance(first);
+  all.advance(end - begin);
   begin += first;
   float d[TILE / 2];
 #pragma unroll
@@ -669,7 +669,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       wgmma_wait<1>(); // the step before is done, and its registers are free
       if (before) give_back(before, lane);
       before = shared + EMPTY_AT + 8 * r.stage;
-      r.skip<WAYS>();
+      r.advance<WAYS>();
     }
   }
   wgmma_wait<0>();

@@ -361,19 +361,16 @@ constexpr int RUN = 2, DEPTH = 4, AHEAD = 4; // RUN: chunks that a warp takes in
 constexpr int LOADS = 2 * MT; // of 16 bytes of a lane and chunk
 constexpr int SLOTS_AT = 37888; // in shared memory: [DEPTH][LOADS][THREADS] of 16 bytes, each thread's own
 
+// What streams of weights of 16 and of 8 bits share: which chunks of a sum a warp takes, and what its lanes load and sum up.
+// end_pass.h has what becomes of the sums.
+
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
   return x;
 }
+MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 
-struct weights {
-  word4 of[LOADS];
-};
-struct inputs {
-  word4 of[NT];
-  word4 gain;
-};
 struct sums_of_warp {
   float of[MT][NT][4];
   float squares[NT];
@@ -388,6 +385,25 @@ struct lane_place {
 
 MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
 MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
+
+// Two pairs multiplied, each product rounded once.
+MLAF_DEV u32 times(u32 a, u32 b) {
+  u32 x;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
+  return x;
+}
+MLAF_DEV float add_squares(float sum, u32 pair) {
+  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
+  return fmaf(lo, lo, fmaf(hi, hi, sum));
+}
+
+struct weights {
+  word4 of[LOADS];
+};
+struct inputs {
+  word4 of[NT];
+  word4 gain;
+};
 
 MLAF_DEV u32 slot(u32 mine, int place, int i) { return mine + 16 * THREADS * (place * LOADS + i); }
 // `there`: the warp has such a step. What a thread copies it alone reads, so it waits for nobody else.
@@ -413,16 +429,6 @@ MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
   x.gain = is_there(chunk) ? load_x(l.gain + (i64)chunk * 64) : words(0, 0, 0, 0);
 }
 
-// Two pairs multiplied, each product rounded once.
-MLAF_DEV u32 times(u32 a, u32 b) {
-  u32 x;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-MLAF_DEV float add_squares(float sum, u32 pair) {
-  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
-  return fmaf(lo, lo, fmaf(hi, hi, sum));
-}
 
 MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
 #pragma unroll
@@ -518,6 +524,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_stream_append_
         ask_weights(a, l, base + i + DEPTH, mine, i, base + i + DEPTH < STEPS);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
+// The end of a pass in streams of weights, a part of the kernel's body: sums `s` of a warp's lanes (g, t) go to shared memory, a
+// token's outputs side by side. Those of all warps are finished there and written. As a function it made other machine code.
     float* const mine = sums + warp * TOKENS * PITCH;
 #pragma unroll
     for (int n = 0; n < NT; n++)

@@ -419,21 +419,16 @@ constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // CHUNKS of a block, STEPS of a wa
 constexpr int LOADS = 2 * MT, PARTS = CHUNK / 32; // loads of a lane and chunk; of x, 8 values each
 constexpr int SCALES = MT, SCALES_AT = 18944; // of a chunk; where they begin
 
+// What streams of weights of 16 and of 8 bits share: which chunks of a sum a warp takes, and what its lanes load and sum up.
+// end_pass.h has what becomes of the sums.
+
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
   return x;
 }
-typedef word4 codes;
-MLAF_DEV codes load_codes(const void* p, bool there) { return there ? load_weights(p) : words(0, 0, 0, 0); }
+MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 
-struct weights {
-  codes of[LOADS];
-};
-struct inputs {
-  word4 of[NT][PARTS];
-  word4 gain[PARTS];
-};
 struct sums_of_warp {
   float of[MT][NT][4];
   float squares[NT];
@@ -448,6 +443,27 @@ struct lane_place {
 
 MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
 MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
+
+// Two pairs multiplied, each product rounded once.
+MLAF_DEV u32 times(u32 a, u32 b) {
+  u32 x;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
+  return x;
+}
+MLAF_DEV float add_squares(float sum, u32 pair) {
+  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
+  return fmaf(lo, lo, fmaf(hi, hi, sum));
+}
+typedef word4 codes;
+MLAF_DEV codes load_codes(const void* p, bool there) { return there ? load_weights(p) : words(0, 0, 0, 0); }
+
+struct weights {
+  codes of[LOADS];
+};
+struct inputs {
+  word4 of[NT][PARTS];
+  word4 gain[PARTS];
+};
 
 MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place& l, int step, weights& w) {
   const int chunk = chunk_of(l, step);
@@ -475,17 +491,6 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& p, i
   }
 }
 
-// Two pairs multiplied, each product rounded once.
-MLAF_DEV u32 times(u32 a, u32 b) {
-  u32 x;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-MLAF_DEV float add_squares(float sum, u32 pair) {
-  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
-  return fmaf(lo, lo, fmaf(hi, hi, sum));
-}
-
 // A product that is the first of its sum.
 MLAF_DEV void mma16_first(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MLAF_MMA_TYPE "." MLAF_MMA_TYPE ".f32 "
@@ -493,7 +498,6 @@ MLAF_DEV void mma16_first(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
                : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
 }
-MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 
 // The operands of 16 outputs: number i of the chunk's instructions.
 MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
@@ -650,6 +654,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_app
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
+// The end of a pass in streams of weights, a part of the kernel's body: sums `s` of a warp's lanes (g, t) go to shared memory, a
+// token's outputs side by side. Those of all warps are finished there and written. As a function it made other machine code.
     float* const mine = sums + warp * TOKENS * PITCH;
 #pragma unroll
     for (int n = 0; n < NT; n++)
