@@ -248,7 +248,8 @@ static void data_stay_in_their_pool(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(data_stay_in_their_pool), cmocka_unit_test(arguments_are_checked),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(data_stay_in_their_pool),
+                                     cmocka_unit_test(arguments_are_checked),
                                      cmocka_unit_test(every_kind_verifies), cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
