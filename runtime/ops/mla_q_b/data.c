@@ -1,4 +1,5 @@
-/* Data to time and soak on: a projection's, and where rows are appended mla_append's beside it, out of a pool of its own. */
+/* Data to time and soak on: a projection's, and where rows are appended mla_append's beside it, out of a pool of its own, of
+ * which nobody else knows. */
 #include <stdio.h>
 #include <stdlib.h>
 
