@@ -1,4 +1,5 @@
-/* Data to time and soak on: a projection's, and where rows are appended mla_append's beside it, out of a pool of its own. */
+/* Data to time and soak on: a projection's, and where rows are appended mla_append's beside it, out of a pool of its own, of
+ * which nobody else knows. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,7 +27,6 @@ static mlaf_status open_append(q_b_data *d, mlaf_device *dev, const mlaf_point *
   mlaf_status st = mlaf_pool_create(dev, opts->seed, &d->pool, err);
   if (!st) st = appends(d)->data_open(dev, &d->side, &less, d->pool, &d->append, err);
   if (st) return st;
-  d->head.pool_bytes += d->append->pool_bytes;
   d->head.work.bytes += d->append->work.bytes;
   d->head.work.flops += d->append->work.flops;
   for (int i = 0; i < d->append->n_outputs; i++) {

@@ -221,8 +221,35 @@ static void arguments_are_checked(void **state) {
   assert_non_null(strstr(err.text, "norm=0"));
 }
 
+/* Who soaks reads the pool that it gave beside launches: all that the data says it has lies in there. */
+static void data_stay_in_their_pool(void **state) {
+  static const char *const texts[] = {"mla_q_b:l64,h1,n32,p32,bf16,t4", "mla_q_b:l64,h1,n32,p32,bf16,append_split,r64,t4"};
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_device *dev;
+  int64_t bytes[2];
+  assert_int_equal(mlaf_device_open("emu:gfx942", NULL, &dev, &err), MLAF_OK);
+  for (int i = 0; i < 2; i++) {
+    const mlaf_point p = point(texts[i]);
+    const mlaf_data_opts opts = {.seed = 1};
+    mlaf_pool *pool;
+    mlaf_data *d;
+    mlaf_q_b_args args;
+    assert_int_equal(mlaf_pool_create(dev, 1, &pool, &err), MLAF_OK);
+    assert_int_equal(p.op->calls->data_open(dev, &p, &opts, pool, &d, &err), MLAF_OK);
+    bytes[i] = d->pool_bytes;
+    assert_int_equal(d->n_outputs, i ? 3 : 1);
+    p.op->calls->data_args(d, 0, &args);
+    assert_int_equal(args.append.tokens, i ? 4 : 0);
+    p.op->calls->data_close(d);
+    mlaf_pool_free(pool);
+  }
+  assert_int_equal(bytes[1], bytes[0]);
+  mlaf_device_close(dev);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(arguments_are_checked),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(data_stay_in_their_pool),
+                                     cmocka_unit_test(arguments_are_checked),
                                      cmocka_unit_test(every_kind_verifies), cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
