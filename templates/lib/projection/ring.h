@@ -55,8 +55,8 @@ constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
 //@ if norm == 1 then
 constexpr int GAIN_AT = ${plan.gain_at};
 //@ end
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = ${plan.threads - plan.workers};
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = ${plan.workers}, TURN_THREADS = ${plan.threads - plan.workers};
 
 //@ if tiles > 1 then
 constexpr int TAKES = ${tiles}, SUMS_AT = ${plan.sums_at}; // tiles of a block; behind the ring
@@ -154,7 +154,7 @@ MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
 }
 //@ end
 //@ local takes = tiles > 1 and " / TAKES" or ""
-//@ local turner = fmt("at.first / TILE%s * TURN_THREADS + thread - 32 * TURN_WARP, TILES%s * TURN_THREADS", takes, takes)
+//@ local turner = fmt("at.first / TILE%s * TURN_THREADS + thread - TURN_AT, TILES%s * TURN_THREADS", takes, takes)
 //@ local w_step = layout == "outputs" and 2 or 128 -- of a descriptor, from 16 values to the next
 //@ local trans = layout == "inputs" and "_t" or ""
 
@@ -323,11 +323,11 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ end
   __syncthreads();
 //@ if turn > 0 and style ~= "unrotated" then
-  if (warp >= TURN_WARP) ask_turn(p.a, ${turner});
+  if (${tiles > 1 and "warp > X_WARP" or "thread >= TURN_AT"}) ask_turn(p.a, ${turner});
 //@ end
   if (warp != W_WARP) wait_for_previous_launch();
 //@ if turn > 0 then
-  if (warp >= TURN_WARP) {
+  if (${tiles > 1 and "warp > X_WARP" or "thread >= TURN_AT"}) {
     turn_rows(p.a, at.x, at.y, ${turner});
     return;
   }

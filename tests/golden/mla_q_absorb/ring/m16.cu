@@ -296,8 +296,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 20480, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = 64;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = 192, TURN_THREADS = 64;
 
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
@@ -407,10 +407,10 @@ extern "C" __global__ void __launch_bounds__(256, 3) mlaf_mla_q_absorb_ring_239b
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
   __syncthreads();
-  if (warp >= TURN_WARP) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - 32 * TURN_WARP, TILES * TURN_THREADS);
+  if (thread >= TURN_AT) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - TURN_AT, TILES * TURN_THREADS);
   if (warp != W_WARP) wait_for_previous_launch();
-  if (warp >= TURN_WARP) {
-    turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - 32 * TURN_WARP, TILES * TURN_THREADS);
+  if (thread >= TURN_AT) {
+    turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - TURN_AT, TILES * TURN_THREADS);
     return;
   }
 #pragma unroll 1

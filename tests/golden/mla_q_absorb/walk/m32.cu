@@ -250,8 +250,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 107008, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = 128;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = 192, TURN_THREADS = 128;
 
 constexpr int TAKES = 4, SUMS_AT = 98304; // tiles of a block; behind the ring
 // The threads that work on sums.
@@ -398,8 +398,8 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_absorb_walk_ab70
   }
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
-  if (warp >= TURN_WARP) {
-    turn_rows(p.a, at.x, at.y, at.first / TILE / TAKES * TURN_THREADS + thread - 32 * TURN_WARP, TILES / TAKES * TURN_THREADS);
+  if (warp > X_WARP) {
+    turn_rows(p.a, at.x, at.y, at.first / TILE / TAKES * TURN_THREADS + thread - TURN_AT, TILES / TAKES * TURN_THREADS);
     return;
   }
   walk_tiles(p, memory, shared, at, warp, thread, r);

@@ -308,8 +308,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 82944, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = 128;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = 192, TURN_THREADS = 128;
 
 constexpr int TAKES = 2, SUMS_AT = 49152; // tiles of a block; behind the ring
 // The threads that work on sums.
@@ -455,10 +455,10 @@ extern "C" __global__ void __launch_bounds__(320, 2) mlaf_mla_q_absorb_walk_99c6
     for (int i = 0; i < STAGES && i < TAKES * STEPS; i++, r.next()) load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
   }
   __syncthreads();
-  if (warp >= TURN_WARP) ask_turn(p.a, at.first / TILE / TAKES * TURN_THREADS + thread - 32 * TURN_WARP, TILES / TAKES * TURN_THREADS);
+  if (warp > X_WARP) ask_turn(p.a, at.first / TILE / TAKES * TURN_THREADS + thread - TURN_AT, TILES / TAKES * TURN_THREADS);
   if (warp != W_WARP) wait_for_previous_launch();
-  if (warp >= TURN_WARP) {
-    turn_rows(p.a, at.x, at.y, at.first / TILE / TAKES * TURN_THREADS + thread - 32 * TURN_WARP, TILES / TAKES * TURN_THREADS);
+  if (warp > X_WARP) {
+    turn_rows(p.a, at.x, at.y, at.first / TILE / TAKES * TURN_THREADS + thread - TURN_AT, TILES / TAKES * TURN_THREADS);
     return;
   }
   walk_tiles(p, memory, shared, at, warp, thread, r);

@@ -232,8 +232,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 229376, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = 0;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = 320, TURN_THREADS = 0;
 
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
