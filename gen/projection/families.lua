@@ -27,6 +27,11 @@ local RING_NS, RING_NORM_NS, NORM_NS, NORM_TOKEN_NS = 900, 700, 90, 1.6
 local STREAM_INPUTS_NS = 60 -- the same of layout=inputs, whose words are put together first
 local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, so that of equals the one with fewer is taken
 local WALK_NS = 100    -- of a ring that takes several tiles, each
+-- h200, by whole layers: with a norm, what half the shared memory saves where there is a block an SM; what a block of a small
+-- launch takes from the one behind it, whose weights could be on their way; of weights that no cache holds, how much less fewer
+-- SMs draw.
+local NORM_HALF_NS, SMALL_BYTES, SMALL_BLOCK_NS = 200, 4 << 20, 11
+local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
@@ -237,7 +242,8 @@ local function ring(of, fields, layout)
       local why = narrow(product, v.rows, layout == "outputs" and 16 or 64) or shared(tiles, v.split)
       if why then return { refused = why } end
       -- Blocks that leave a third of the SMs idle in the last turn, or outputs in the last tile: another tile does better.
-      local blocks = tiles * v.split
+      local blocks, weights = tiles * v.split, 2 * product.heads * product.inner * product.outer
+      if v.split > 1 and blocks > SMS then return { refused = ("%d shares of sums are more than a turn"):format(blocks) } end
       if v.split == 4 and tiles > CLUSTERS_OF_4 then return { refused = ("%d clusters of 4 take turns"):format(tiles) } end
       local use = blocks / (ceil_div(blocks, SMS) * SMS) * product.heads * product.outer / (tiles * v.rows)
       if v.rows ~= 64 and blocks < 4 * SMS and use < 0.7 then
@@ -247,7 +253,10 @@ local function ring(of, fields, layout)
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
-        ahead = true, pace = 1, begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS or 0), sums = 4 * v.pass * v.rows,
+        ahead = true, pace = weights < LARGE_BYTES and 1 or math.min(1, blocks / (0.95 * SMS)) ^ LARGE_DRAW,
+        begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS - (v.per_sm == 2 and blocks <= SMS and NORM_HALF_NS or 0) or 0)
+          + (layout == "outputs" and weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - SMS // 4) or 0),
+        sums = 4 * v.pass * v.rows,
         chain_ns = product.norm == 1 and (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / (64 * v.split * v.ways) or 0,
         x_bytes = RING_X * 2 * v.pass * product.inner / v.split,
         clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes

@@ -128,11 +128,11 @@ function ring.model(v, case)
   end
   if cluster then cluster.all = m:named("the cluster", #agents) end
   for _, c in ipairs(agents) do
-    if c.makes then c.a:make(c.x.barriers, "kernel") end
-    c.a:sync(c.x.all, "kernel")
     if c.makes then
+      c.a:make(c.x.barriers, "kernel")
       for i = 0, math.min(v.stages, v.walk and case[1] * case[2] or case[1]) - 1 do load(c, "w", "load_w()", i) end
     end
+    c.a:sync(c.x.all, "kernel")
     if v.walk then walk_tiles(c, case[1], case[2]) end
     for pass = 0, v.walk and -1 or case[2] - 1 do
       c.run(c, pass, case[1])

@@ -55,8 +55,8 @@ constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
 //@ if norm == 1 then
 constexpr int GAIN_AT = ${plan.gain_at};
 //@ end
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = ${plan.threads - plan.workers};
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = ${plan.workers}, TURN_THREADS = ${plan.threads - plan.workers};
 
 //@ if tiles > 1 then
 constexpr int TAKES = ${tiles}, SUMS_AT = ${plan.sums_at}; // tiles of a block; behind the ring
@@ -122,7 +122,7 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 #pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += 32 * MATH_WARPS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
     const word4 g = load<word4>(a.gain + 16 * i);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
@@ -154,7 +154,7 @@ MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
 }
 //@ end
 //@ local takes = tiles > 1 and " / TAKES" or ""
-//@ local turner = fmt("at.first / TILE%s * TURN_THREADS + thread - 32 * TURN_WARP, TILES%s * TURN_THREADS", takes, takes)
+//@ local turner = fmt("at.first / TILE%s * TURN_THREADS + thread - TURN_AT, TILES%s * TURN_THREADS", takes, takes)
 //@ local w_step = layout == "outputs" and 2 or 128 -- of a descriptor, from 16 values to the next
 //@ local trans = layout == "inputs" and "_t" or ""
 
@@ -305,44 +305,29 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   const place at = ${tiles > 1 and "place_of(p.a, my_block() * TAKES)" or "place_of(p.a, my_block() / SPLIT)"};
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
-  // stand in the way of the weights, which are long on their way, so those are asked for first.
-  if (warp == W_WARP) {
-    const int stage = thread - 32 * W_WARP;
-    if (stage < STAGES) {
-      barrier_init(shared + FULL_AT + 8 * stage, 2);
-      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
+  if (thread == 32 * W_WARP) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
-  } else if (thread == 32 * X_WARP) {
-    fetch_map(&p.x);
-  }
-  __syncthreads();
-  if (thread == 32 * W_WARP) { // nothing is in the ring yet
+    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
 //@ if tiles > 1 then
     for (int i = 0; i < STAGES && i < TAKES * STEPS; i++, r.next()) load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
 //@ else
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
 //@ end
   }
-//@ if pass >= 64 then
-  if (warp == W_WARP || warp == X_WARP) {
-    __syncwarp();
-    named_sync(3, 64);
-  }
-//@ end
 //@ if norm == 1 then
-  if (warp < W_WARP) {
-    lay_gain(p.a, memory, thread);
-    named_sync(2, 32 * MATH_WARPS);
-  }
+  lay_gain(p.a, memory, thread);
 //@ end
+  __syncthreads();
 //@ if turn > 0 and style ~= "unrotated" then
-  if (warp >= TURN_WARP) ask_turn(p.a, ${turner});
+  if (${tiles > 1 and "warp > X_WARP" or "thread >= TURN_AT"}) ask_turn(p.a, ${turner});
 //@ end
   if (warp != W_WARP) wait_for_previous_launch();
 //@ if turn > 0 then
-  if (warp >= TURN_WARP) {
+  if (${tiles > 1 and "warp > X_WARP" or "thread >= TURN_AT"}) {
     turn_rows(p.a, at.x, at.y, ${turner});
     return;
   }

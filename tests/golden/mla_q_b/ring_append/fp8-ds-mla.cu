@@ -539,8 +539,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 172032, EMPTY_AT = FULL_AT + 8 * STAGES;
 constexpr int GAIN_AT = 172288;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_WARP = MATH_WARPS + 2;
-constexpr int TURN_THREADS = 0;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = 320, TURN_THREADS = 0;
 
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
@@ -593,7 +593,7 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 #pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += 32 * MATH_WARPS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
     const word4 g = load<word4>(a.gain + 16 * i);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
@@ -700,30 +700,17 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_append_88
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  // Barriers, a lane each. Behind them few tokens' x is asked for as soon as the launch before is over; of many tokens it would
-  // stand in the way of the weights, which are long on their way, so those are asked for first.
-  if (warp == W_WARP) {
-    const int stage = thread - 32 * W_WARP;
-    if (stage < STAGES) {
-      barrier_init(shared + FULL_AT + 8 * stage, 2);
-      barrier_init(shared + EMPTY_AT + 8 * stage, WAY_WARPS);
+  if (thread == 32 * W_WARP) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
-  } else if (thread == 32 * X_WARP) {
-    fetch_map(&p.x);
-  }
-  __syncthreads();
-  if (thread == 32 * W_WARP) { // nothing is in the ring yet
+    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
-  if (warp == W_WARP || warp == X_WARP) {
-    __syncwarp();
-    named_sync(3, 64);
-  }
-  if (warp < W_WARP) {
-    lay_gain(p.a, memory, thread);
-    named_sync(2, 32 * MATH_WARPS);
-  }
+  lay_gain(p.a, memory, thread);
+  __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
