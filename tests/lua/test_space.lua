@@ -76,7 +76,7 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
   eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=turns/s1").combine, nil)
 end)
 
-test("a merge kernel whose blocks end early is taken where a launch leaves places free, and not where it is cut or full", function()
+test("a merge kernel that ends early is taken where a launch leaves places free, not where it is cut or full", function()
   for text, early in pairs({ ["h48,q4,causal,b31,s2560"] = true, ["h24,q3,causal,b48,s1536"] = true,
     ["h80,q3,causal,b20,s1280"] = false, ["h72,q4,causal,b22,s1408"] = false }) do
     local p = problem.parse("mla_decode:" .. text)
