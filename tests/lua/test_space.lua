@@ -76,6 +76,15 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
   eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=turns/s1").combine, nil)
 end)
 
+test("a merge kernel that ends early is taken where a launch leaves places free, not where it is cut or full", function()
+  for text, early in pairs({ ["h48,q4,causal,b31,s2560"] = true, ["h24,q3,causal,b48,s1536"] = true,
+    ["h80,q3,causal,b20,s1280"] = false, ["h72,q4,causal,b22,s1408"] = false }) do
+    local p = problem.parse("mla_decode:" .. text)
+    local v = space.refit(p, "sm_90a", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2")
+    eq(v.name:match("/s%d+,(.*)"), early and "early=1,rows=4,team=2" or "rows=4,team=2", text)
+  end
+end)
+
 test("several requests: where a kernel serves any lengths, all candidates do, and others serve by their names", function()
   local function schedules(text)
     local seen, refused = {}, 0

@@ -48,7 +48,9 @@ function hopper.cost(cost, v, family)
   cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
   cost.may_combine = v.schedule == "fitted" and family == "sm90_few"
   if v.schedule == "fitted" then cost.combine = partials.merge(family, schedule.fixed[family]) end
-  if cost.always_combines then cost.early = partials.merge(family, schedule.fixed[family], true) end
+  if cost.always_combines then
+    cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], true), cost.times[5]
+  end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end
@@ -70,7 +72,8 @@ end
 -- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
 -- resident at once), width (blocks that share a split's tokens, default 1), fixed(blocks) and wave in ns, tile(blocks, full,
 -- heat) in ns. Returns that function, one that says for a number of splits how many parts the launch cuts equal requests into,
--- or nil, one that says how many turns of the device its blocks are if it does not, and how many parts there may be.
+-- or nil, one that says how many turns of the device its blocks are if it does not, how many parts there may be, and one that
+-- says whether its last turn leaves places free.
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
   local function parts_at(splits)
@@ -105,7 +108,8 @@ function hopper.launch(p, v, arch, t)
     local ns = launch(splits, 1)
     return t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns
   end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end,
-    math.max(1, arch.device.cus // t.groups)
+    math.max(1, arch.device.cus // t.groups),
+    function(splits) return p.batch * splits * width % math.max(1, arch.device.cus // t.groups) > 0 end
 end
 
 -- Nanoseconds of a tile when so many blocks run: at the pace of memory, of the L2 that feeds all groups of rows, or of the block

@@ -112,11 +112,12 @@ local function equal_ns(p, decode, cost, arch, splits)
   local apart = decode.behind_one
   if parts then
     local rows, slots = math.min(parts, p.batch) * p.q_len * p.heads, arch.device.cus * 32 // (cost.threads // arch.isa.wave)
-    return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg))
+    return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg)) + (cost.early and times.measured.early.cut or 0)
   end
   if splits == 1 and apart then -- for cut batches
     local none = decode.may_combine and times.measured.sm90_few.none or apart.none
-    return cost.early and none - times.measured.early or none
+    local early = times.measured.early
+    return cost.early and none + (decode.places_at(splits) and early.places or early.full) or none
   end
   splits = math.max(2, splits)
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)

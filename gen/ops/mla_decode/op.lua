@@ -9,7 +9,7 @@
 --            hopper.lua
 --   combine  name of another combine family than the family's
 --   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
---   early    name of another combine family that may come behind one split
+--   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
 --   any_lengths  it is as good for requests of different lengths
 --   partials bits of a value in a partial result (32; partials.lua)
 --   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight), early (most of its
@@ -51,7 +51,8 @@ op.second = {
   other = function(_, cost, n) return n == 1 and (cost.may_combine and cost.combine or cost.early) or nil end,
   -- All that model.combine_ns asks of a decode kernel.
   kind = function(cost, n)
-    return ("%d %d %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine)
+    return ("%d %d %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,
+      cost.places_at and cost.places_at(n))
   end,
   fits = function(n, text) return n > 1 or text == BEHIND_ONE or text == EARLY end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,

@@ -42,7 +42,9 @@ return {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
     },
-    early = 1500, -- what blocks that end before the decode kernel does gain, where nothing is cut (docs/lab/perf-log/ragged.md)
+    -- What a merge kernel whose blocks end early takes beside the other one: where nothing is cut and places are free before the
+    -- decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
+    early = { places = -1500, full = 600, cut = 200 },
     -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
     -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
