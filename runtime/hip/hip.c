@@ -1,6 +1,5 @@
 /* The real HIP runtime behind the device vtable. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "hip/hip_device.h"
 
