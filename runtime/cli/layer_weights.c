@@ -25,7 +25,8 @@ enum { CODES = 4096, SIZE = 32 };
 static uint8_t nearest(bool fnuz, double x) {
   uint8_t best = 0;
   for (int code = 1; code < 127; code++)
-    if (fabs(mlaf_e4m3_decode(fnuz, (uint8_t)code) - fabs(x)) < fabs(mlaf_e4m3_decode(fnuz, best) - fabs(x))) best = (uint8_t)code;
+    if (fabs(mlaf_e4m3_decode(fnuz, (uint8_t)code) - fabs(x)) < fabs(mlaf_e4m3_decode(fnuz, best) - fabs(x)))
+      best = (uint8_t)code;
   return x < 0 && best ? best | 0x80 : best; /* e4m3fnuz has no -0 */
 }
 
