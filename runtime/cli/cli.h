@@ -139,6 +139,9 @@ void mlaf_cli_option_of(const mlaf_field *f, char *name, size_t name_size, char 
 void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size);
 /* What was given over *p; a list counts as its first number. The rest keeps the value of string, model or defaults. */
 mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p);
+/* The option of a field that another operation has, taken from the command line: the index of its word, 0 where it was not
+ * given. For a command whose problems are several operations'. */
+mlaf_status mlaf_cli_take_word(cli *c, const char *op, const char *field, int32_t *out);
 /* The numbers of each field that was given, which may be a list; none for others. To be freed either way. */
 mlaf_status mlaf_cli_axes(cli *c, const mlaf_op *op, cli_axis axes[MLAF_FIELDS_MAX]);
 void mlaf_cli_axes_free(cli_axis axes[MLAF_FIELDS_MAX]);

@@ -60,6 +60,7 @@ static void print_check(const layer_rig *r, const layer_tolerance *t, const laye
     cJSON *e = mlaf_cli_event("layer_check");
     cJSON_AddStringToObject(e, "model", s->model->name);
     cJSON_AddNumberToObject(e, "tp", s->tp);
+    cJSON_AddStringToObject(e, "weights", layer_encoding(s->encoding));
     cJSON_AddNumberToObject(e, "batch", s->batch);
     cJSON_AddNumberToObject(e, "ctx", r->desc.ctx_max);
     cJSON_AddNumberToObject(e, "outputs", (double)x->tokens);
@@ -71,8 +72,9 @@ static void print_check(const layer_rig *r, const layer_tolerance *t, const laye
     mlaf_cli_emit(e);
     return;
   }
-  printf("%s, tp %d: %d requests of %d tokens, %d of them new, on %s\n", s->model->name, s->tp, s->batch, r->desc.ctx_max,
-         s->requests[0].fresh, mlaf_info(r->dev)->name);
+  printf("%s, tp %d%s%s: %d requests of %d tokens, %d of them new, on %s\n", s->model->name, s->tp,
+         s->encoding ? ", weights " : "", layer_encoding(s->encoding), s->batch, r->desc.ctx_max, s->requests[0].fresh,
+         mlaf_info(r->dev)->name);
   printf("%lld outputs: worst %.2e off fp64 (bound %.1e), all %.2e; %lld appended rows: worst %.2e (bound %.1e); %lld other rows "
          "keep their bits\n", (long long)x->tokens, x->worst, t->worst, x->rms, (long long)x->rows, x->row_worst, t->row,
          (long long)x->untouched);
@@ -138,8 +140,11 @@ int mlaf_cli_layer(cli *c) {
   if (mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CASE) > 1)
     return mlaf_cli_usage(c, "--profile, --forms and --case exclude each other");
   if (c->given[O_OUT] && !mlaf_cli_has(c, O_PROFILE)) return mlaf_cli_usage(c, "--out is the page of a --profile");
-  if (c->given[O_CASE] && (mlaf_cli_names_problem(c) || c->given[O_MODEL] || c->given[O_TP]))
-    return mlaf_cli_usage(c, "--case has a model and sizes of its own");
+  if (mlaf_cli_take_word(c, "mla_o_proj", "weights", &a.setup.encoding)) return mlaf_cli_fail(c); /* the projections' field */
+  if (c->given[O_CASE] && (mlaf_cli_names_problem(c) || c->given[O_MODEL] || c->given[O_TP] || a.setup.encoding))
+    return mlaf_cli_usage(c, "--case has a model, sizes and weights of its own");
+  if (mlaf_cli_has(c, O_FORMS) && a.setup.encoding)
+    return mlaf_cli_usage(c, "--forms compares forms over weights of 16 bits: leave --weights out, or see --profile");
   if (!c->given[O_CASE] && read_sizes(c, &a)) code = mlaf_cli_fail(c);
   else code = mlaf_cli_has(c, O_PROBLEMS) ? problems(c, &a) : run(c, &a);
   free(a.requests);

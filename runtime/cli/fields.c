@@ -130,6 +130,19 @@ mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p) {
   return st;
 }
 
+mlaf_status mlaf_cli_take_word(cli *c, const char *op, const char *field, int32_t *out) {
+  const mlaf_op *of = find_op(op);
+  mlaf_status st = MLAF_OK;
+  *out = 0;
+  for GIVEN_FIELDS(i, of, c) {
+    if (strcmp(of->fields[i].name, field)) continue;
+    const cli_opt o = option_of(of, i);
+    st = word_of(c, &of->fields[i], c->given[o], out);
+    c->given[o] = NULL;
+  }
+  return st;
+}
+
 mlaf_status mlaf_cli_axes(cli *c, const mlaf_op *op, cli_axis axes[MLAF_FIELDS_MAX]) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; i < MLAF_FIELDS_MAX; i++) axes[i] = (cli_axis){NULL, 0};

@@ -16,17 +16,22 @@ typedef struct layer_request {
   int32_t past, fresh;
 } layer_request;
 
-/* Random weights on the host, of one model and number of ranks; layers may share them. */
+/* Random weights on the host, of one model, number of ranks and encoding; layers may share them. */
 typedef struct layer_weights {
   const mlaf_model *model;
-  int32_t tp;
-  uint16_t *tensors[LAYER_TENSORS], *numbers;
+  int32_t tp, encoding; /* MLAF_LAYER_WEIGHTS_16, ... of the matrices */
+  uint16_t *tensors[LAYER_TENSORS], *numbers; /* bf16: of matrices of 8 bits what they mean, exactly */
+  uint8_t *codes[LAYER_TENSORS];              /* of 8 bits: [rows, cols], and a scale for each LAYER_BLOCK x LAYER_BLOCK */
+  float *scales[LAYER_TENSORS];
 } layer_weights;
+enum { LAYER_BLOCK = 128 };
+static inline int64_t layer_blocks(int64_t n) { return (n + LAYER_BLOCK - 1) / LAYER_BLOCK; }
 
 /* A layer and what is asked of it. */
 typedef struct layer_setup {
   const mlaf_model *model;
   int32_t tp;
+  int32_t encoding;   /* of matrices: MLAF_LAYER_WEIGHTS_16 ... */
   uint32_t flags;     /* MLAF_FORM_* */
   bool plain;         /* no YaRN, scale (N+P)^-1/2, columns turn in halves: as founding documents 000 and 003 */
   int32_t page_size;
@@ -62,7 +67,7 @@ typedef struct layer_rig {
   int32_t *pages;         /* of set 0: those of request 0, then of request 1 ... */
   int64_t *first_page;    /* [batch + 1] of each request in `pages` */
   mlaf_layer *layer[LAYER_SETS];
-  char *device_weights[LAYER_SETS][LAYER_TENSORS];
+  char *device_weights[LAYER_SETS][LAYER_TENSORS], *device_scales[LAYER_SETS][LAYER_TENSORS];
   uint16_t *cache; /* on the device, [sets * set_pages * page_size, R+P] */
   void *workspace;
   size_t workspace_size;
@@ -77,7 +82,6 @@ typedef struct layer_rig {
 void layer_describe(const layer_setup *s, mlaf_layer_desc *out);
 mlaf_status layer_rig_open(cli *c, const layer_setup *s, int sets, layer_rig *r);
 void layer_rig_close(layer_rig *r);
-void layer_weights_free(layer_weights *w);
 /* Element i of what everything random is taken from; the first of a token's hidden states. */
 enum { LAYER_NUMBERS = 4 * 1000 * 1000 + 1237 };
 static inline int64_t layer_x_at(int32_t request, int32_t fresh) {
@@ -92,6 +96,15 @@ mlaf_status layer_rig_refill(layer_rig *r);
 mlaf_status layer_rig_run(layer_rig *r);
 /* c->err is filled from the context's message. */
 mlaf_status layer_failed(cli *c, mlaf_status st);
+
+/* --- layer_weights.c --- */
+void layer_weights_free(layer_weights *w);
+/* n numbers in bf16; NULL: no memory. */
+uint16_t *layer_draw(mlaf_rng *rng, int64_t n, double middle, double by);
+/* A matrix in w's encoding. false: no memory. */
+bool layer_draw_8(layer_weights *w, int tensor, int64_t rows, int64_t cols, double by, mlaf_rng *rng);
+/* The encoding's name; "" of 16 bits. */
+const char *layer_encoding(int32_t encoding);
 
 /* --- layer_check.c --- */
 typedef struct layer_checked {

@@ -43,8 +43,9 @@ mlaf_status layer_page(const layer_rig *r, const layer_part *parts, size_t n, co
   double sum = 0, floors = 0;
   for (size_t i = 0; i < n; i++) sum += parts[i].ns, floors += parts[i].floor_ns;
   mlaf_report_head(&t, "Where a layer's time goes");
-  mlaf_text_fmt(&t, "<p>%s, tp %d, %d requests of %d tokens, %d of them new, on ", r->setup.model->name, r->setup.tp,
-                r->setup.batch, r->desc.ctx_max, r->setup.requests[0].fresh);
+  mlaf_text_fmt(&t, "<p>%s, tp %d%s%s, %d requests of %d tokens, %d of them new, on ", r->setup.model->name,
+                r->setup.tp, r->setup.encoding ? ", weights " : "", layer_encoding(r->setup.encoding), r->setup.batch,
+                r->desc.ctx_max, r->setup.requests[0].fresh);
   mlaf_report_escaped(&t, mlaf_info(r->dev)->name);
   mlaf_text_fmt(&t, ".</p><p>The layer as one sequence takes <b>%.2f us</b>, %s. Its stages take %.2f us one by one, their "
                 "floors %.2f us.</p>", whole->ns / 1000, r->modelled ? "<b>modelled</b>, never measured" : "measured", sum / 1000,

@@ -43,17 +43,14 @@ void layer_numbers(const layer_rig *r, int64_t first, int64_t n, uint16_t *out) 
   }
 }
 
-static uint16_t *draw(mlaf_rng *rng, int64_t n, double middle, double by) {
-  uint16_t *list = malloc((size_t)(n + 1) * sizeof *list);
-  for (int64_t i = 0; list && i < n; i++) list[i] = mlaf_bf16_encode((float)(middle + by * mlaf_rng_normal(rng)));
-  return list;
-}
-
 /* --- what the layer is --- */
 
 static const char *const names[LAYER_TENSORS] = {"q_a_proj.weight",          "q_a_layernorm.weight", "q_b_proj.weight",
                                                  "kv_a_proj_with_mqa.weight", "kv_a_layernorm.weight", "kv_b_proj.weight",
                                                  "o_proj.weight"};
+static const char *const scale_names[LAYER_TENSORS] = {
+    "q_a_proj.weight_scale_inv", NULL, "q_b_proj.weight_scale_inv", "kv_a_proj_with_mqa.weight_scale_inv", NULL,
+    "kv_b_proj.weight_scale_inv", "o_proj.weight_scale_inv"};
 typedef struct extent {
   int64_t rows, cols;
 } extent;
@@ -109,6 +106,7 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
   d->page_size = s->page_size, d->batch_max = parts, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
+  d->weights = s->encoding;
   for (int32_t i = 0; i < s->batch && s->prefill; i++) d->prefill_tokens += s->requests[i].fresh;
   d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
              (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
@@ -124,24 +122,21 @@ static void describe(layer_rig *r) {
                               .rope_style = r->desc.rope_style, .eps = m->eps, .scale = r->desc.scale};
 }
 
-void layer_weights_free(layer_weights *w) {
-  for (int i = 0; i < LAYER_TENSORS; i++) free(w->tensors[i]);
-  free(w->numbers);
-  *w = (layer_weights){.model = NULL};
-}
-
 static mlaf_status make_weights(layer_rig *r) {
   mlaf_rng rng = {mlaf_cli_seed(r->c)};
   mlaf_form_layer *l = &r->form;
   layer_weights *w = r->weights = r->setup.weights ? r->setup.weights : &r->own;
-  const bool made = w->model == r->setup.model && w->tp == r->setup.tp;
+  const bool made = w->model == r->setup.model && w->tp == r->setup.tp && w->encoding == r->setup.encoding;
   if (!made) layer_weights_free(w);
-  if (!made) w->numbers = draw(&rng, LAYER_NUMBERS, 0, 1);
+  if (!made) w->numbers = layer_draw(&rng, LAYER_NUMBERS, 0, 1);
+  w->encoding = r->setup.encoding;
   for (int i = 0; i < LAYER_TENSORS && !made; i++) {
     const extent e = extent_of(l, i);
-    const double in = i == LAYER_TENSORS - 1 ? (double)e.cols * r->setup.tp : (double)e.cols;
-    w->tensors[i] = is_norm(i) ? draw(&rng, e.cols, 1, 0.1) : draw(&rng, e.rows * e.cols, 0, in > 0 ? 1 / sqrt(in) : 0);
-    if (!w->tensors[i]) return no_memory(r->c);
+    const double in = i == LAYER_TENSORS - 1 ? (double)e.cols * r->setup.tp : (double)e.cols, by = in > 0 ? 1 / sqrt(in) : 0;
+    if (is_norm(i)) w->tensors[i] = layer_draw(&rng, e.cols, 1, 0.1);
+    else if (w->encoding) layer_draw_8(w, i, e.rows, e.cols, by, &rng);
+    else w->tensors[i] = layer_draw(&rng, e.rows * e.cols, 0, by);
+    if (!w->tensors[i] || (w->encoding && !is_norm(i) && !w->scales[i])) return no_memory(r->c);
   }
   if (!w->numbers) return no_memory(r->c);
   w->model = r->setup.model;
@@ -208,33 +203,48 @@ mlaf_status layer_rig_refill(layer_rig *r) {
 
 /* --- weights and layers --- */
 
-/* q_a and kv_a lie behind each other: one product of both. */
-static mlaf_status copy_weights(layer_rig *r, int set) {
-  char **to = r->device_weights[set];
-  const extent a = extent_of(&r->form, 0), b = extent_of(&r->form, 3);
+/* Tensors of one kind, bytes[i] each (0: there is none). q_a and kv_a lie behind each other: one product of both. */
+static mlaf_status copy_all(layer_rig *r, const void *const from[LAYER_TENSORS], const size_t bytes[LAYER_TENSORS],
+                            char *to[LAYER_TENSORS]) {
   void *joined = NULL;
-  mlaf_status st = layer_alloc(r, (size_t)((a.rows + b.rows) * a.cols) * 2, &joined);
+  mlaf_status st = layer_alloc(r, bytes[0] + bytes[3] + 16, &joined);
   for (int i = 0; !st && i < LAYER_TENSORS; i++) {
-    const extent e = extent_of(&r->form, i);
-    const size_t bytes = (size_t)(e.rows * e.cols) * 2;
-    void *own = NULL;
-    if (!has(r, i)) continue;
-    if (i == 0 || i == 3) own = (char *)joined + (i == 3 ? (size_t)(a.rows * a.cols) * 2 : 0);
-    else st = layer_alloc(r, bytes, &own);
-    if (!st) st = write_to(r, own, r->weights->tensors[i], bytes);
+    void *own = (char *)joined + (i == 3 ? bytes[0] : 0);
+    if (!bytes[i]) continue;
+    if (i != 0 && i != 3) st = layer_alloc(r, bytes[i], &own);
+    if (!st) st = write_to(r, own, from[i], bytes[i]);
     to[i] = own;
   }
   return st;
 }
 
+static mlaf_status copy_weights(layer_rig *r, int set) {
+  const layer_weights *w = r->weights;
+  const void *tensors[LAYER_TENSORS] = {NULL}, *scales[LAYER_TENSORS] = {NULL};
+  size_t bytes[LAYER_TENSORS] = {0}, scale_bytes[LAYER_TENSORS] = {0};
+  for (int i = 0; i < LAYER_TENSORS; i++) {
+    const extent e = extent_of(&r->form, i);
+    const bool codes = w->encoding && !is_norm(i);
+    if (!has(r, i)) continue;
+    tensors[i] = codes ? (const void *)w->codes[i] : w->tensors[i], scales[i] = w->scales[i];
+    bytes[i] = (size_t)(e.rows * e.cols) * (codes ? 1 : 2);
+    scale_bytes[i] = codes ? (size_t)(layer_blocks(e.rows) * layer_blocks(e.cols)) * sizeof(float) : 0;
+  }
+  mlaf_status st = copy_all(r, tensors, bytes, r->device_weights[set]);
+  return st || !w->encoding ? st : copy_all(r, scales, scale_bytes, r->device_scales[set]);
+}
+
 static mlaf_status make_layer(layer_rig *r, int set) {
-  mlaf_layer_weight list[LAYER_TENSORS];
+  mlaf_layer_weight list[2 * LAYER_TENSORS];
   size_t n = 0;
   mlaf_status st = copy_weights(r, set);
   for (int i = 0; i < LAYER_TENSORS; i++) {
     const extent e = extent_of(&r->form, i);
-    const char *name = i == 2 && !r->form.q_rank ? "q_proj.weight" : names[i];
+    const bool q_proj = i == 2 && !r->form.q_rank, scaled = r->weights->encoding && !is_norm(i);
+    const char *name = q_proj ? "q_proj.weight" : names[i], *scale_name = q_proj ? "q_proj.weight_scale_inv" : scale_names[i];
     if (has(r, i)) list[n++] = (mlaf_layer_weight){name, r->device_weights[set][i], e.rows, e.cols, 0};
+    if (has(r, i) && scaled)
+      list[n++] = (mlaf_layer_weight){scale_name, r->device_scales[set][i], layer_blocks(e.rows), layer_blocks(e.cols), 0};
   }
   return st ? st : layer_failed(r->c, mlaf_layer_create(r->c->ctx, &r->desc, list, n, &r->layer[set]));
 }

@@ -9,8 +9,9 @@
 static double bytes_of(const layer_setup *s) {
   const mlaf_model *m = s->model;
   const double heads = (double)m->heads / s->tp, from = m->q_lora_rank ? m->q_lora_rank : m->hidden;
-  return 2 * ((double)m->hidden * (m->q_lora_rank + m->rank + m->rope) + heads * (m->qk_nope + m->rope) * from +
-              heads * (m->qk_nope + m->v_head) * m->rank + heads * m->v_head * m->hidden);
+  const double elements = (double)m->hidden * (m->q_lora_rank + m->rank + m->rope) + heads * (m->qk_nope + m->rope) * from +
+                          heads * (m->qk_nope + m->v_head) * m->rank + heads * m->v_head * m->hidden;
+  return elements * (s->encoding ? 1 : 2);
 }
 
 int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s, bool by_stage) {

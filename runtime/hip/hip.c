@@ -1,8 +1,6 @@
 /* The real HIP runtime behind the device vtable. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "compile/vendor.h"
 #include "hip/hip_device.h"
 
 /* What mlaf_function points to is HIP's own object: nothing to add, nothing to free. */
@@ -59,7 +57,7 @@ static mlaf_status hip_open(int ordinal, const mlaf_log *log, mlaf_device **out,
     free(h);
     return st;
   }
-  pthread_mutex_init(&h->library_lock, NULL);
+  pthread_mutex_init(&h->lock, NULL);
   mlaf_log_line(log, MLAF_LOG_DEBUG, "hip: %s, %s, %s", h->api.library, h->base.info.id, h->base.info.driver);
   *out = (mlaf_device *)h;
   return MLAF_OK;
@@ -68,7 +66,7 @@ static mlaf_status hip_open(int ordinal, const mlaf_log *log, mlaf_device **out,
 static void hip_close(mlaf_device *dev) {
   mlaf_hip *h = mlaf_hip_of(dev);
   mlaf_hip_library_close(h);
-  pthread_mutex_destroy(&h->library_lock);
+  pthread_mutex_destroy(&h->lock);
   free(h);
 }
 
@@ -113,65 +111,6 @@ static mlaf_status hip_mem_fill(mlaf_device *dev, void *dst, int byte, size_t by
   if (!st) st = mlaf_hip_check(&h->api, h->api.hipDeviceSynchronize(), "hipDeviceSynchronize", err);
   mlaf_hip_leave(h, previous);
   return st;
-}
-
-/* --- modules --- */
-
-static mlaf_status load_image(mlaf_hip *h, const void *code, size_t size, void **out, mlaf_err *err) {
-  int previous;
-  if (size < 64 || memcmp(code, "\177ELF", 4))
-    return mlaf_fail(err, MLAF_E_ARG, "hipModuleLoadData: not a code object");
-  mlaf_status st = mlaf_hip_enter(h, &previous, err);
-  if (st) return st;
-  int rc = h->api.hipModuleLoadData(out, code);
-  mlaf_hip_leave(h, previous);
-  st = mlaf_hip_check(&h->api, rc, "hipModuleLoadData", err);
-  if (rc == HIP_NO_BINARY_FOR_GPU) mlaf_fail_prefix(err, st, "the code object is not for %s", h->base.info.full_target);
-  return st;
-}
-
-static mlaf_status hip_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
-  mlaf_hip *h = mlaf_hip_of(dev);
-  mlaf_hip_module *m = calloc(1, sizeof *m);
-  if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
-  mlaf_status st = mlaf_vendor_is_code(code, size) ? mlaf_hip_product_load(h, code, size, &m->product, err)
-                                                   : load_image(h, code, size, &m->raw, err);
-  if (st) free(m);
-  else *out = (mlaf_module *)m;
-  return st;
-}
-
-static void hip_module_unload(mlaf_device *dev, mlaf_module *module) {
-  mlaf_hip *h = mlaf_hip_of(dev);
-  mlaf_hip_module *m = (mlaf_hip_module *)module;
-  int previous;
-  if (!m) return;
-  if (!mlaf_hip_enter(h, &previous, NULL)) {
-    if (m->product) mlaf_matmul_close(m->product);
-    else h->api.hipModuleUnload(m->raw);
-    mlaf_hip_leave(h, previous);
-  }
-  free(m);
-}
-
-static mlaf_status hip_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
-                                    mlaf_err *err) {
-  mlaf_hip *h = mlaf_hip_of(dev);
-  const mlaf_hip_module *m = (const mlaf_hip_module *)module;
-  int previous;
-  void *function = NULL;
-  if (m->product) {
-    *out = (mlaf_function *)m->product;
-    return MLAF_OK;
-  }
-  mlaf_status st = mlaf_hip_enter(h, &previous, err);
-  if (st) return st;
-  st =
-      mlaf_hip_check(&h->api, h->api.hipModuleGetFunction(&function, m->raw, symbol), "hipModuleGetFunction", err);
-  mlaf_hip_leave(h, previous);
-  if (st) return mlaf_fail_prefix(err, st, "%s", symbol);
-  *out = function;
-  return MLAF_OK;
 }
 
 /* --- launches and streams --- */
@@ -238,9 +177,9 @@ const mlaf_device_ops mlaf_hip_ops = {
     .mem_write = hip_mem_write,
     .mem_read = hip_mem_read,
     .mem_fill = hip_mem_fill,
-    .module_load = hip_module_load,
-    .module_unload = hip_module_unload,
-    .function_get = hip_function_get,
+    .module_load = mlaf_hip_module_load,
+    .module_unload = mlaf_hip_module_unload,
+    .function_get = mlaf_hip_function_get,
     .launch = mlaf_hip_launch,
     .sync = hip_sync,
     .stream_create = hip_stream_create,

@@ -12,15 +12,20 @@ typedef struct mlaf_hip {
   mlaf_device_base base; /* first: mlaf_device points here */
   mlaf_hip_api api;
   int ordinal;
-  pthread_mutex_t library_lock;
-  mlaf_matmul_library *library; /* hipBLASLt, from the first product on */
+  pthread_mutex_t lock;            /* of what follows */
+  struct mlaf_hip_module *modules; /* those that are loaded */
+  mlaf_matmul_library *library;    /* hipBLASLt, from the first product on */
 } mlaf_hip;
 
 /* What mlaf_module points to. A kernel's function is HIP's own object; a library's product is its own function
  * (MLAF_LAUNCH_LIBRARY tells them apart). */
 typedef struct mlaf_hip_module {
-  void *raw; /* hipModule_t */
+  void *raw;            /* hipModule_t */
   mlaf_matmul *product; /* instead: a library's */
+  void *code;           /* a copy: plans that bring the same share it */
+  size_t size;
+  int users;
+  struct mlaf_hip_module *next;
 } mlaf_hip_module;
 extern const mlaf_matmul_dialect mlaf_hipblaslt;
 
@@ -44,9 +49,15 @@ typedef struct mlaf_hip_sysfs {
 } mlaf_hip_sysfs;
 void mlaf_hip_read_sysfs(const char *sysfs, const char *pci, mlaf_hip_sysfs *out);
 
+/* --- module.c --- */
+mlaf_status mlaf_hip_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err);
+void mlaf_hip_module_unload(mlaf_device *dev, mlaf_module *module);
+mlaf_status mlaf_hip_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out, mlaf_err *err);
+
 /* --- library.c --- */
 mlaf_status mlaf_hip_library_open(mlaf_device *dev, mlaf_err *err);
 void mlaf_hip_library_close(mlaf_hip *h);
+/* With the lock held. */
 mlaf_status mlaf_hip_product_load(mlaf_hip *h, const void *code, size_t size, mlaf_matmul **out, mlaf_err *err);
 size_t mlaf_hip_library_workspace(const mlaf_function *fn);
 mlaf_status mlaf_hip_product_launch(mlaf_hip *h, void *stream, const mlaf_launch *launch, mlaf_err *err);

@@ -2,21 +2,25 @@
 #include "compile/vendor.h"
 #include "hip/hip_device.h"
 
+/* The lock is held. */
 static mlaf_status open_library(mlaf_hip *h, const char *path, mlaf_err *err) {
   int previous;
   mlaf_status st = mlaf_hip_enter(h, &previous, err);
   if (st) return st;
-  pthread_mutex_lock(&h->library_lock);
   st = mlaf_matmul_library_keep(&mlaf_hipblaslt, path, &h->library, err);
-  pthread_mutex_unlock(&h->library_lock);
   mlaf_hip_leave(h, previous);
   return st;
 }
 
 mlaf_status mlaf_hip_library_open(mlaf_device *dev, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
   mlaf_vendor_library found;
-  const mlaf_status st = mlaf_vendor_find(MLAF_HIPBLASLT, &found, err);
-  return st ? st : open_library(mlaf_hip_of(dev), found.path, err);
+  mlaf_status st = mlaf_vendor_find(MLAF_HIPBLASLT, &found, err);
+  if (st) return st;
+  pthread_mutex_lock(&h->lock);
+  st = open_library(h, found.path, err);
+  pthread_mutex_unlock(&h->lock);
+  return st;
 }
 
 void mlaf_hip_library_close(mlaf_hip *h) {

@@ -1,7 +1,10 @@
 /* `mlaforge layer`: the check finds what is wrong, recorded launches are the layer's, and what the command says. One small layer
  * serves all: one head of MiniCPM3. */
+#include <math.h>
+
 #include "cli/cli_fixture.h"
 #include "cli/layer.h"
+#include "op/e4m3.h"
 
 static cli command;
 static layer_rig rig;
@@ -95,6 +98,52 @@ static void keys_turn_on_read_by_the_table(void **state) {
   layer_rig_close(&r);
 }
 
+/* Codes times their block's scale are the reference's weights, exactly; there are many codes, and blocks differ. */
+static void weights_of_8_bits_are_what_they_mean(void **state) {
+  enum { ROWS = 200, COLS = 300, ACROSS = 3 };
+  for (int32_t encoding = MLAF_LAYER_E4M3FN; encoding <= MLAF_LAYER_E4M3FNUZ; encoding++) {
+    layer_weights w = {.encoding = encoding};
+    mlaf_rng rng = {7};
+    bool seen[256] = {false};
+    double squares = 0;
+    int codes = 0;
+    assert_true(layer_draw_8(&w, 3, ROWS, COLS, 0.05, &rng));
+    for (int i = 0; i < ROWS * COLS; i++) {
+      const uint8_t code = w.codes[3][i];
+      const double right = mlaf_e4m3_decode(encoding == MLAF_LAYER_E4M3FNUZ, code) *
+                           (double)w.scales[3][i / COLS / LAYER_BLOCK * ACROSS + i % COLS / LAYER_BLOCK];
+      assert_true(right == (double)mlaf_bf16_decode(w.tensors[3][i]));
+      codes += !seen[code];
+      seen[code] = true;
+      squares += right * right;
+    }
+    bool differ = false;
+    for (int i = 1; i < 2 * ACROSS; i++) differ = differ || w.scales[3][i] != w.scales[3][0];
+    assert_true(differ && codes > 64);
+    const double rms = sqrt(squares / (ROWS * COLS));
+    assert_true(rms > 0.04 && rms < 0.06);
+    layer_weights_free(&w);
+  }
+}
+
+static void a_layer_of_8_bits_passes(void **state) {
+  static const layer_request two[] = {{30, 1}, {0, 1}};
+  layer_rig r;
+  layer_checked x;
+  open_rig();
+  const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 1, .requests = two,
+                         .batch = 2, .checked = 2, .encoding = MLAF_LAYER_E4M3FNUZ};
+  command.err = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", command.err.text);
+  assert_true(x.tokens == 2 && x.worst > 1e-4);
+  r.weights->scales[5][0] *= 2; /* what the device has no longer is what the reference has */
+  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, r.device_scales[0][5], r.weights->scales[5], sizeof(float), &command.err),
+                   MLAF_OK);
+  assert_int_equal(layer_rig_run(&r), MLAF_OK);
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
+  layer_rig_close(&r);
+}
+
 /* While launches are recorded nothing runs, and what is recorded is what a layer launches. */
 static void launches_are_recorded(void **state) {
   run();
@@ -153,7 +202,10 @@ static void wrong_options_are_refused(void **state) {
               {{"layer", "--profile", "--forms"}, "exclude each other", 2},
               {{"layer", "--out", "x"}, "--profile", 2},
               {{"layer", "--case", "seed-001", "--device", "emu:gfx942"}, "there are seed-000", 2},
-              {{"layer", "--case", "seed-004", "--tp", "2"}, "sizes of its own", 2}};
+              {{"layer", "--case", "seed-004", "--tp", "2"}, "sizes and weights of its own", 2},
+              {{"layer", "--case", "seed-004", "--weights", "e4m3fn"}, "sizes and weights of its own", 2},
+              {{"layer", "--weights", "e5m2"}, "accepted are e4m3fn and e4m3fnuz", 2},
+              {{"layer", "--forms", "--weights", "e4m3fn"}, "leave --weights out", 2}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     cli_result r = finish(*state, start(*state, list[i].args, NULL));
     assert_exit(r, list[i].exit);
@@ -169,6 +221,13 @@ static void problems_are_listed(void **state) {
   assert_has(r.out, "mla_qkv_a:d2048,l0,r512,p64,bf16,t1\n"); /* no q_lora: kv_a alone */
   assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,append_paged,r512,append_norm,t2\n");
   assert_has(r.out, "mla_o_proj:d2048,h4,v128,bf16,t1\n");
+  release(&r);
+  r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--ctx", "512", "--weights", "e4m3fnuz");
+  assert_exit(r, 0);
+  static const char *const eight[] = {"mla_qkv_a:d2048,l0,r512,p64,bf16,e4m3fnuz,t1\n",
+                                      "mla_q_absorb:h4,n128,p64,r512,bf16,e4m3fnuz,",
+                                      "mla_o_proj:d2048,h4,v128,bf16,e4m3fnuz,t1\n"};
+  for (size_t i = 0; i < sizeof eight / sizeof *eight; i++) assert_has(r.out, eight[i]);
   release(&r);
   r = RUN(*state, "layer", "--problems", "--case", "seed-002");
   assert_exit(r, 0);
@@ -198,6 +257,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_layer_passes),         cmocka_unit_test(what_is_wrong_is_found),
       cmocka_unit_test(keys_turn_on_read_by_the_table),
+      cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
       T(problems_are_listed),                   cmocka_unit_test(a_chain_that_cannot_be_says_why),
   };

@@ -295,10 +295,10 @@ static void warmed(void **state) {
 }
 
 /* Plans of one problem share a product. */
-static void shared(void **state) {
-  rig *r = begin(false);
+static void share_one(bool hip) {
+  rig *r = begin(hip);
   mlaf_loaded *a = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
-  const fakelt_seen *s = seen(false);
+  const fakelt_seen *s = seen(hip);
   const int live = s->live, run = s->products;
   mlaf_loaded *b = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
   assert_int_equal(s->live, live);
@@ -310,6 +310,9 @@ static void shared(void **state) {
   assert_int_equal(s->live, 1);
   end(r);
 }
+
+static void cublaslt_shared(void **state) { share_one(false); }
+static void hipblaslt_shared(void **state) { share_one(true); }
 
 /* --- the matrix rate, which bench measures with the same library --- */
 
@@ -726,7 +729,7 @@ int main(void) {
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
       cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
-      cmocka_unit_test(shared),            cmocka_unit_test(warmed),
+      cmocka_unit_test(cublaslt_shared),   cmocka_unit_test(hipblaslt_shared),   cmocka_unit_test(warmed),
       cmocka_unit_test(too_many_tokens),
       cmocka_unit_test(fewer_tokens_without_a_check),
   };
