@@ -1,6 +1,6 @@
 // The softmax between both products, on scores as wgmma leaves them: lane l of a warp has of rows l / 4 and l / 4 + 8 two columns
 // in eight each.
-//@ needs("KEYS", "MLAF_BF16")
+//@ needs("KEYS")
 struct row_state {
   float offset[2], sum[2]; // of scores, in powers of 2, -inf: no key seen yet; this thread's share of the sum
   float shrink[2];         // what the past is worth to the next round, since `offset` has been raised for that
