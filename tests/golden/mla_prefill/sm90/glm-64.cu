@@ -300,8 +300,8 @@ MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
 }
 
 // The usual round of a tile: scores stay about where they were, so the maximum is not asked for anew. Weights from 2 on, infinite
-// ones and NaN have this bit in either type: false, and nothing has changed. So a weight is at most four times that of the last
-// maximum, and its rounding at most four fifths of what it would be alone.
+// ones and NaN have this bit in either type: false, and nothing has changed. What passes is at most four fifths of its row's sum
+// (soften), and so is its rounding of what it would be alone.
 constexpr u32 FROM_2 = 0x40004000;
 template <bool ENDS, int N>
 MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
