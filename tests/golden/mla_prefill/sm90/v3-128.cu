@@ -253,7 +253,8 @@ struct math {
   int least; // keys that all rows of their tile see
   row_state r;
   float factor[2]; // of O: what the past is worth
-  bool sure, same; // all rows of this warp have seen something; the past is worth what it was
+  // The next round is tried without the maximum; the past is worth what it was; it will be less.
+  bool sure, same, shrinks;
 };
 
 MLAF_DEV void give_back(const math& c, u32 barrier) {
@@ -316,18 +317,17 @@ MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
 }
 
 // The usual round of a tile: scores stay about where they were, so the maximum is not asked for anew. Weights from 2 on, infinite
-// ones and NaN have this bit in either type: false, and nothing has changed. So a weight is at most four times that of the last
-// maximum, and its rounding at most four fifths of what it would be alone.
+// ones and NaN have this bit in either type: false, and nothing has changed. What passes is at most four fifths of its row's sum
+// (soften), and so is its rounding of what it would be alone.
 constexpr u32 FROM_2 = 0x40004000;
 template <bool ENDS, int N>
 MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
   constexpr int AHEAD = 16; // exponentials before the product is waited for: by then it has been made
-  const float offset[2] = {r.top[0] * c.scale + ROOM_UP, r.top[1] * c.scale + ROOM_UP};
   float add[2][2] = {}, ahead[AHEAD];
   u32 bits = 0;
 #pragma unroll
   for (int i = 0; i < (ENDS ? AHEAD : 0); i++) {
-    ahead[i] = exp2_fast(fmaf(s[i], c.scale, -offset[i >> 1 & 1]));
+    ahead[i] = exp2_fast(fmaf(s[i], c.scale, -r.offset[i >> 1 & 1]));
     add[i >> 1 & 1][i & 1] += ahead[i];
   }
   if (ENDS) {
@@ -337,8 +337,8 @@ MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[
 #pragma unroll
   for (int i = 0; i < N; i += 2) {
     const int h = i >> 1 & 1;
-    const float x = ENDS && i < AHEAD ? ahead[i % AHEAD] : exp2_fast(fmaf(s[i], c.scale, -offset[h]));
-    const float y = ENDS && i < AHEAD ? ahead[(i + 1) % AHEAD] : exp2_fast(fmaf(s[i + 1], c.scale, -offset[h]));
+    const float x = ENDS && i < AHEAD ? ahead[i % AHEAD] : exp2_fast(fmaf(s[i], c.scale, -r.offset[h]));
+    const float y = ENDS && i < AHEAD ? ahead[(i + 1) % AHEAD] : exp2_fast(fmaf(s[i + 1], c.scale, -r.offset[h]));
     if (!ENDS || i >= AHEAD) {
       add[h][0] += x;
       add[h][1] += y;
@@ -373,10 +373,10 @@ MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const
   for (int h = 0; h < 2; h++) {
     const int row = c.row + 16 * c.warp + (c.lane >> 2) + 8 * h;
     const float total = sum_over_lanes<1, 4>(r.sum[h]);
-    last[h] = total == 0.0f ? 0.0f : 1.0f / total;
+    last[h] = total == 0.0f ? 0.0f : r.shrink[h] / total;
     if (row < f.rows && a.lse && (c.lane & 3) == 0)
       a.lse[(i64)(f.row + row) * a.lse_token + f.head * a.lse_head] = total == 0.0f ? minus_inf()
-        : ((r.top[h] == minus_inf() ? 0.0f : r.top[h] * c.scale + ROOM_UP) + log2_fast(total)) * LN_2;
+        : (r.offset[h] + log2_fast(total)) * LN_2;
   }
 }
 
@@ -423,6 +423,15 @@ MLAF_DEV bool half_of(const math& c, const tile& f) {
   return HALVES && most - c.round * KEYS <= KEYS / 2;
 }
 
+MLAF_DEV void forget_shrink(math& c) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    c.factor[h] = c.r.shrink[h];
+    c.r.shrink[h] = 1.0f;
+  }
+  c.shrinks = false;
+}
+
 // Scores are there: P. ENDS: P V of the round before is still in the making.
 template <bool ENDS, int N>
 MLAF_DEV void make_weights(math& c, float (&s)[N], u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
@@ -432,13 +441,17 @@ MLAF_DEV void make_weights(math& c, float (&s)[N], u32 (&p)[KEYS / 16][4], float
   const bool all = (c.round + 1) * KEYS <= c.least;
   c.same = c.sure && all;
   if (c.same) {
-    c.same = soften_again<ENDS>(c, s, c.r, p, o);
-    if (c.same) return;
+    if (soften_again<ENDS>(c, s, c.r, p, o)) {
+      c.same = !c.shrinks;
+      if (c.shrinks) forget_shrink(c);
+      return;
+    }
   } else if (ENDS) end_products(c, o);
   if (!all) hide(c, c.round, s);
-  soften(c.scale, s, c.r, c.factor);
+  c.sure = soften(c.scale, s, c.r, c.factor);
   make_p(s, p);
-  c.sure = __all_sync(~0u, c.r.top[0] != minus_inf() && c.r.top[1] != minus_inf());
+  c.same = false;
+  c.shrinks = true;
 }
 
 template <int COLUMNS>
@@ -471,8 +484,8 @@ MLAF_DEV void work_on_tile(math& c, const mlaf_prefill_kernel_args& a) {
   c.round = rounds_here(c, f) - 1;
   const int skipped = f.rounds - 1 - c.round;
   c.least = keys_all_see(c, f);
-  c.r = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};
-  c.sure = false;
+  c.r = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}, {1.0f, 1.0f}};
+  c.sure = c.shrinks = false;
   float o[V / 2];
   u32 p[KEYS / 16][4];
 #pragma unroll 1
