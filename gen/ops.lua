@@ -20,6 +20,7 @@
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
 --   doubts(p, arch)   of kernels nobody measured near (gen/nearby.lua), where its model deserves less than usual
 --   stands_back(asked, tuned)  what was tuned for the one is no choice for the other while something else is; nil: never
+--   absent(p, arch)  why a target has no kernel of a problem at all, where that is so
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
 -- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:
@@ -58,6 +59,7 @@ local USUAL = {
   launch = function() return {} end,
   unlike = function() return 0 end,
   doubts = nothing,
+  absent = nothing,
   renamed = { families = {}, templates = {} },
 }
 

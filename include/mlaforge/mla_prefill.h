@@ -4,7 +4,11 @@
  *
  * k and v may be slices of one buffer: the output [Tk, H, N+V] of kv_b is read where it lies. Request r has the new tokens
  * cu_seqlens_q[r] .. cu_seqlens_q[r+1]-1 and the keys cu_seqlens_k[r] .. cu_seqlens_k[r+1]-1. A plan of a problem such as
- * "mla_prefill:h16,n128,p64,v128,bf16,causal,b4,t1024,s1024" (mlaf_plan_for) serves any number of requests of any lengths. */
+ * "mla_prefill:h16,n128,p64,v128,bf16,causal,b4,t1024,s1024" (mlaf_plan_for) serves any number of requests of any lengths.
+ *
+ * Of a problem with e4m3fn or e4m3fnuz q, k, k_pe and v are bytes of that encoding, each tensor with one scale: a value is the
+ * byte's times the scale; k_pe has k's. Weights are rounded to that encoding, too, before they meet v; what they are
+ * divided by, and lse, are sums of weights before that. O has 16 bits, as the problem says. */
 #ifndef MLAFORGE_MLA_PREFILL_H
 #define MLAFORGE_MLA_PREFILL_H
 
@@ -12,7 +16,8 @@
 
 #include "mlaforge/status.h"
 
-/* Device pointers of the plan's device, tensors 16-byte aligned. Strides in elements, tensors' a multiple of 8; 0: dense. */
+/* Device pointers of the plan's device, tensors 16-byte aligned. Strides in elements, tensors' a multiple of
+ * 16 bytes; 0: dense. */
 typedef struct mlaf_prefill_args {
   uint32_t struct_size; /* sizeof(mlaf_prefill_args), set by MLAF_PREFILL_ARGS_INIT */
   uint32_t flags;       /* 0 */
@@ -33,6 +38,7 @@ typedef struct mlaf_prefill_args {
   int64_t o_token_stride, o_head_stride;
   float *lse; /* natural log of the sum over scaled scores, -inf in rows that see no key; NULL: not wanted */
   int64_t lse_token_stride, lse_head_stride; /* both 0: [H, Tq] */
+  const float *q_scale, *k_scale, *v_scale; /* only of 8 bits: one number each, read when the launch runs; NULL: 1 */
 } mlaf_prefill_args;
 #define MLAF_PREFILL_ARGS_INIT {.struct_size = sizeof(mlaf_prefill_args)}
 

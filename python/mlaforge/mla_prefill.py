@@ -5,11 +5,12 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, fail
+from .tensors import check_tensor, dtype_name, empty, fail
 
 __all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
 
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
+ENCODINGS = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
 
 
 class PrefillArgs(ctypes.Structure):
@@ -18,7 +19,7 @@ class PrefillArgs(ctypes.Structure):
                 ("q", PTR), ("q_token_stride", I64), ("q_head_stride", I64), ("k", PTR), ("k_token_stride", I64), ("k_head_stride", I64),
                 ("k_pe", PTR), ("k_pe_token_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64),
                 ("cu_seqlens_q", PTR), ("cu_seqlens_k", PTR), ("o", PTR), ("o_token_stride", I64), ("o_head_stride", I64),
-                ("lse", PTR), ("lse_token_stride", I64), ("lse_head_stride", I64)]
+                ("lse", PTR), ("lse_token_stride", I64), ("lse_head_stride", I64), ("q_scale", PTR), ("k_scale", PTR), ("v_scale", PTR)]
 
 
 def _put(args, name, tensor):
@@ -31,24 +32,40 @@ def _put(args, name, tensor):
     args[name + "_token_stride"] = stride[0]
 
 
+def _put_scale(args, name, tensor, dtype):
+    """A tensor's one scale: a float32 tensor of one element, or one such that was expanded, as FlashAttention's callers do."""
+    if tensor is None:
+        return
+    if dtype not in ENCODINGS:
+        fail(f"{name}_descale is set, and q is {dtype}: only inputs of 8 bits have scales")
+    if dtype_name(tensor) != "float32":
+        fail(f"{name}_descale is {dtype_name(tensor)}, must be float32")
+    if any(n != 1 and s != 0 for n, s in zip(tensor.shape, tensor.stride())):
+        fail(f"{name}_descale has the shape {tuple(tensor.shape)} and more than one scale; a tensor has one: one element, or expanded from it")
+    args[name + "_scale"] = tensor.data_ptr()
+
+
 def _tuned(n, most):
     """Sizes are rounded up to a power of two: a plan serves any."""
     return min(1 << max(int(n) - 1, 0).bit_length(), most)
 
 
 def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale=None, causal=False,
-                       out=None, lse=None, *, ctx=None, stream=None):
+                       out=None, lse=None, *, q_descale=None, k_descale=None, v_descale=None, ctx=None, stream=None):
     """Attention of q [Tq, H, N+P] over k_nope [Tk, H, N] with k_pe [Tk, P] of all heads (None: k_nope has N+P columns) and v [Tk, H, V].
 
     k_nope and v may be slices of kv_b's output [Tk, H, N+V]. cu_seqlens: int32 [batch + 1], read on the device only. causal: aligned to
     the last key. lse, float32 [H, Tq] or any strides, is written if given. The maxima say what to tune for, no more: the plan is
     that of requests of the mean length, where that is less.
+
+    q, k_nope, k_pe and v may be float8_e4m3fn or float8_e4m3fnuz: what matrix cores take, the latter on MI300X. Then each tensor is to
+    be multiplied by its scale, float32 on the device, None for 1; k_pe by k's. out is bfloat16, or of the type of the one that is given.
     """
     ctx = ctx or context._default or context.default_context()
     dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
     rope = 0 if k_pe is None else k_pe.shape[-1]
-    if dtype not in DTYPES:
-        fail(f"q is {dtype}; accepted are {', '.join(DTYPES)}")
+    if dtype not in DTYPES and dtype not in ENCODINGS:
+        fail(f"q is {dtype}; accepted are {', '.join((*DTYPES, *ENCODINGS))}")
     vdim = v.shape[-1]
     check_tensor("q", q, dtype, None, heads, cols)
     check_tensor("k_nope" if rope else "k", k_nope, dtype, None, heads, cols - rope)
@@ -56,8 +73,11 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     check_tensor("cu_seqlens_q", cu_seqlens_q, "int32", None)
     check_tensor("cu_seqlens_k", cu_seqlens_k, "int32", cu_seqlens_q.shape[0])
     if out is None:
-        out = q.new_empty((q.shape[0], heads, vdim))
-    check_tensor("out", out, dtype, q.shape[0], heads, vdim)
+        out = empty(ctx, q, (q.shape[0], heads, vdim), "bfloat16" if dtype in ENCODINGS else None)
+    out_dtype = dtype_name(out) if dtype in ENCODINGS else dtype
+    if out_dtype not in DTYPES:
+        fail(f"out is {out_dtype}; accepted are {', '.join(DTYPES)}")
+    check_tensor("out", out, out_dtype, q.shape[0], heads, vdim)
     # What is not split in two may be taken as if it were: whole columns of Q and K either way.
     columns = (cols - rope, rope) if rope else (cols - 64, 64) if cols > 128 else (cols, 0)
     args = {"batch": cu_seqlens_q.shape[0] - 1, "scale": cols ** -0.5 if softmax_scale is None else float(softmax_scale),
@@ -65,6 +85,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
             "cu_seqlens_k": cu_seqlens_k.data_ptr()}
     for name, tensor in (("q", q), ("k", k_nope), ("v", v), ("o", out)):
         _put(args, name, tensor)
+    for name, scale in (("q", q_descale), ("k", k_descale), ("v", v_descale)):
+        _put_scale(args, name, scale, dtype)
     if rope:
         check_tensor("k_pe", k_pe, dtype, k_nope.shape[0], *[1] * (len(k_pe.shape) - 2), rope)
         args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if k_pe.shape[0] > 1 else 0)
@@ -75,7 +97,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
         args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
     requests = max(args["batch"], 1)
     tokens, keys = (min(most, -(-args[total] // requests)) for most, total in ((max_seqlen_q, "total_q"), (max_seqlen_k, "total_k")))
-    problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[dtype]}{',causal' if causal else ''},"
+    problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[out_dtype]}"
+               f"{',' + ENCODINGS[dtype] if dtype in ENCODINGS else ''}{',causal' if causal else ''},"
                f"b{_tuned(requests, 65536)},t{_tuned(tokens, 1 << 20)},s{_tuned(keys, 1 << 24)}")
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     ctx.run(problem, _struct(PrefillArgs, **args), stream or None)
@@ -84,10 +107,11 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
 
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0, softmax_scale=None, causal=False,
                            window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
-                           block_table=None, *, return_lse=False, out=None, ctx=None, stream=None):
+                           block_table=None, *, return_lse=False, out=None, q_descale=None, k_descale=None, v_descale=None, ctx=None,
+                           stream=None):
     """FlashAttention's, and AITER's after it: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many
     heads of keys as of queries. With return_lse (out, lse [H, Tq]). What is not there is refused: dropout, windows, softcap, ALiBi, block
-    tables."""
+    tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H] there, must be one scale expanded to that."""
     named = {"dropout_p": dropout_p == 0, "window_size": tuple(window_size)[:2] == (-1, -1), "softcap": softcap == 0,
              "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
     for name, usual in named.items():
@@ -100,5 +124,5 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
         torch = sys.modules[name.__module__]
         lse = q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
     out = mla_prefill_varlen(q, k, None, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale, causal, out, lse,
-                             ctx=ctx, stream=stream)
+                             q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, ctx=ctx, stream=stream)
     return (out, lse) if return_lse else out

@@ -65,7 +65,9 @@ test("at its edges a problem has kernels, all of which keep their contracts", fu
         if item.rejected == "" then ok(false, "%s: %s is refused without a reason", problem.print(p), item.name) end
         if not item.rejected then fits = fits + 1 end
       end
-      if fits == 0 then ok(false, "%s: nothing serves %s", target, problem.print(p)) end
+      local absent = ops.get(p.op).absent(p, loader.require("arch/" .. target))
+      if absent then ok(fits == 0, "%s: %s is served, and should not be: %s", target, problem.print(p), absent)
+      elseif fits == 0 then ok(false, "%s: nothing serves %s", target, problem.print(p)) end
       for _, item in ipairs(some(all, T.every[target] and 29 or 7, i)) do
         local good, why = pcall(emit.check, item.kernel.template, item.kernel.params, target)
         if not good then ok(false, "%s: %s: %s: %s", target, problem.print(p), item.name, tostring(why)) end

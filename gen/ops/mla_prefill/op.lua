@@ -11,7 +11,9 @@ local op = {
   stages = { "prefill" },
   baselines = {
     { family = "mma", params = { keys = 32, stages = 2, warps = 4 } },
+    { family = "mma_fp8", params = { keys = 32, warps = 4 } },
     { family = "mfma", params = { keys = 32, stages = 1, waves = 4 } },
+    { family = "mfma_fp8", params = { keys = 32, stages = 1, waves = 4 } },
   },
   model = model,
 }
@@ -25,6 +27,15 @@ function op.rows(p) return math.max(p.tokens, LEAST_ROWS) end
 function op.launch(p, v)
   local cost = v.prefill
   return { blocks = model.blocks(p, cost), rounds = model.rounds(p, cost) }
+end
+
+-- Bytes of e4m3 are for matrix cores that take them as they are.
+local ENCODINGS = { cdna3 = { [2] = true }, cdna4 = { [1] = true } }
+function op.absent(p, arch)
+  if p.inputs == 0 then return end
+  local isa = arch.isa
+  local encodings = isa.wave == 32 and (isa.sm >= 89 and { true } or {}) or ENCODINGS[isa.family] or {}
+  if not encodings[p.inputs] then return "matrix instructions of " .. arch.target .. " take no such bytes" end
 end
 
 local function doublings(a, b) return math.abs(math.log(a / b, 2)) end

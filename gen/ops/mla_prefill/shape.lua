@@ -3,6 +3,20 @@ local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "causal", "dtype", "heads", "nope", "rope", "vdim" }
+shape.FIELDS_FP8 = { "causal", "dtype", "heads", "inputs", "nope", "rope", "vdim" }
+
+local INPUTS = { e4m3fn = 1, e4m3fnuz = 2 } -- as ops/mla_prefill/fields.lua has them
+
+-- The rule of families of inputs of 16 bits, and of those whose instructions take bytes of an encoding.
+function shape.words_only(p)
+  if p.inputs ~= 0 then return "inputs have 8 bits" end
+end
+function shape.bytes_only(encoding)
+  return function(p)
+    if p.inputs == 0 then return "inputs have 16 bits" end
+    if p.inputs ~= INPUTS[encoding] then return ("its matrix instructions take %s"):format(encoding) end
+  end
+end
 
 shape.ceil_div = require("whole").ceil_div
 
@@ -18,8 +32,9 @@ end
 
 -- Bytes that a launch has to move: Q, K, V once, O.
 function shape.bytes(p)
-  local cols = p.heads * (p.nope + p.vdim)
-  return 2 * p.batch * (p.tokens * (cols + p.heads * p.rope) + p.ctx * (cols + p.rope))
+  local size, cols = p.inputs == 0 and 2 or 1, p.heads * (p.nope + p.vdim)
+  local q, o = p.heads * (p.nope + p.rope), p.heads * p.vdim
+  return p.batch * (p.tokens * (size * q + 2 * o) + p.ctx * size * (cols + p.rope))
 end
 
 return shape

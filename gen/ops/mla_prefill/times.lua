@@ -9,6 +9,12 @@ return {
       pair_clk = 300,    -- of a tile of a pair: they wait for each other
       l2_bytes_clk = 31, -- that an SM reads while all of them do
     },
+    sm90_fp8 = {
+      round_clk = 560,
+      tail_clk = 4400,
+      pair_clk = 450,
+      l2_bytes_clk = 31,
+    },
   },
   -- By count of instructions, never measured.
   counted = {

@@ -52,7 +52,10 @@ static mlaf_status make_case(const mlaf_point *p, int index, uint64_t seed, mlaf
 
 static void free_case(mlaf_case *c) { prefill_case_free((prefill_case *)c); }
 
-static double bound(const mlaf_point *p) { return prefill_error_bound(p->v[MLA_PREFILL_DTYPE]); }
+static double bound(const mlaf_point *p) {
+  const prefill_shape s = prefill_shape_of(p);
+  return prefill_error_bound(&s);
+}
 
 static int64_t rows(const void *args) { return ((const mlaf_prefill_args *)args)->total_q; }
 static int64_t rows_of(const mlaf_point *p) { return (int64_t)p->v[MLA_PREFILL_BATCH] * p->v[MLA_PREFILL_TOKENS]; }
@@ -61,7 +64,7 @@ const mlaf_calls mlaf_prefill_calls = {
     .args_name = "mlaf_prefill_args",
     .args_init = "MLAF_PREFILL_ARGS_INIT",
     .args_size = sizeof(mlaf_prefill_args),
-    .args_first = sizeof(mlaf_prefill_args),
+    .args_first = offsetof(mlaf_prefill_args, q_scale),
     .n_mapped = PREFILL_MAP_V,
     .rows = rows,
     .rows_of = rows_of,

@@ -7,11 +7,12 @@
 
 #include "op/numeric.h"
 
-enum { GAP = 24, POISON = 0xff };
+enum { GAP = 32, POISON = 0xff, POISON_FNUZ = 0x80 }; /* NaN in all types, but for e4m3fnuz */
 
-static uint16_t *poisoned(size_t count) {
-  uint16_t *p = malloc(count * 2 + 16);
-  if (p) memset(p, POISON, count * 2 + 16);
+static void *poisoned(const prefill_shape *s, size_t count) {
+  const size_t bytes = count * (size_t)s->bytes + 16;
+  void *p = malloc(bytes);
+  if (p) memset(p, s->inputs == PREFILL_E4M3FNUZ ? POISON_FNUZ : POISON, bytes);
   return p;
 }
 
@@ -56,11 +57,11 @@ static void lay_out(prefill_case *c, const prefill_spec *spec) {
 }
 
 static mlaf_status allocate(prefill_case *c, mlaf_err *err) {
-  const size_t rows = (size_t)(c->x.total_q * c->x.s.heads);
-  c->q = poisoned(c->q_count);
-  c->k = poisoned(c->k_count);
-  c->v = poisoned(c->v_count);
-  c->k_pe = poisoned(c->k_pe_count);
+  const size_t rows = (size_t)(c->x.total_q * c->x.s.heads), bytes = (size_t)c->x.s.bytes;
+  c->q = poisoned(&c->x.s, c->q_count);
+  c->k = poisoned(&c->x.s, c->k_count);
+  c->v = poisoned(&c->x.s, c->v_count);
+  c->k_pe = poisoned(&c->x.s, c->k_pe_count);
   c->o = calloc(rows * (size_t)c->x.s.vdim + 1, sizeof *c->o);
   c->lse = calloc(rows + 1, sizeof *c->lse);
   c->magnitude = calloc(rows + 1, sizeof *c->magnitude);
@@ -69,7 +70,7 @@ static mlaf_status allocate(prefill_case *c, mlaf_err *err) {
   c->x.q = c->q;
   c->x.k = c->k;
   c->x.v = c->v;
-  c->x.k_pe = c->k_pe_count ? c->k_pe : c->k + c->x.s.nope;
+  c->x.k_pe = c->k_pe_count ? c->k_pe : (char *)c->k + bytes * (size_t)c->x.s.nope;
   return MLAF_OK;
 }
 
@@ -88,8 +89,28 @@ void prefill_case_free(prefill_case *c) {
 
 /* --- contents --- */
 
-static void fill_row(int dtype, uint16_t *to, int n, mlaf_rng *rng) {
-  for (int i = 0; i < n; i++) to[i] = mlaf_encode16(dtype, mlaf_rng_normal(rng));
+enum { CODE_STD = 8 }; /* of what bytes say: most of their values occur, subnormals among them */
+
+static void fill_row(const prefill_view *x, void *tensor, int64_t at, int n, mlaf_rng *rng) {
+  for (int i = 0; i < n; i++) {
+    const float value = mlaf_rng_normal(rng);
+    if (x->s.inputs) ((uint8_t *)tensor)[at + i] = prefill_code(x, CODE_STD * value);
+    else
+      ((uint16_t *)tensor)[at + i] = mlaf_encode16(x->s.dtype, value);
+  }
+}
+
+/* Scales of no round numbers, the softmax's so that scores come out as the case wants them. */
+static void draw_scales(prefill_case *c, const prefill_spec *spec, mlaf_rng *rng) {
+  prefill_view *x = &c->x;
+  /* q.k of two standard normal rows has the standard deviation sqrt(N+P). A float, as the kernels get it. */
+  double std = sqrt(x->s.qk);
+  if (x->s.inputs) {
+    for (int i = 0; i < 3; i++) x->tensor_scale[i] = 0.02f + (float)mlaf_rng_below(rng, 1000) / 7777;
+    std *= (double)(CODE_STD * x->tensor_scale[0]) * (double)(CODE_STD * x->tensor_scale[1]);
+    prefill_decode_codes(x);
+  }
+  x->scale = (double)(float)(spec->score_std / std);
 }
 
 static void fill_data(prefill_case *c, mlaf_rng *rng) {
@@ -97,13 +118,13 @@ static void fill_data(prefill_case *c, mlaf_rng *rng) {
   const prefill_shape *s = &x->s;
   const bool two = c->layout == PREFILL_TWO_SOURCES;
   for (int64_t t = 0; t < x->total_q; t++)
-    for (int h = 0; h < s->heads; h++) fill_row(s->dtype, c->q + t * x->q_token + h * x->q_head, s->qk, rng);
+    for (int h = 0; h < s->heads; h++) fill_row(x, c->q, t * x->q_token + h * x->q_head, s->qk, rng);
   for (int64_t t = 0; t < x->total_k; t++) {
     for (int h = 0; h < s->heads; h++) {
-      fill_row(s->dtype, c->k + t * x->k_token + h * x->k_head, two ? s->nope : s->qk, rng);
-      fill_row(s->dtype, c->v + t * x->v_token + h * x->v_head, s->vdim, rng);
+      fill_row(x, c->k, t * x->k_token + h * x->k_head, two ? s->nope : s->qk, rng);
+      fill_row(x, c->v, t * x->v_token + h * x->v_head, s->vdim, rng);
     }
-    if (c->k_pe_count) fill_row(s->dtype, c->k_pe + t * x->k_pe_token, s->rope, rng);
+    if (c->k_pe_count) fill_row(x, c->k_pe, t * x->k_pe_token, s->rope, rng);
   }
 }
 
@@ -116,7 +137,10 @@ static mlaf_status inject_fault(prefill_case *c, mlaf_inject inject, mlaf_rng *r
   if (n < 1 || keys < n) return mlaf_fail(err, MLAF_E_ARG, "case %s: its last request can carry no injection", c->head.name);
   if (inject == MLAF_INJECT_NAN_Q) {
     const int64_t token = x->cu_q[last] + mlaf_rng_below(rng, (uint32_t)n), head = mlaf_rng_below(rng, (uint32_t)x->s.heads);
-    c->q[token * x->q_token + head * x->q_head + mlaf_rng_below(rng, (uint32_t)x->s.qk)] = MLAF_NAN16;
+    const int64_t at = token * x->q_token + head * x->q_head + mlaf_rng_below(rng, (uint32_t)x->s.qk);
+    if (x->s.inputs) ((uint8_t *)c->q)[at] = x->s.inputs == PREFILL_E4M3FNUZ ? 0x80 : 0x7f;
+    else
+      ((uint16_t *)c->q)[at] = MLAF_NAN16;
   } else {
     const int32_t outside[] = {(int32_t)x->total_k + 1, (int32_t)x->total_k + 4096, -1, INT32_MAX};
     c->cu[2 * x->batch + 1] = outside[mlaf_rng_below(rng, 4)];
@@ -154,8 +178,7 @@ mlaf_status prefill_case_make(const mlaf_point *p, const prefill_spec *spec, uin
     st = allocate(c, err);
   }
   if (!st) {
-    /* q.k of two standard normal rows has the standard deviation sqrt(N+P). A float, as the kernels get it. */
-    c->x.scale = (double)(float)(spec->score_std / sqrt(c->x.s.qk));
+    draw_scales(c, spec, &rng);
     fill_data(c, &rng);
     st = inject_fault(c, inject, &rng, err);
   }

@@ -2,24 +2,37 @@
 #ifndef MLAF_PREFILL_CASE_H
 #define MLAF_PREFILL_CASE_H
 
+#include "op/numeric.h"
 #include "ops/mla_prefill/prefill.h"
 
 /* A launch's inputs on the host; strides in elements. */
 typedef struct prefill_view {
   prefill_shape s;
-  const uint16_t *q, *k, *k_pe, *v; /* k_pe: of key 0 and head 0; NULL without rope columns */
+  const void *q, *k, *k_pe, *v; /* k_pe: of key 0 and head 0; NULL without rope columns */
   int64_t q_token, q_head, k_token, k_head, k_pe_token, k_pe_head, v_token, v_head;
   const int32_t *cu_q, *cu_k;
   int64_t batch, total_q, total_k;
   double scale;
+  float tensor_scale[3]; /* of inputs of 8 bits: of Q, K and V */
+  double codes[256];     /* what their bytes say */
 } prefill_view;
+
+/* What the bytes say; and the byte whose value is nearest. */
+void prefill_decode_codes(prefill_view *x);
+uint8_t prefill_code(const prefill_view *x, float value);
+/* A number of Q, K or V as it is stored. */
+static inline double prefill_number(const prefill_view *x, const void *at, int64_t i) {
+  if (x->s.inputs) return x->codes[((const uint8_t *)at)[i]];
+  return (double)mlaf_decode16(x->s.dtype, ((const uint16_t *)at)[i]);
+}
 
 /* A row of O: whose, how many keys it sees (-1: its request's keys lie outside, and the row is NaN), the first of them. */
 typedef struct prefill_row {
   int64_t request, token, keys, visible, first_key;
 } prefill_row;
 prefill_row prefill_row_of(const prefill_view *x, int64_t q_token);
-/* The row of a head in fp64. scores: room for its visible keys. magnitude: the largest sum of |terms| of a score. */
+/* The row of a head in fp64. scores: room for its visible keys. magnitude: of its scores the largest that their rounding errors
+ * go by (prefill_lse_bound). */
 void prefill_reference(const prefill_view *x, const prefill_row *row, int64_t q_token, int head, double *scores, double *o,
                        double *lse, double *magnitude);
 
@@ -46,7 +59,7 @@ typedef struct prefill_case {
   prefill_layout layout;
   bool lse_by_token;
   int64_t o_token, o_head;
-  uint16_t *q, *k, *k_pe, *v;
+  void *q, *k, *k_pe, *v;
   int32_t *cu; /* [2][batch + 1] */
   size_t q_count, k_count, k_pe_count, v_count, o_count;
   double *o, *lse, *magnitude; /* [Tq, H, V], [Tq, H] */
@@ -60,7 +73,7 @@ static inline int64_t prefill_case_lse_at(const prefill_case *c, int64_t token, 
 }
 
 /* --- compare.c --- */
-double prefill_error_bound(int dtype);
+double prefill_error_bound(const prefill_shape *s);
 /* What one row is off by, relative to its reference. NaN is INFINITY. */
 double prefill_row_error(int dtype, const double *want, const uint16_t *got, int n, double *diff2, double *ref2, int *column);
 double prefill_lse_bound(const prefill_shape *s, int64_t visible, double magnitude, double lse);

@@ -9,17 +9,24 @@
 
 enum { AT_O = 6, AT_LSE }; /* among the buffers */
 
-double prefill_error_bound(int dtype) {
+double prefill_error_bound(const prefill_shape *s) {
+  /* Weights of 8 bits: a weight in [1, 2) is rounded to an eighth, by 2^-3 / sqrt(12) in the mean square, which relative to
+   * weights spread evenly over the logarithm is 2.7e-2; keys' errors are independent, as the keys' values are, so it is that of
+   * a row, too. Half as much again is left to small samples and to weights that the last maximum makes lower than normal ones. Of
+   * one row, twice this bound is 8e-2: a key that decides it alone may be off by 2^-4. */
+  if (s->inputs) return 4e-2;
   /* bf16: rounding P and O to 16 bits costs 1.9e-3; published kernels measure 2.2e-3 to 2.7e-3 on single rows. f16 keeps 3 bits
    * more in both. */
-  return dtype == MLAF_F16 ? 2.5e-3 / 8 : 2.5e-3;
+  return s->dtype == MLAF_F16 ? 2.5e-3 / 8 : 2.5e-3;
 }
 
 /* u = 2^-24; rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes but for a chance of
- * 2 exp(-32) (Higham and Mary 2019). Scores: N+P additions and the scale; sum: a term, a rescale and an exp2 for each key. */
+ * 2 exp(-32) (Higham and Mary 2019). Scores: N+P additions and the scale; sum: a term, a rescale and an exp2 for each key.
+ * Matrix cores may add products of e4m3fn and the sum before, 32 at a time, all cut off 13 bits behind the largest (Hopper's
+ * wgmma does): each term is an addition whose error is at most 2^-13 of that. */
 double prefill_lse_bound(const prefill_shape *s, int64_t visible, double magnitude, double lse) {
-  const double u = 0x1p-24;
-  return 8 * sqrt(s->qk + 4) * u * magnitude + (16 * sqrt((double)visible) + 16) * u + 8 * u * fabs(lse);
+  const double u = 0x1p-24, unit = s->inputs == PREFILL_E4M3FN ? 0x1p-13 : u;
+  return 8 * sqrt(s->qk + 4) * unit * magnitude + (16 * sqrt((double)visible) + 16) * u + 8 * u * fabs(lse);
 }
 
 int prefill_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t knob, void *args,
@@ -27,6 +34,8 @@ int prefill_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kn
   const prefill_case *c = (const prefill_case *)head;
   const prefill_view *x = &c->x;
   const size_t lengths = (size_t)(x->batch + 1) * sizeof(int32_t), rows = (size_t)(x->total_q * x->s.heads);
+  const size_t bytes = (size_t)x->s.bytes;
+  const mlaf_use scales = x->s.inputs ? MLAF_USE_INPUT : MLAF_USE_NONE;
   *(mlaf_prefill_args *)args = (mlaf_prefill_args){
       .struct_size = sizeof(mlaf_prefill_args),
       .batch = (int32_t)x->batch,
@@ -47,14 +56,17 @@ int prefill_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kn
   };
 #define ARG(name) offsetof(mlaf_prefill_args, name)
   const mlaf_case_buffer all[] = {
-      {"q", MLAF_USE_INPUT, c->q_count * 2, ARG(q), c->q},
-      {"k", MLAF_USE_INPUT, c->k_count * 2, ARG(k), c->k},
-      {"k_pe", c->k_pe_count ? MLAF_USE_INPUT : MLAF_USE_NONE, c->k_pe_count * 2, ARG(k_pe), c->k_pe},
-      {"v", MLAF_USE_INPUT, c->v_count * 2, ARG(v), c->v},
+      {"q", MLAF_USE_INPUT, c->q_count * bytes, ARG(q), c->q},
+      {"k", MLAF_USE_INPUT, c->k_count * bytes, ARG(k), c->k},
+      {"k_pe", c->k_pe_count ? MLAF_USE_INPUT : MLAF_USE_NONE, c->k_pe_count * bytes, ARG(k_pe), c->k_pe},
+      {"v", MLAF_USE_INPUT, c->v_count * bytes, ARG(v), c->v},
       {"cu_seqlens_q", MLAF_USE_INPUT, lengths, ARG(cu_seqlens_q), x->cu_q},
       {"cu_seqlens_k", MLAF_USE_INPUT, lengths, ARG(cu_seqlens_k), x->cu_k},
       [AT_O] = {"o", MLAF_USE_OUTPUT, c->o_count * 2, ARG(o), NULL},
       [AT_LSE] = {"lse", MLAF_USE_OPTIONAL_OUTPUT, rows * sizeof(float), ARG(lse), NULL},
+      {"q_scale", scales, sizeof(float), ARG(q_scale), &x->tensor_scale[0]},
+      {"k_scale", scales, sizeof(float), ARG(k_scale), &x->tensor_scale[1]},
+      {"v_scale", scales, sizeof(float), ARG(v_scale), &x->tensor_scale[2]},
   };
   memcpy(out, all, sizeof all);
 #undef ARG
@@ -109,7 +121,7 @@ bool prefill_compare(const mlaf_case *head, void *const *outputs, mlaf_verify_re
   const prefill_shape *s = &c->x.s;
   const uint16_t *o = outputs[AT_O];
   const float *lse = outputs[AT_LSE];
-  const double bound = prefill_error_bound(s->dtype);
+  const double bound = prefill_error_bound(s);
   double diff2 = 0, ref2 = 0;
   finding f = {.ratio = 0};
   for (int64_t t = 0; t < c->x.total_q; t++) {

@@ -21,6 +21,9 @@ typedef struct prefill_data {
   mlaf_prefill_args args;
   int32_t *cu; /* [2][batch + 1], on the host */
   void *tables; /* on the device */
+  /* Of 8 bits, which are in no pool: two patterns of bytes that repeat, for K and V, and for Q and k_pe; K and V. */
+  uint8_t *codes[2];
+  void *kv, *scales; /* on the device */
 } prefill_data;
 
 static const prefill_data *data_of(const mlaf_data *d) { return (const void *)d; }
@@ -30,7 +33,33 @@ static const prefill_data *data_of(const mlaf_data *d) { return (const void *)d;
 static size_t q_first(const prefill_data *d) { return (MLAF_POOL_BLOCK - 100003) % MLAF_POOL_BLOCK; }
 static size_t k_pe_first(const prefill_data *d) { return MLAF_POOL_BLOCK / 2; }
 
+enum { CODES = 1 << 20, PATTERN = CODES + 1237, CODE_STD = 8 };
+static const float CODE_SCALE = 0.1f; /* of each tensor */
+
 /* --- making it --- */
+
+static mlaf_status draw_codes(prefill_data *d, mlaf_err *err) {
+  mlaf_rng rng = {1};
+  prefill_decode_codes(&d->x);
+  for (int i = 0; i < 3; i++) d->x.tensor_scale[i] = CODE_SCALE;
+  for (int i = 0; i < 2; i++) {
+    if (!(d->codes[i] = malloc(PATTERN))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d bytes", PATTERN);
+    for (size_t j = 0; j < PATTERN; j++) d->codes[i][j] = prefill_code(&d->x, CODE_STD * mlaf_rng_normal(&rng));
+  }
+  return MLAF_OK;
+}
+
+/* `bytes` of device memory full of a pattern from its element `first` on. */
+static mlaf_status lay_codes(prefill_data *d, int which, size_t first, size_t bytes, void **out, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  mlaf_status st = ops->mem_alloc(d->dev, bytes, out, err);
+  first %= PATTERN;
+  for (size_t at = 0, n; !st && at < bytes; at += n, first = 0) {
+    n = bytes - at < PATTERN - first ? bytes - at : PATTERN - first;
+    st = ops->mem_write(d->dev, (char *)*out + at, d->codes[which] + first, n, err);
+  }
+  return st;
+}
 
 static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const prefill_shape *s = &d->x.s;
@@ -58,7 +87,8 @@ static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mla
     return mlaf_fail(err, MLAF_E_ARG, "batch %zu has %lld keys; lengths are 32-bit", n, (long long)(q > k ? q : k));
   const double rows = (double)q * s->heads, all = (double)k;
   d->head.work.flops *= 2.0 * s->heads * (s->qk + s->vdim);
-  d->head.work.bytes = 2 * (rows * (s->qk + s->vdim) + all * (s->heads * (double)(s->nope + s->vdim) + s->rope)) + 4 * rows;
+  const double inputs = rows * s->qk + all * (s->heads * (double)(s->nope + s->vdim) + s->rope);
+  d->head.work.bytes = s->bytes * inputs + rows * (2 * s->vdim + 4);
   d->head.rows = d->x.total_q = q;
   d->head.tokens = d->x.total_k = k;
   d->x.batch = s->batch;
@@ -67,12 +97,40 @@ static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mla
   return MLAF_OK;
 }
 
+static mlaf_status lay_inputs_16(prefill_data *d, size_t q_bytes, size_t k_pe_bytes, void **kv, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  mlaf_prefill_args *a = &d->args;
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)d->x.s.dtype, (size_t)d->head.pool_bytes, kv, err);
+  if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
+  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, q_first(d), err);
+  if (!st && k_pe_bytes) st = ops->mem_alloc(d->dev, k_pe_bytes, (void **)&a->k_pe, err);
+  if (!st && k_pe_bytes) st = mlaf_pool_fill(d->pool, (void *)a->k_pe, k_pe_bytes, k_pe_first(d), err);
+  return st;
+}
+
+static mlaf_status lay_inputs_8(prefill_data *d, size_t q_bytes, size_t k_pe_bytes, void **kv, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  mlaf_prefill_args *a = &d->args;
+  mlaf_status st = draw_codes(d, err);
+  if (!st) st = lay_codes(d, 0, 0, (size_t)d->head.pool_bytes, &d->kv, err);
+  if (!st) st = lay_codes(d, 1, q_first(d), q_bytes, (void **)&a->q, err);
+  if (!st && k_pe_bytes) st = lay_codes(d, 1, k_pe_first(d), k_pe_bytes, (void **)&a->k_pe, err);
+  if (!st) st = ops->mem_alloc(d->dev, sizeof d->x.tensor_scale, &d->scales, err);
+  if (!st) st = ops->mem_write(d->dev, d->scales, d->x.tensor_scale, sizeof d->x.tensor_scale, err);
+  a->q_scale = d->scales;
+  a->k_scale = a->q_scale ? a->q_scale + 1 : NULL;
+  a->v_scale = a->q_scale ? a->q_scale + 2 : NULL;
+  *kv = d->kv;
+  return st;
+}
+
 static mlaf_status alloc_tensors(prefill_data *d, mlaf_err *err) {
   const prefill_shape *s = &d->x.s;
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
   mlaf_prefill_args *a = &d->args;
   const size_t rows = (size_t)(d->x.total_q * s->heads), words = 2 * (size_t)(s->batch + 1) * sizeof(int32_t);
-  const size_t q_bytes = rows * (size_t)s->qk * 2, k_pe_bytes = (size_t)d->x.total_k * (size_t)s->rope * 2;
+  const size_t bytes = (size_t)s->bytes, q_bytes = rows * (size_t)s->qk * bytes;
+  const size_t k_pe_bytes = (size_t)d->x.total_k * (size_t)s->rope * bytes;
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   const mlaf_data_output outputs[] = {
       [O] = {"o", offsetof(mlaf_prefill_args, o), rows, (size_t)s->vdim * 2},
@@ -80,23 +138,19 @@ static mlaf_status alloc_tensors(prefill_data *d, mlaf_err *err) {
   };
   memcpy(d->head.outputs, outputs, sizeof outputs);
   d->head.n_outputs = sizeof outputs / sizeof *outputs;
-  d->head.pool_bytes = 2 * d->x.total_k * s->heads * (s->nope + s->vdim);
+  d->head.pool_bytes = s->bytes * d->x.total_k * s->heads * (s->nope + s->vdim);
   const double all = (double)d->head.pool_bytes + (double)q_bytes + (double)rows * (s->vdim * 2 + 4) + (double)k_pe_bytes;
   if (mem && all > (double)(mem - mem / 8))
     return mlaf_fail(err, MLAF_E_ARG, "its tensors need %.1f GiB, %s has %.1f GiB: time a smaller batch", all / 0x1p30,
                      mlaf_info(d->dev)->name, (double)mem / 0x1p30);
   void *kv = NULL;
-  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)s->dtype, (size_t)d->head.pool_bytes, &kv, err);
-  if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
-  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, q_first(d), err);
-  if (!st && k_pe_bytes) st = ops->mem_alloc(d->dev, k_pe_bytes, (void **)&a->k_pe, err);
-  if (!st && k_pe_bytes) st = mlaf_pool_fill(d->pool, (void *)a->k_pe, k_pe_bytes, k_pe_first(d), err);
+  mlaf_status st = s->inputs ? lay_inputs_8(d, q_bytes, k_pe_bytes, &kv, err) : lay_inputs_16(d, q_bytes, k_pe_bytes, &kv, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * outputs[O].row_bytes, &a->o, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * sizeof(float), (void **)&a->lse, err);
   if (!st) st = ops->mem_alloc(d->dev, words, &d->tables, err);
   if (!st) st = ops->mem_write(d->dev, d->tables, d->cu, words, err);
   a->k = kv;
-  a->v = (char *)kv + 2 * s->nope;
+  a->v = (char *)kv + s->bytes * s->nope;
   a->cu_seqlens_q = d->tables;
   a->cu_seqlens_k = (const int32_t *)d->tables + s->batch + 1;
   return st;
@@ -125,6 +179,7 @@ mlaf_status prefill_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_
         .lse_token_stride = s->heads,
         .lse_head_stride = 1,
     };
+    if (s->inputs) d->args.scale /= (CODE_STD * CODE_SCALE) * (CODE_STD * CODE_SCALE);
     d->x.scale = (double)d->args.scale;
     st = alloc_tensors(d, err);
   }
@@ -139,10 +194,12 @@ mlaf_status prefill_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_
 void prefill_data_close(mlaf_data *data) {
   prefill_data *d = (void *)data;
   if (!d) return;
-  void *const all[] = {(void *)d->args.q, (void *)d->args.k_pe, d->args.o, d->args.lse, d->tables};
+  void *const all[] = {(void *)d->args.q, (void *)d->args.k_pe, d->args.o, d->args.lse, d->tables, d->kv, d->scales};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
   free(d->cu);
+  free(d->codes[0]);
+  free(d->codes[1]);
   free(d);
 }
 
@@ -157,9 +214,14 @@ void prefill_data_row(const mlaf_data *d, int output, size_t row, char *out, siz
 
 /* --- checking it --- */
 
-static void pattern(const prefill_data *d, size_t at, size_t count, uint16_t *out) {
-  const uint16_t *block = mlaf_pool_block(d->pool);
-  for (size_t i = 0; i < count; i++) out[i] = block[(at + i) % MLAF_POOL_BLOCK];
+/* `count` elements to element `to` of `out`; `which`: of 8 bits there are two patterns. */
+static void pattern(const prefill_data *d, int which, size_t at, size_t count, void *out, size_t to) {
+  const uint16_t *block = d->x.s.inputs ? NULL : mlaf_pool_block(d->pool);
+  for (size_t i = 0; i < count; i++) {
+    if (block) ((uint16_t *)out)[to + i] = block[(at + i) % MLAF_POOL_BLOCK];
+    else
+      ((uint8_t *)out)[to + i] = d->codes[which][(at + i) % PATTERN];
+  }
 }
 
 /* A row of O in fp64, and what tells its bounds. */
@@ -174,20 +236,22 @@ static mlaf_status refer(const prefill_data *d, size_t at, wanted *w, mlaf_err *
   w->row = prefill_row_of(&d->x, token);
   const size_t qk = (size_t)s->qk, vdim = (size_t)s->vdim, nope = (size_t)s->nope, rope = (size_t)s->rope;
   const size_t n = (size_t)w->row.visible;
-  uint16_t *q = malloc((qk + n * (qk + vdim)) * sizeof *q), *k = q + qk, *v = k + n * qk;
+  char *q = malloc((qk + n * (qk + vdim)) * sizeof(uint16_t)), *k = q + 2 * qk, *v = k + 2 * n * qk;
   double *scores = malloc((n + 1) * sizeof *scores);
   mlaf_status st = q && scores ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference of %zu keys", n);
   for (size_t j = 0; !st && j < n; j++) {
     const size_t key = (size_t)w->row.first_key + j, in = (key * (size_t)s->heads + (size_t)head) * (nope + vdim);
-    pattern(d, in, nope, k + j * qk);
-    pattern(d, k_pe_first(d) + key * rope, rope, k + j * qk + nope);
-    pattern(d, in + nope, vdim, v + j * vdim);
+    pattern(d, 0, in, nope, k, j * qk);
+    pattern(d, 1, k_pe_first(d) + key * rope, rope, k, j * qk + nope);
+    pattern(d, 0, in + nope, vdim, v, j * vdim);
   }
   if (!st) {
-    const prefill_view one = {.s = *s, .q = q, .k = k, .k_pe = k + nope, .v = v, .k_token = s->qk, .k_pe_token = s->qk,
-                              .v_token = s->vdim, .scale = d->x.scale};
+    prefill_view one = d->x; /* codes and scales */
+    one.q = q, one.k = k, one.k_pe = k + nope * (size_t)s->bytes, one.v = v;
+    one.k_token = one.k_pe_token = s->qk;
+    one.v_token = s->vdim;
     const prefill_row row = {.visible = w->row.visible};
-    pattern(d, q_first(d) + at * qk, qk, q);
+    pattern(d, 1, q_first(d) + at * qk, qk, q, 0);
     prefill_reference(&one, &row, 0, 0, scores, w->o, &w->lse, &w->magnitude);
   }
   free(q);
@@ -210,7 +274,7 @@ static mlaf_status check_row(const prefill_data *d, void *const outputs[], size_
   if (!st) st = ops->mem_read(d->dev, &lse, (const char *)outputs[LSE] + at * sizeof lse, sizeof lse, err);
   if (st) return st;
   const double error = prefill_row_error(s->dtype, w.o, o, s->vdim, diff2, ref2, &column);
-  const double bound = 2 * prefill_error_bound(s->dtype), most = prefill_lse_bound(s, w.row.visible, w.magnitude, w.lse);
+  const double bound = 2 * prefill_error_bound(s), most = prefill_lse_bound(s, w.row.visible, w.magnitude, w.lse);
   const double off = fabs((double)lse - w.lse), ratio = isnan(off) ? INFINITY : off / most;
   out->rows++;
   out->row_error = fmax(out->row_error, error);
@@ -242,8 +306,9 @@ mlaf_status prefill_data_check(const mlaf_data *data, int set, void *const outpu
   }
   out->error = ref2 > 0 ? sqrt(diff2 / ref2) : 0;
   snprintf(out->which, sizeof out->which, "%zu of %zu rows", (size_t)out->rows, rows);
-  if (!st && out->error > prefill_error_bound(s->dtype))
-    st = mlaf_fail(err, MLAF_E_INCORRECT, "error of %s %.3g, bound %.3g", out->which, out->error, prefill_error_bound(s->dtype));
+  const double bound = prefill_error_bound(s);
+  if (!st && out->error > bound)
+    st = mlaf_fail(err, MLAF_E_INCORRECT, "error of %s %.3g, bound %.3g", out->which, out->error, bound);
   return st;
 }
 

@@ -22,6 +22,7 @@ typedef struct mlaf_prefill_kernel_args {
   int64_t total_q, total_k;
   int32_t batch;
   float scale_log2e;
+  const float *q_scale, *k_scale, *v_scale; /* from here on: only of kernels that say MLAF_KERNEL_SCALES. NULL: 1 */
 } mlaf_prefill_kernel_args;
 
 #endif

@@ -8,9 +8,13 @@
 #include "ops/mla_prefill/fields.h"
 #include "ops/mla_prefill/launch.h"
 
+/* Its field `inputs`. */
+enum { PREFILL_16_BITS, PREFILL_E4M3FN, PREFILL_E4M3FNUZ };
+
 /* A problem of it, spelled out. */
 typedef struct prefill_shape {
   int heads, nope, rope, qk, vdim, dtype; /* qk: nope + rope */
+  int inputs, bytes; /* PREFILL_E4M3FN, ...; of an element of Q, K and V */
   bool causal;
   int64_t batch, tokens, ctx;
 } prefill_shape;

@@ -20,6 +20,8 @@ prefill_shape prefill_shape_of(const mlaf_point *p) {
       .qk = v[MLA_PREFILL_NOPE] + v[MLA_PREFILL_ROPE],
       .vdim = v[MLA_PREFILL_VDIM],
       .dtype = v[MLA_PREFILL_DTYPE],
+      .inputs = v[MLA_PREFILL_INPUTS],
+      .bytes = v[MLA_PREFILL_INPUTS] ? 1 : 2,
       .causal = v[MLA_PREFILL_CAUSAL],
       .batch = v[MLA_PREFILL_BATCH],
       .tokens = v[MLA_PREFILL_TOKENS],
@@ -33,6 +35,6 @@ mlaf_work prefill_work(const mlaf_point *p) {
   const double q = (double)s.batch * (double)s.tokens * s.heads, k = (double)s.batch * (double)s.ctx;
   const double n = (double)(s.tokens < s.ctx ? s.tokens : s.ctx), ctx = (double)s.ctx;
   const double seen = s.causal ? s.heads * (double)s.batch * n * (ctx - (n - 1) / 2) : q * ctx;
-  return (mlaf_work){.bytes = 2 * (q * (s.qk + s.vdim) + k * (s.heads * (double)(s.nope + s.vdim) + s.rope)) + 4 * q,
+  return (mlaf_work){.bytes = s.bytes * (q * s.qk + k * (s.heads * (double)(s.nope + s.vdim) + s.rope)) + q * (2 * s.vdim + 4),
                      .flops = 2 * seen * (s.qk + s.vdim)};
 }

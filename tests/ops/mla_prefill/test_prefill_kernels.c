@@ -10,8 +10,14 @@
 typedef int64_t i64;
 typedef struct template_args template_args;
 #define mlaf_prefill_kernel_args template_args
+typedef struct template_scaled_args template_scaled_args;
 #include "../templates/mla_prefill/lib/args.h"
 #undef mlaf_prefill_kernel_args
+#define mlaf_prefill_kernel_args template_args
+#define mlaf_prefill_scaled_args template_scaled_args
+#include "../templates/mla_prefill/lib/args_fp8.h"
+#undef mlaf_prefill_kernel_args
+#undef mlaf_prefill_scaled_args
 
 static void same_offsets(void **state) {
 #define SAME(field)                                                                                \
@@ -29,7 +35,10 @@ static void same_offsets(void **state) {
   SAME(total_k);
   SAME(batch);
   SAME(scale_log2e);
-  assert_int_equal(sizeof(mlaf_prefill_kernel_args), sizeof(template_args));
+  assert_int_equal(offsetof(mlaf_prefill_kernel_args, q_scale), sizeof(template_args));
+  assert_int_equal(offsetof(mlaf_prefill_kernel_args, q_scale), offsetof(template_scaled_args, q_scale));
+  assert_int_equal(offsetof(mlaf_prefill_kernel_args, v_scale), offsetof(template_scaled_args, v_scale));
+  assert_int_equal(sizeof(mlaf_prefill_kernel_args), sizeof(template_scaled_args));
 }
 
 #define V3 "mla_prefill:h3,n128,p64,v128,bf16,causal,b4,t64,s64"
@@ -50,6 +59,8 @@ static void shapes_verify(void **state) {
       {"mla_prefill:h1,n48,p16,v192,bf16,b4,t64,s64", "mfma:keys=32,stages=2,waves=8/s1"},
       {V3, ASM2},
       {"mla_prefill:h2,n64,p64,v128,f16,b4,t64,s64", ASM1},
+      {"mla_prefill:h3,n128,p64,v128,bf16,e4m3fnuz,causal,b4,t64,s64", "mfma_fp8:keys=32,stages=2,waves=4/s1"},
+      {"mla_prefill:h1,n48,p0,v192,f16,e4m3fnuz,b4,t64,s64", "mfma_fp8:keys=64,stages=1,waves=4/s1"}, /* zeros behind Q and K */
   };
   verdict_bench b;
   open_verdicts(&b);
@@ -130,6 +141,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.v_head_stride = 64, "v_head_stride");
   WRONG(a.lse = (float *)a.o; a.lse_head_stride = 4, "lse_token_stride");
   WRONG(a.batch = INT32_MAX, "batch");
+  WRONG(a.k_scale = (const float *)a.o, "k_scale");
   mlaf_prefill_args nothing = {.struct_size = sizeof nothing, .scale = 1};
   assert_int_equal(checked(&nothing, &err), MLAF_OK);
 }

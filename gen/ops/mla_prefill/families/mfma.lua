@@ -15,6 +15,7 @@ return {
     waves = { 2, 4, 8 },      -- of 32 query tokens each
   },
   rules = {
+    shape.words_only,
     function(p)
       if p.vdim % 64 ~= 0 then return ("value dim %d is not a multiple of 64"):format(p.vdim) end
     end,

@@ -15,6 +15,7 @@ return {
     warps = { 4, 8 },         -- of 16 query tokens each
   },
   rules = {
+    shape.words_only,
     function(p, v)
       if v.keys == 128 and p.vdim > 128 then return ("%d keys beside %d columns of O"):format(v.keys, p.vdim) end
     end,

@@ -13,6 +13,7 @@ return {
     room = { 20, 40 },  -- MiB of keys and values that tiles share in the cache
   },
   rules = {
+    shape.words_only,
     function(p)
       if p.nope % 64 ~= 0 then return ("nope dim %d is not a multiple of 64"):format(p.nope) end
       if p.rope ~= 0 and p.rope ~= 64 then return ("rope dim %d is not 0 or 64"):format(p.rope) end
