@@ -19,6 +19,7 @@ typedef struct projection_data {
   mlaf_projection_args args; /* of set 0 */
   size_t at_x, at_gain, at_residual, per_set; /* elements of a set, weights of 16 bits first */
   size_t codes_per_set;                       /* bytes of a set's weights of 8 bits; 0: they have 16 */
+  int64_t bytes;                              /* of all sets */
   uint8_t *codes;                             /* the pattern */
   float *scales;                              /* of all sets alike */
   void *pooled;                               /* where set 0's elements begin */
@@ -55,7 +56,8 @@ static void plan_sets(projection_data *d, const mlaf_data_opts *opts) {
     while (d->head.sets < SETS_MOST && d->head.sets * bytes < CACHES_BETWEEN * cache && 2 * d->head.sets * bytes <= limit)
       d->head.sets *= 2;
   }
-  d->head.pool_bytes = d->head.sets * bytes;
+  d->bytes = d->head.sets * bytes;
+  d->head.pool_bytes = d->bytes - d->head.sets * (int64_t)d->codes_per_set; /* weights of 8 bits lie apart */
   d->head.rows = d->head.tokens = p->tokens;
 }
 
@@ -141,9 +143,9 @@ mlaf_status mlaf_projection_data_open(mlaf_device *dev, const mlaf_point *point,
   plan_sets(d, opts);
   const int64_t mem = mlaf_info(dev)->mem_bytes;
   mlaf_status st = MLAF_OK;
-  if (mem && d->head.pool_bytes > mem - mem / 8)
+  if (mem && d->bytes > mem - mem / 8)
     st = mlaf_fail(err, MLAF_E_ARG, "%lld tokens need %.1f GiB, %s has %.1f GiB: time fewer", (long long)d->p.tokens,
-                   (double)d->head.pool_bytes / 0x1p30, mlaf_info(dev)->name, (double)mem / 0x1p30);
+                   (double)d->bytes / 0x1p30, mlaf_info(dev)->name, (double)mem / 0x1p30);
   if (!st) st = draw(d, opts->seed, err);
   if (!st) st = lay_out(d, err);
   if (st) {
