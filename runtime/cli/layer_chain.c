@@ -82,7 +82,8 @@ void layer_chain_problems(const layer_setup *s, mlaf_form form) {
 
 static mlaf_status make_plans(chain *x) {
   static const mlaf_registry_how how = {.quiet = true};
-  const mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
+  mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
+  opts.flags &= ~(uint32_t)MLAF_PLAN_LIBRARY; /* its products want a workspace, and the chain has none */
   mlaf_plan **const plans[PLANS] = {&x->turn, &x->expand, &x->attend};
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < PLANS; i++) {
