@@ -10,7 +10,7 @@
 #define MEMBERS(X) \
   X(flags) X(batch) X(scale) X(total_q) X(total_k) X(q) X(q_token_stride) X(q_head_stride) X(k) X(k_token_stride) \
   X(k_head_stride) X(k_pe) X(k_pe_token_stride) X(v) X(v_token_stride) X(v_head_stride) X(cu_seqlens_q) X(cu_seqlens_k) X(o) \
-  X(o_token_stride) X(o_head_stride) X(lse) X(lse_token_stride) X(lse_head_stride)
+  X(o_token_stride) X(o_head_stride) X(lse) X(lse_token_stride) X(lse_head_stride) X(q_scale) X(k_scale) X(v_scale)
 
 enum { ROUNDS = 20000 };
 static uint64_t x = 88172645463325252u;
@@ -36,6 +36,7 @@ static mlaf_prefill_args random_args(void) {
   if (next(2)) a.lse_token_stride = 1 + (int64_t)next(9), a.lse_head_stride = (int64_t)next(5000) - (next(20) ? 0 : 5000);
   a.flags = !next(50), a.batch = (int32_t)next(300) - !next(50), a.scale = next(40) ? 0.1f : next(2) ? -1.0f : 1.0f / 0.0f;
   a.total_q = next(30) ? (int64_t)next(70000) : (int64_t)(x >> 31) - 5;
+  if (!next(3)) a.q_scale = address(), a.k_scale = address(), a.v_scale = next(2) ? NULL : address();
   a.total_k = next(4) ? (int64_t)next(70000) : next(4) ? 0 : (int64_t)(x >> 30) - 5;
   return a;
 }
@@ -57,7 +58,7 @@ static void the_same_block(const mlaf_bound *b, const mlaf_embed_kernel *k, cons
   n_encoded = 0;
   assert_int_equal(prefill_prepare(b, 1, given, &made, &err), MLAF_OK);
   fill(s, a, &mine);
-  assert_memory_equal(&mine, made.parameters, sizeof mine);
+  assert_memory_equal(&mine, made.parameters, args_bytes(k));
   assert_int_equal(made.launches[0].grid[0], grid_of(s, k, (uint32_t)mlaf_info(b->dev)->compute_units, a));
   assert_int_equal(made.launches[0].args_size, parameter_bytes(k));
   int at = 0;
@@ -81,10 +82,11 @@ static void the_same_launch(void **state) {
     int32_t *const v = b.point.v;
     v[MLA_PREFILL_HEADS] = 1 + (int32_t)next(128), v[MLA_PREFILL_NOPE] = 16 * (1 + (int32_t)next(12));
     v[MLA_PREFILL_ROPE] = 16 * (int32_t)next(5), v[MLA_PREFILL_VDIM] = 64 * (1 + (int32_t)next(4));
+    v[MLA_PREFILL_INPUTS] = (int32_t)next(3);
     v[MLA_PREFILL_BATCH] = v[MLA_PREFILL_TOKENS] = v[MLA_PREFILL_CTX] = 1;
     memcpy(row.values, v, sizeof row.values);
     mlaf_embed_kernel k = {.threads = 64u << next(4), .rows_per_wg = 32u << next(3), .cluster = {(uint32_t)next(3), 1, 1},
-                           .n_maps = (uint32_t)next(5), .flags = next(2) ? EMBED_TURNS : 0};
+                           .n_maps = (uint32_t)next(5), .flags = (next(2) ? EMBED_TURNS : 0) | (v[MLA_PREFILL_INPUTS] ? EMBED_SCALES : 0)};
     b.stage[0] = (mlaf_stage){.threads = k.threads, .rows_per_wg = k.rows_per_wg,
                               .launch = {.cluster = {k.cluster[0], 1, 1}, .n_maps = k.n_maps, .flags = k.flags}};
     for (uint32_t m = 0; m < k.n_maps; m++)

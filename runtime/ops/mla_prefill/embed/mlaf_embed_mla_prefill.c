@@ -20,28 +20,29 @@ typedef struct kernel_args {
   int64_t total_q, total_k;
   int32_t batch;
   float scale_log2e;
+  const float *q_scale, *k_scale, *v_scale; /* from here on: only of kernels of bytes */
 } kernel_args;
 enum { MAP_Q = 1, MAP_K, MAP_K_PE, MAP_V };
+enum { MAP_BYTES = 128, MAP_ALIGN = 64, ARGS_MOST = 256 };
 typedef struct parameters {
-  kernel_args args;
-  _Alignas(64) unsigned char maps[MLAF_EMBED_MAPS][128];
+  _Alignas(MAP_ALIGN) unsigned char bytes[ARGS_MOST + MLAF_EMBED_MAPS * MAP_BYTES];
 } parameters;
-_Static_assert(sizeof(kernel_args) == 184, "not the kernels' layout");
+_Static_assert(offsetof(kernel_args, q_scale) == 184 && sizeof(kernel_args) == 208, "not the kernels' layout");
 _Static_assert(sizeof(mlaf_embed_prefill_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
 
-enum { ALIGN = 16, ELEMENTS = 8 };
+enum { ALIGN = 16 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX;
 static const double LOG2E = 1.4426950408889634;
 
 typedef struct shape {
-  int heads, nope, rope, qk, vdim; /* qk: nope + rope */
+  int heads, nope, rope, qk, vdim, bytes; /* qk: nope + rope; bytes: of an element of Q, K and V */
 } shape;
 
 static shape shape_of(const mlaf_embed_plan *x) {
   mlaf_embed_prefill_problem p;
   memcpy(&p, x->row->values, sizeof p);
-  return (shape){p.heads, p.nope, p.rope, p.nope + p.rope, p.vdim};
+  return (shape){p.heads, p.nope, p.rope, p.nope + p.rope, p.vdim, p.inputs ? 1 : 2};
 }
 
 typedef mlaf_embed_prefill_args arguments;
@@ -65,6 +66,9 @@ static mlaf_embed_status check_pointers(const shape *s, const arguments *a, reas
       {"lse", a->lse, sizeof(float), 0},
       {"cu_seqlens_q", a->cu_seqlens_q, sizeof(int32_t), 1},
       {"cu_seqlens_k", a->cu_seqlens_k, sizeof(int32_t), 1},
+      {"q_scale", a->q_scale, sizeof(float), 0},
+      {"k_scale", a->k_scale, sizeof(float), 0},
+      {"v_scale", a->v_scale, sizeof(float), 0},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return refuse(err, "%s is NULL", list[i].name);
@@ -72,6 +76,8 @@ static mlaf_embed_status check_pointers(const shape *s, const arguments *a, reas
       return refuse(err, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
   }
   if (a->k_pe && !s->rope) return refuse(err, "k_pe is set, and the problem has no rope columns: NULL");
+  if (s->bytes == 2 && (a->q_scale || a->k_scale || a->v_scale))
+    return refuse(err, "q_scale, k_scale or v_scale is set, and the problem has no inputs of 8 bits: NULL");
   return MLAF_EMBED_OK;
 }
 
@@ -80,21 +86,22 @@ static mlaf_embed_status check_strides(const shape *s, const arguments *a, reaso
   const struct {
     const char *name;
     int64_t value, least;
+    int elements; /* that it is a multiple of: 16 bytes */
   } list[] = {
-      {"q_token_stride", a->q_token_stride, s->qk},
-      {"q_head_stride", a->q_head_stride, s->qk},
-      {"k_token_stride", a->k_token_stride, k_row},
-      {"k_head_stride", a->k_head_stride, k_row},
-      {"k_pe_token_stride", a->k_pe_token_stride, s->rope},
-      {"v_token_stride", a->v_token_stride, s->vdim},
-      {"v_head_stride", a->v_head_stride, s->vdim},
-      {"o_token_stride", a->o_token_stride, s->vdim},
-      {"o_head_stride", a->o_head_stride, s->vdim},
+      {"q_token_stride", a->q_token_stride, s->qk, ALIGN / s->bytes},
+      {"q_head_stride", a->q_head_stride, s->qk, ALIGN / s->bytes},
+      {"k_token_stride", a->k_token_stride, k_row, ALIGN / s->bytes},
+      {"k_head_stride", a->k_head_stride, k_row, ALIGN / s->bytes},
+      {"k_pe_token_stride", a->k_pe_token_stride, s->rope, ALIGN / s->bytes},
+      {"v_token_stride", a->v_token_stride, s->vdim, ALIGN / s->bytes},
+      {"v_head_stride", a->v_head_stride, s->vdim, ALIGN / s->bytes},
+      {"o_token_stride", a->o_token_stride, s->vdim, ALIGN / 2},
+      {"o_head_stride", a->o_head_stride, s->vdim, ALIGN / 2},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-    if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % ELEMENTS))
+    if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % list[i].elements))
       return refuse(err, "%s is %lld, must be 0 or a multiple of %d from %lld on", list[i].name, (long long)list[i].value,
-                    ELEMENTS, (long long)list[i].least);
+                    list[i].elements, (long long)list[i].least);
   const int64_t t = a->lse_token_stride, h = a->lse_head_stride;
   const int meet = (!t && a->total_q > 1) || (!h && s->heads > 1); /* rows would lie on each other */
   if (t < 0 || h < 0 || t > STRIDE_MOST || h > STRIDE_MOST || (a->lse && t + h > 0 && meet))
@@ -143,7 +150,7 @@ static const void *behind(const void *p, int64_t bytes) { return p ? (const void
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
 static void fill(const shape *s, const arguments *a, kernel_args *out) {
-  const int64_t heads = s->heads, k_row = a->k_pe ? s->nope : s->qk;
+  const int64_t heads = s->heads, k_row = a->k_pe ? s->nope : s->qk, bytes = s->bytes;
   const int lse_dense = !a->lse_token_stride && !a->lse_head_stride;
   *out = (kernel_args){
       .q = a->q,
@@ -153,13 +160,13 @@ static void fill(const shape *s, const arguments *a, kernel_args *out) {
       .cu_seqlens_k = a->cu_seqlens_k,
       .o = a->o,
       .lse = a->lse,
-      .q_head = 2 * or_else(a->q_head_stride, s->qk),
-      .k_head = 2 * or_else(a->k_head_stride, k_row),
-      .v_head = 2 * or_else(a->v_head_stride, s->vdim),
+      .q_head = bytes * or_else(a->q_head_stride, s->qk),
+      .k_head = bytes * or_else(a->k_head_stride, k_row),
+      .v_head = bytes * or_else(a->v_head_stride, s->vdim),
       .o_head = 2 * or_else(a->o_head_stride, s->vdim),
-      .q_token = 2 * or_else(a->q_token_stride, heads * s->qk),
-      .k_token = 2 * or_else(a->k_token_stride, heads * k_row),
-      .v_token = 2 * or_else(a->v_token_stride, heads * s->vdim),
+      .q_token = bytes * or_else(a->q_token_stride, heads * s->qk),
+      .k_token = bytes * or_else(a->k_token_stride, heads * k_row),
+      .v_token = bytes * or_else(a->v_token_stride, heads * s->vdim),
       .o_token = 2 * or_else(a->o_token_stride, heads * s->vdim),
       .lse_token = lse_dense ? 1 : a->lse_token_stride,
       .lse_head = lse_dense ? a->total_q : a->lse_head_stride,
@@ -167,13 +174,17 @@ static void fill(const shape *s, const arguments *a, kernel_args *out) {
       .total_k = a->total_k,
       .batch = a->batch,
       .scale_log2e = (float)((double)a->scale * LOG2E),
+      .q_scale = a->q_scale,
+      .k_scale = a->k_scale,
+      .v_scale = a->v_scale,
   };
-  out->k_pe = a->k_pe ? a->k_pe : behind(a->k, 2 * (int64_t)s->nope);
-  out->k_pe_token = a->k_pe ? 2 * or_else(a->k_pe_token_stride, s->rope) : out->k_token;
+  out->k_pe = a->k_pe ? a->k_pe : behind(a->k, bytes * s->nope);
+  out->k_pe_token = a->k_pe ? bytes * or_else(a->k_pe_token_stride, s->rope) : out->k_token;
   out->k_pe_head = a->k_pe ? 0 : out->k_head;
 }
 
-/* The tensor that a map is of, all heads of a token beside each other; no columns: there is nothing to copy. */
+/* The tensor that a map is of, all heads of a token beside each other; no columns: there is nothing to copy. Maps count in columns
+ * of 16 bits, which may be two of 8. */
 typedef struct tensor { const void *data; uint64_t cols, rows, stride; } tensor;
 static tensor tensor_of(const shape *s, const kernel_args *a, uint32_t of) {
   const struct {
@@ -187,7 +198,7 @@ static tensor tensor_of(const shape *s, const kernel_args *a, uint32_t of) {
       [MAP_V] = {a->v, a->v_head, s->vdim, a->total_k, a->v_token},
   }, *t = &all[of <= MAP_V ? of : 0];
   if (!t->data || !t->rows || !t->columns) return (tensor){NULL, 0, 0, 0};
-  return (tensor){t->data, (uint64_t)((s->heads - 1) * t->head / 2 + t->columns), (uint64_t)t->rows, (uint64_t)t->token};
+  return (tensor){t->data, (uint64_t)(((s->heads - 1) * t->head + t->columns * s->bytes) / 2), (uint64_t)t->rows, (uint64_t)t->token};
 }
 
 /* Blocks of a launch: of a kernel that takes turns no more than run at once. With clusters a cluster's blocks are one here. */
@@ -198,20 +209,26 @@ static uint32_t grid_of(const shape *s, const mlaf_embed_kernel *k, uint32_t uni
   return blocks * team;
 }
 
+static size_t args_bytes(const mlaf_embed_kernel *k) {
+  return k->flags & EMBED_SCALES ? sizeof(kernel_args) : offsetof(kernel_args, q_scale);
+}
+static size_t maps_at(const mlaf_embed_kernel *k) { return (args_bytes(k) + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN; }
 static size_t parameter_bytes(const mlaf_embed_kernel *k) {
-  return k->n_maps ? offsetof(parameters, maps) + k->n_maps * (size_t)128 : sizeof(kernel_args);
+  return k->n_maps ? maps_at(k) + k->n_maps * (size_t)MAP_BYTES : args_bytes(k);
 }
 
 /* Fill the block and launch it, with the device current: a driver error. */
 static int launch(const mlaf_embed_plan *x, const shape *s, const arguments *a, void *stream) {
   const mlaf_embed_kernel *k = x->kernels[0];
   const uint32_t grid[] = {grid_of(s, k, mlaf_embed_units(x->owner), a), 1, 1};
+  kernel_args args;
   parameters block;
   int code = 0;
-  fill(s, a, &block.args);
+  fill(s, a, &args);
+  memcpy(block.bytes, &args, args_bytes(k));
   for (uint32_t i = 0; i < k->n_maps && !code; i++) {
-    const tensor t = tensor_of(s, &block.args, k->maps[i].of);
-    code = mlaf_embed_encode(x->owner, &k->maps[i], t.data, t.cols, t.rows, t.stride, block.maps[i]);
+    const tensor t = tensor_of(s, &args, k->maps[i].of);
+    code = mlaf_embed_encode(x->owner, &k->maps[i], t.data, t.cols, t.rows, t.stride, block.bytes + maps_at(k) + i * MAP_BYTES);
   }
   return code ? code : mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block, parameter_bytes(k), stream);
 }

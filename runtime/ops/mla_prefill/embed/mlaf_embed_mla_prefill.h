@@ -32,7 +32,8 @@ typedef struct mlaf_embed_prefill_problem {
   /* </problem> */
 } mlaf_embed_prefill_problem;
 
-/* Device pointers of the plan's device, tensors 16-byte aligned. Strides in elements, tensors' a multiple of 8; 0: dense. */
+/* Device pointers of the plan's device, tensors 16-byte aligned. Strides in elements, tensors' a multiple of 16 bytes;
+ * 0: dense. */
 typedef struct mlaf_embed_prefill_args {
   uint32_t flags; /* 0 */
   int32_t batch;  /* requests, 0 and up */
@@ -52,6 +53,7 @@ typedef struct mlaf_embed_prefill_args {
   int64_t o_token_stride, o_head_stride;
   float *lse; /* natural log of the sum over scaled scores, -inf in rows that see no key; NULL: not wanted */
   int64_t lse_token_stride, lse_head_stride; /* both 0: [H, Tq] */
+  const float *q_scale, *k_scale, *v_scale; /* only of 8 bits: one number each, read when the launch runs; NULL: 1 */
 } mlaf_embed_prefill_args;
 
 /* The plan of the nearest shape; loads its kernel at first use, so not inside a graph capture. */
