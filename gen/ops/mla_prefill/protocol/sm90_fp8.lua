@@ -11,7 +11,7 @@ local HALVES = 2 -- of V as it came: what a block of a pair sends to both, and w
 
 -- A block of a team of v.pair: what the others signal to is here, too.
 local function block(m, v, cta)
-  local x, math = { rings = {}, q = {}, turns = {}, cta = cta }, 2 * WARPS
+  local x, math = { rings = {}, q = {}, cta = cta }, 2 * WARPS
   local function of_block(what) return ("%s of block %d"):format(what, cta) end
   local function ring(name, n, readers, shares, writers)
     local r = { n = n, full = {}, empty = {}, place = {}, shares = shares }
@@ -27,10 +27,7 @@ local function block(m, v, cta)
   x.k, x.raw = ring("K", v.stages, math * v.pair, v.pair), ring("V as it came", v.raws, v.pair * TRANSPOSERS, HALVES)
   x.v = ring("V", v.stages, math, TRANSPOSERS, TRANSPOSERS)
   x.told = ring("facts", v.told, math + 1 + TRANSPOSERS, 1)
-  for wg = 0, 1 do
-    x.q[wg] = ring("Q of " .. wg, 1, WARPS, 1)
-    x.turns[wg] = m:named(of_block("TURN of " .. wg), math)
-  end
+  for wg = 0, 1 do x.q[wg] = ring("Q of " .. wg, 1, WARPS, 1) end
   return x
 end
 
@@ -104,8 +101,6 @@ local function transpose_values(team, x, a, tiles, which)
 end
 
 -- ---- Math: c is a warp: x, its team, a (the agent), id and wg, uses of each ring before, told and done: tiles --------------
-local function take_turn(c) c.a:sync(c.x.turns[c.wg], "take_turn()") end
-local function pass_turn(c) c.a:pass(c.x.turns[1 - c.wg], "pass_turn()") end
 
 local function multiply_k(c)
   read(c.a, c.x.k, c.k, "multiply_k()")
@@ -126,8 +121,6 @@ local function pass_k(c)
   wait_full(c.a, c.x.k, c.k, "pass_k()")
   give_back_to_all(c, "k", c.k)
   c.k = c.k + 1
-  take_turn(c)
-  pass_turn(c)
 end
 
 local function pass_v(c)
@@ -150,27 +143,21 @@ local function work_on_tile(c, tiles)
   for _ = 1, skipped do pass_k(c) end
   wait_full(a, x.q[c.wg], c.told, "work_on_tile()")
   wait_full(a, x.k, c.k, "work_on_tile()")
-  take_turn(c)
   multiply_k(c)
-  pass_turn(c)
   make_weights(c)
   for _ = 1, skipped do pass_v(c) end
   while c.round > 0 do
     c.round = c.round - 1
     wait_full(a, x.v, c.v, "work_on_tile()")
     wait_full(a, x.k, c.k, "work_on_tile()")
-    take_turn(c)
     multiply_k(c)
     read(a, x.v, c.v, "multiply_v()")
-    pass_turn(c)
     make_weights(c)
     give_back(c.a, c.x.v, c.v)
     c.v = c.v + 1
   end
   wait_full(a, x.v, c.v, "work_on_tile()")
-  take_turn(c)
   read(a, x.v, c.v, "multiply_v()")
-  pass_turn(c)
   give_back(c.a, c.x.v, c.v)
   c.v = c.v + 1
   read(a, x.told, c.told, "store_rows()")
@@ -183,13 +170,10 @@ local function pass_tile(c, rounds)
     pass_k(c)
     pass_v(c)
   end
-  take_turn(c)
-  pass_turn(c)
 end
 
 local function work_on_tiles(c, tiles)
   local x, a = c.x, c.a
-  if c.wg == 1 then pass_turn(c) end
   while true do
     wait_full(a, x.told, c.told, "work_on_tiles()")
     read(a, x.told, c.told, "work_on_tiles()")
@@ -199,7 +183,6 @@ local function work_on_tiles(c, tiles)
     give_back(a, x.told, c.told)
     c.told = c.told + 1
   end
-  if c.wg == 0 then take_turn(c) end
 end
 
 -- tiles: rounds of each that a team has; those without are nobody's but the dealer's. v: stages, raws, told, pair.

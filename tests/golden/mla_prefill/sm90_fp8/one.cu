@@ -13,7 +13,8 @@
 //   rope = 64
 //   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=0 dtype=f16 heads=3 inputs=1 nope=192 pair=1 room=20 rope=64 vdim=128
-// Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, turns, pairs) with products of bytes.
+// Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, rounds, pairs) with products of bytes, and
+// without turns.
 //
 //   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes and of 64
 //   O += P V     [64 x V] over KEYS     A = P from registers; B = V, transposed in shared memory by two warps (lib/load_fp8.h)
@@ -173,7 +174,6 @@ constexpr int K_FULL_AT = AT(k_full), K_EMPTY_AT = AT(k_empty), RAW_FULL_AT = AT
 constexpr int V_FULL_AT = AT(v_full), V_EMPTY_AT = AT(v_empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int TOLD_FULL_AT = AT(told_full), TOLD_EMPTY_AT = AT(told_empty);
 static_assert(sizeof(shared_memory) == 229744 && sizeof(tile) <= 64, "its plan counts otherwise");
-enum { TURN = 1 }; // named barriers: each warpgroup's turn
 constexpr int WG_WARPS = 4;
 
 MLAF_DEV char* memory() {
@@ -479,11 +479,8 @@ MLAF_DEV void give_back(const math& c, u32 barrier) {
 
 MLAF_DEV const tile& told(const ring<TOLD>& at) { return *(const tile*)(memory() + TOLD_AT + 64 * at.stage); }
 
-MLAF_DEV void take_turn(const math& c) { named_sync(TURN + c.wg, 256); }
-MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + 1 - c.wg, 256); }
-
-// The first COLUMNS keys of a round, or all. Behind the last product that is issued the turn is passed on.
-template <int COLUMNS, bool PASSES>
+// The first COLUMNS keys of a round, or all.
+template <int COLUMNS>
 MLAF_DEV void multiply_k(const math& c, float (&s)[COLUMNS / 2]) {
   const u32 q = k_major(c.shared + Q_AT + c.wg * Q_HALF), k = k_major(c.shared + K_AT + c.k.stage * K_BYTES);
   wgmma_bytes_ss<SWIZZLE_128>(s, q + 0, k + 0, false);
@@ -495,7 +492,6 @@ MLAF_DEV void multiply_k(const math& c, float (&s)[COLUMNS / 2]) {
   wgmma_bytes_ss<SWIZZLE_64>(s, q + 768, k + 1536, true);
   wgmma_bytes_ss<SWIZZLE_64>(s, q + 770, k + 1538, true);
   wgmma_commit();
-  if (PASSES) pass_turn(c);
 }
 
 MLAF_DEV void multiply_v(const math& c, const u32 (&p)[KEYS / 32][4], float (&o)[V / 2], bool more) {
@@ -503,7 +499,6 @@ MLAF_DEV void multiply_v(const math& c, const u32 (&p)[KEYS / 32][4], float (&o)
 #pragma unroll
   for (int i = 0; i < KEYS / 32; i++) wgmma_bytes_rs(o, p[i], v + 2 * i, more || i > 0);
   wgmma_commit();
-  pass_turn(c);
 }
 
 template <int N>
@@ -669,10 +664,9 @@ MLAF_DEV void make_weights(math& c, float (&s)[N], u32 (&p)[KEYS / 32][4], float
 template <int COLUMNS>
 MLAF_DEV void begin_tile(math& c, u32 (&p)[KEYS / 32][4], float (&o)[V / 2]) {
   float s[COLUMNS / 2];
-  take_turn(c);
   settle(s);
   wgmma_fence();
-  multiply_k<COLUMNS, true>(c, s);
+  multiply_k<COLUMNS>(c, s);
   wgmma_wait<0>();
   settle(s);
   make_weights<false>(c, s, p, o);
@@ -682,8 +676,6 @@ MLAF_DEV void pass_k(math& c) {
   barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
   give_back_to_all(c.shared + K_EMPTY_AT + 8 * c.k.stage, c.lane);
   c.k.next();
-  take_turn(c);
-  pass_turn(c);
 }
 MLAF_DEV void pass_v(math& c) {
   barrier_wait(c.shared + V_FULL_AT + 8 * c.v.stage, c.v.lap);
@@ -724,11 +716,10 @@ MLAF_DEV void work_on_tile(math& c, const mlaf_prefill_kernel_args& a, float v_s
       c.worth[0] = c.worth[1] = 1.0f;
       kept = true, more = false, since = 0;
     }
-    take_turn(c);
     settle(s);
     settle(o);
     wgmma_fence();
-    multiply_k<KEYS, false>(c, s);
+    multiply_k<KEYS>(c, s);
     multiply_v(c, p, o, more);
     wgmma_wait<1>();
     settle(s);
@@ -738,7 +729,6 @@ MLAF_DEV void work_on_tile(math& c, const mlaf_prefill_kernel_args& a, float v_s
   }
   barrier_wait(c.shared + V_FULL_AT + 8 * c.v.stage, c.v.lap);
   if (more && !c.same) rescale(c, o);
-  take_turn(c);
   settle(o);
   wgmma_fence();
   multiply_v(c, p, o, more);
@@ -751,7 +741,7 @@ MLAF_DEV void work_on_tile(math& c, const mlaf_prefill_kernel_args& a, float v_s
   store_rows(c, a, f, c.factor, o);
 }
 
-// A tile without rows for this warpgroup: what is for both is given back, and its turns are passed on.
+// A tile without rows for this warpgroup: what is for both is given back.
 MLAF_DEV void pass_tile(math& c) {
   barrier_wait(c.shared + Q_FULL_AT + 8 * c.wg, c.q_lap);
   give_back(c, Q_EMPTY_AT + 8 * c.wg);
@@ -760,8 +750,6 @@ MLAF_DEV void pass_tile(math& c) {
     pass_k(c);
     pass_v(c);
   }
-  take_turn(c);
-  pass_turn(c);
 }
 
 MLAF_DEV float scale_at(const float* at) { return at ? *at : 1.0f; }
@@ -777,7 +765,6 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   c.row = first_row(wg, my_cta());
   c.k = {0, 0}, c.v = {0, 0}, c.told = {0, 0};
   c.q_lap = 0;
-  if (wg == 1) pass_turn(c);
 #pragma unroll 1
   for (;; c.told.next(), c.q_lap ^= 1) {
     barrier_wait(shared + TOLD_FULL_AT + 8 * c.told.stage, c.told.lap);
@@ -787,7 +774,6 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
     __syncwarp();
     give_back(c, TOLD_EMPTY_AT + 8 * c.told.stage);
   }
-  if (wg == 0) take_turn(c); // the last one that was passed on
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_fp8_206887da(const __grid_constant__ mlaf_prefill_params p) {
