@@ -30,11 +30,12 @@ static const mlaf_embed_field qkv_a_fields[] = {
 static const mlaf_embed_field prefill_fields[] = {
     {"heads", "h", NULL, 0, 0, -1, 0}, {"nope", "n", NULL, 0, 0, -1, 0}, {"rope", "p", NULL, 0, 0, -1, 0},
     {"vdim", "v", NULL, 0, 0, -1, 0},  {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0},
+    {"inputs", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0},
     {"causal", NULL, (const char *const[]){"", "causal"}, 2, 0, -1, 0}, {"batch", "b", NULL, 0, 1, -1, 0},
     {"tokens", "t", NULL, 0, 1, -1, 0}, {"ctx", "s", NULL, 0, 1, -1, 0}};
-static const mlaf_embed_op ops[] = {{"mla_qkv_a", qkv_a_fields, 7}, {"mla_prefill", prefill_fields, 9}};
+static const mlaf_embed_op ops[] = {{"mla_qkv_a", qkv_a_fields, 7}, {"mla_prefill", prefill_fields, 10}};
 static const mlaf_embed_row rows[] = {{0, {7168, 1536, 512, 64, 0, 0, 8}, 0, 1, {1}},
-                                      {1, {16, 128, 64, 128, 0, 1, 4, 1024, 1024}, 0, 1, {2}}};
+                                      {1, {16, 128, 64, 128, 0, 0, 1, 4, 1024, 1024}, 0, 1, {2}}};
 static const mlaf_embed_target target = {"sm_90a", kernels, rows, 2, 2};
 static const mlaf_embed_index both = {MLAF_EMBED_VERSION, 1, "", &target, ops, 2};
 
