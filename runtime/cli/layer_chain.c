@@ -17,7 +17,7 @@ typedef struct chain {
   int64_t rows;   /* of the cache that requests have */
   mlaf_plan *turn, *expand, *attend;
   size_t c_at, q_at, o_at;         /* in the workspace */
-  size_t before, o_proj;           /* stages up to before; the last */
+  size_t before, o_proj;           /* how many stages come before; the last */
   uint16_t *kv[LAYER_SETS];        /* [rows, H, N+V] */
   int32_t *cu;                     /* [batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all */
 } chain;
@@ -105,8 +105,7 @@ static mlaf_status find_places(chain *x) {
     mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
     st = layer_failed(x->r->c, mlaf_layer_stage_at(layer, i, &x->r->call[0].args, &s));
     if (st) break;
-    if (!strcmp(s.name, "append")) x->before = i;
-    else if (!strcmp(s.name, "q_b")) x->q_at = s.output_at, x->before = i;
+    if (!strcmp(s.name, "q_b")) x->q_at = s.output_at, x->before = i + 1; /* with rows beside it or without: they come again */
     else if (!strcmp(s.name, "v_out")) x->o_at = s.output_at;
     else if (!strcmp(s.name, "o_proj")) x->o_proj = i;
     else if (i == 0) x->c_at = s.output_at;

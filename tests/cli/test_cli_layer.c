@@ -239,6 +239,28 @@ static void problems_are_listed(void **state) {
   release(&r);
 }
 
+/* Forms that expand the latent give what the layer gives: one request of whole pages, two of unlike lengths. */
+static void expanded_forms_pass(void **state) {
+  static const layer_request whole[] = {{303, 1}}, unlike[] = {{40, 3}, {9, 1}};
+  static const struct {
+    const layer_request *requests;
+    int32_t batch;
+    mlaf_form form;
+  } cases[] = {{whole, 1, MLAF_FORM_CC}, {whole, 1, MLAF_FORM_CD}, {unlike, 2, MLAF_FORM_CC}};
+  open_rig(); /* the command */
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    layer_rig r;
+    layer_checked x;
+    const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 3, .in_order = true,
+                           .requests = cases[i].requests, .batch = cases[i].batch, .checked = 1, .plain = true,
+                           .weights = &rig.own};
+    command.err = (mlaf_err){.status = MLAF_OK};
+    if (layer_rig_open(&command, &s, 1, &r) || layer_chain(&r, cases[i].form, &bound, &x, NULL)) fail_msg("%s", command.err.text);
+    assert_true(x.rows > 0);
+    layer_rig_close(&r);
+  }
+}
+
 /* What cannot be run says why. */
 static void a_chain_that_cannot_be_says_why(void **state) {
   layer_checked x;
@@ -259,7 +281,8 @@ int main(void) {
       cmocka_unit_test(keys_turn_on_read_by_the_table),
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
-      T(problems_are_listed),                   cmocka_unit_test(a_chain_that_cannot_be_says_why),
+      T(problems_are_listed),                   cmocka_unit_test(expanded_forms_pass),
+      cmocka_unit_test(a_chain_that_cannot_be_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, close_rig);
 }
