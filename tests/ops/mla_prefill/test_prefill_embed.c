@@ -85,8 +85,9 @@ static void the_same_launch(void **state) {
     v[MLA_PREFILL_INPUTS] = (int32_t)next(3);
     v[MLA_PREFILL_BATCH] = v[MLA_PREFILL_TOKENS] = v[MLA_PREFILL_CTX] = 1;
     memcpy(row.values, v, sizeof row.values);
+    const uint32_t scales = v[MLA_PREFILL_INPUTS] ? EMBED_SCALES : 0;
     mlaf_embed_kernel k = {.threads = 64u << next(4), .rows_per_wg = 32u << next(3), .cluster = {(uint32_t)next(3), 1, 1},
-                           .n_maps = (uint32_t)next(5), .flags = (next(2) ? EMBED_TURNS : 0) | (v[MLA_PREFILL_INPUTS] ? EMBED_SCALES : 0)};
+                           .n_maps = (uint32_t)next(5), .flags = (next(2) ? EMBED_TURNS : 0) | scales};
     b.stage[0] = (mlaf_stage){.threads = k.threads, .rows_per_wg = k.rows_per_wg,
                               .launch = {.cluster = {k.cluster[0], 1, 1}, .n_maps = k.n_maps, .flags = k.flags}};
     for (uint32_t m = 0; m < k.n_maps; m++)

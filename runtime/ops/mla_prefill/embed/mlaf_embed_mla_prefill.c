@@ -198,7 +198,8 @@ static tensor tensor_of(const shape *s, const kernel_args *a, uint32_t of) {
       [MAP_V] = {a->v, a->v_head, s->vdim, a->total_k, a->v_token},
   }, *t = &all[of <= MAP_V ? of : 0];
   if (!t->data || !t->rows || !t->columns) return (tensor){NULL, 0, 0, 0};
-  return (tensor){t->data, (uint64_t)(((s->heads - 1) * t->head + t->columns * s->bytes) / 2), (uint64_t)t->rows, (uint64_t)t->token};
+  const int64_t row_bytes = (s->heads - 1) * t->head + t->columns * s->bytes;
+  return (tensor){t->data, (uint64_t)row_bytes / 2, (uint64_t)t->rows, (uint64_t)t->token};
 }
 
 /* Blocks of a launch: of a kernel that takes turns no more than run at once. With clusters a cluster's blocks are one here. */
