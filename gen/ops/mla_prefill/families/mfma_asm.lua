@@ -11,6 +11,7 @@ return {
     blocks = { 1, 2 },        -- of 32 query tokens of a wave
   },
   rules = {
+    shape.words_only,
     function(p)
       if p.nope ~= 64 and p.nope ~= 128 then return ("nope dim %d is not 64 or 128"):format(p.nope) end
       if p.rope % 64 ~= 0 then return ("rope dim %d is not 0 or 64"):format(p.rope) end

@@ -183,8 +183,8 @@ static void fill(const shape *s, const arguments *a, kernel_args *out) {
   out->k_pe_head = a->k_pe ? 0 : out->k_head;
 }
 
-/* The tensor that a map is of, all heads of a token beside each other; no columns: there is nothing to copy. Maps count in columns
- * of 16 bits, which may be two of 8. */
+/* The tensor that a map is of, all heads of a token beside each other; no columns: there is nothing to copy. Maps count in
+ * columns of 16 bits, which may be two of 8. */
 typedef struct tensor { const void *data; uint64_t cols, rows, stride; } tensor;
 static tensor tensor_of(const shape *s, const kernel_args *a, uint32_t of) {
   const struct {
