@@ -77,6 +77,8 @@ static void keep(const char *path, const mlaf_text *text) {
 
 static mlaf_status remember(libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *fields, mlaf_text *out) {
   char path[512];
+  const char *pause = getenv("MEMO_PAUSE_MS"); /* for tests of what is seen while compiles take their time */
+  if (pause) usleep((useconds_t)atoi(pause) * 1000);
   path_of(l, h, fields, path);
   if (recall(path, out)) return MLAF_OK;
   mlaf_text_free(out);

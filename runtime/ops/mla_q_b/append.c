@@ -48,8 +48,8 @@ mlaf_status q_b_check_stages(const mlaf_bound *b, mlaf_err *err) {
   const mlaf_status st = mlaf_projection_check_stages(b, err);
   if (st) return st;
   if (q_b_appends(&b->point) != !!(k->launch.flags & MLAF_KERNEL_APPENDS))
-    return mlaf_fail(err, MLAF_E_TEMPLATE, "its kernel appends %s rows, and the problem %s", q_b_appends(&b->point) ? "no" : "",
-                     q_b_appends(&b->point) ? "wants them" : "none");
+    return mlaf_fail(err, MLAF_E_TEMPLATE, q_b_appends(&b->point) ? "its kernel appends no rows, and the problem wants them"
+                                                                  : "its kernel appends rows, and the problem has none");
   if (q_b_appends(&b->point) && b->dev && k->threads < (uint32_t)mlaf_info(b->dev)->wave_size)
     return mlaf_fail(err, MLAF_E_TEMPLATE, "its kernel has %u threads, and a row takes a whole warp", k->threads);
   return MLAF_OK;
