@@ -70,7 +70,7 @@ static void progress_fits_the_window(void **state) {
   static const char *const args[] = {"tune", "mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100", "--device", "emu:gfx942",
                                      "--max-candidates", "6", "--jobs", "1", NULL};
   static const unsigned short widths[] = {100, 40, 0};
-  setenv("MEMO_PAUSE_MS", "250", 1); /* however fast compiles are */
+  setenv("MEMO_PAUSE_MS", "160", 1); /* however fast compiles are */
   for (int i = 0; i < 3; i++) {
     char *text = on_terminal(d, args, widths[i]);
     const size_t most = (widths[i] ? widths[i] : 80) - 1u;
