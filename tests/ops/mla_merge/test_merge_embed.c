@@ -4,20 +4,13 @@
 #include <stdlib.h>
 
 #include "cmocka_all.h"
+#include "random_args.h"
 #include "ops/mla_merge/merge.h"
 
 enum { ROUNDS = 20000 };
-static uint64_t x = 88172645463325252u;
-static uint64_t next(uint64_t below) {
-  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-  return (x >> 8) % below;
-}
 
 /* Mostly in order; sometimes NULL, sometimes odd, sometimes too small. */
-static void *address(void) {
-  if (next(60)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
-  return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
-}
+static void *address(void) { return address_but_one_of(60); }
 static int64_t stride(void) { return next(2) ? 0 : next(20) ? (int64_t)(8 * (8 + next(1000))) : (int64_t)next(1000) - 20; }
 static mlaf_merge_part random_part(void) {
   mlaf_merge_part p = {.o = address(), .lse = address()};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cmocka_all.h"
+#include "random_args.h"
 #include "ops/mla_prefill/prefill.h"
 
 #define MEMBERS(X) \
@@ -13,17 +14,9 @@
   X(o_token_stride) X(o_head_stride) X(lse) X(lse_token_stride) X(lse_head_stride) X(q_scale) X(k_scale) X(v_scale)
 
 enum { ROUNDS = 20000 };
-static uint64_t x = 88172645463325252u;
-static uint64_t next(uint64_t below) {
-  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-  return (x >> 8) % below;
-}
 
 /* Mostly in order; each member is sometimes NULL, sometimes odd, sometimes too small. */
-static void *address(void) {
-  if (next(100)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
-  return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
-}
+static void *address(void) { return address_but_one_of(100); }
 static int64_t stride(void) { return next(40) ? (int64_t)(8 * (32 + next(5000))) : (int64_t)next(1000) - 20; }
 
 static mlaf_prefill_args random_args(void) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "cmocka_all.h"
+#include "random_args.h"
 #include "ops/mla_q_b/q_b.h"
 
 #define ROWS(X) \
@@ -20,15 +21,7 @@
   X(kpe_out_row_stride)
 
 enum { ROUNDS = 20000 };
-static uint64_t x = 88172645463325252u;
-static uint64_t next(uint64_t below) {
-  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-  return (x >> 8) % below;
-}
-static void *address(void) {
-  if (next(150)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
-  return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
-}
+static void *address(void) { return address_but_one_of(150); }
 static void *maybe(bool wanted) { return wanted != !next(80) ? address() : NULL; }
 static int64_t stride(void) { return next(3) ? 0 : next(40) ? (int64_t)(1024 + 16 * next(500)) : (int64_t)next(1000) - 20; }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "random_args.h"
 #include "op/projection.h"
 
 #define MEMBERS(X) \
@@ -15,17 +16,9 @@
   X(table_rows) X(w_scale) X(w_scale_row_stride) X(w_scale_row) X(w_scale_column)
 
 enum { ROUNDS = 20000 };
-static uint64_t x = 88172645463325252u;
-static uint64_t next(uint64_t below) {
-  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-  return (x >> 8) % below;
-}
 
 /* Mostly in order; sometimes NULL, sometimes odd, sometimes too small. */
-static void *address(void) {
-  if (next(100)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
-  return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
-}
+static void *address(void) { return address_but_one_of(100); }
 static void *maybe(int wanted) { return wanted != !next(60) ? address() : NULL; }
 static int64_t stride(void) { return next(30) ? (int64_t)(512 * (64 + next(900))) : (int64_t)next(1000) - 20; }
 

@@ -34,9 +34,9 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_prefill/lib/args.h]
-// lib/launch_maps.h for inputs of 8 bits: maps count in columns of 16 bits, two of these, and their rows have 128 or 64 bytes.
-// The includer hands over `launch`: shared, flags, cluster, and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), bytes of a row,
-// rows }.
+// What this kernel wants of its launch, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
+// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
+// more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
