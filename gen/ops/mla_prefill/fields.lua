@@ -7,7 +7,7 @@ return {
     about = "columns of Q and K that each head has of its own" },
   { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 16,
     about = "columns of Q and K with positions; K's may be shared by all heads" },
-  { key = "v", field = "vdim", word = "value dim", default = 128, least = 64, most = 256, multiple = 64,
+  { key = "v", field = "vdim", word = "value dim", default = 128, least = 16, most = 256, multiple = 16,
     about = "columns of V and of O" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of O, and of Q, K and V of 16 bits" },
   { field = "inputs", word = "inputs", words = { "", "e4m3fn", "e4m3fnuz" },

@@ -23,6 +23,9 @@ shape.ceil_div = require("whole").ceil_div
 -- Columns of Q and of K.
 function shape.qk(p) return p.nope + p.rope end
 
+-- Columns of O that kernels with blocks of 64 make; those behind V are not stored.
+function shape.padded_v(p) return shape.ceil_div(p.vdim, 64) * 64 end
+
 -- Keys that a new token sees, on average.
 function shape.seen(p)
   if p.causal == 0 then return p.ctx end

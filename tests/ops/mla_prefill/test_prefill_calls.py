@@ -6,7 +6,7 @@ import unittest
 import mlaforge
 from buffers import Buffer, bf16, values, wide
 
-HEADS, NOPE, ROPE, VDIM = 2, 64, 64, 64
+HEADS, NOPE, ROPE, VDIM = 2, 64, 64, 48
 QK = NOPE + ROPE
 
 

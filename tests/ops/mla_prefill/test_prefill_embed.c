@@ -74,7 +74,7 @@ static void the_same_launch(void **state) {
     mlaf_embed_row row = {0};
     int32_t *const v = b.point.v;
     v[MLA_PREFILL_HEADS] = 1 + (int32_t)next(128), v[MLA_PREFILL_NOPE] = 16 * (1 + (int32_t)next(12));
-    v[MLA_PREFILL_ROPE] = 16 * (int32_t)next(5), v[MLA_PREFILL_VDIM] = 64 * (1 + (int32_t)next(4));
+    v[MLA_PREFILL_ROPE] = 16 * (int32_t)next(5), v[MLA_PREFILL_VDIM] = 16 * (1 + (int32_t)next(16));
     v[MLA_PREFILL_INPUTS] = (int32_t)next(3);
     v[MLA_PREFILL_BATCH] = v[MLA_PREFILL_TOKENS] = v[MLA_PREFILL_CTX] = 1;
     memcpy(row.values, v, sizeof row.values);

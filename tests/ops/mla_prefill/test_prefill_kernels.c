@@ -55,12 +55,12 @@ static void shapes_verify(void **state) {
       {GLM, ONE4},
       {MINI, "mfma:keys=64,stages=2,waves=4/s1"},
       {"mla_prefill:h9,n128,p0,v128,bf16,causal,b4,t64,s64", "mfma:keys=64,stages=1,waves=8/s1"},
-      {"mla_prefill:h2,n64,p64,v128,f16,causal,b4,t64,s64", "mfma:keys=32,stages=1,waves=2/s1"},
-      {"mla_prefill:h1,n48,p16,v192,bf16,b4,t64,s64", "mfma:keys=32,stages=2,waves=8/s1"},
+      {"mla_prefill:h2,n64,p64,v80,f16,causal,b4,t64,s64", "mfma:keys=32,stages=1,waves=2/s1"}, /* columns of O not stored */
+      {"mla_prefill:h1,n48,p16,v176,bf16,b4,t64,s64", "mfma:keys=32,stages=2,waves=8/s1"},
       {V3, ASM2},
       {"mla_prefill:h2,n64,p64,v128,f16,b4,t64,s64", ASM1},
       {"mla_prefill:h3,n128,p64,v128,bf16,e4m3fnuz,causal,b4,t64,s64", "mfma_fp8:keys=32,stages=2,waves=4/s1"},
-      {"mla_prefill:h1,n48,p0,v192,f16,e4m3fnuz,b4,t64,s64", "mfma_fp8:keys=64,stages=1,waves=4/s1"}, /* zeros behind Q and K */
+      {"mla_prefill:h1,n48,p0,v208,f16,e4m3fnuz,b4,t64,s64", "mfma_fp8:keys=64,stages=1,waves=4/s1"}, /* zeros behind Q and K */
   };
   verdict_bench b;
   open_verdicts(&b);

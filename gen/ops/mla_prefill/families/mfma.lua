@@ -16,27 +16,24 @@ return {
   },
   rules = {
     shape.words_only,
-    function(p)
-      if p.vdim % 64 ~= 0 then return ("value dim %d is not a multiple of 64"):format(p.vdim) end
-    end,
     function(p, v)
       local chunks = v.keys * (shape.qk(p) + p.vdim) // 8
       if shape.ceil_div(chunks, 64 * v.waves) > 8 then return ("%d chunks for %d waves to copy"):format(chunks, v.waves) end
     end,
   },
   cost = function(p, v, arch)
-    local qk, blocks = shape.qk(p), v.keys // 32
+    local qk, vdim, blocks = shape.qk(p), shape.padded_v(p), v.keys // 32
     local chunks = shape.ceil_div(v.keys * (qk + p.vdim) // 8, 64 * v.waves)
-    local mfma = blocks * (qk // 8 + p.vdim // 8) -- of a wave and round; each 8 passes of 4 clocks
-    local other = blocks * (60 + qk // 16 + p.vdim * 3 // 8 + 90) + 4 * chunks
+    local mfma = blocks * (qk // 8 + vdim // 8) -- of a wave and round; each 8 passes of 4 clocks
+    local other = blocks * (60 + qk // 16 + vdim * 3 // 8 + 90) + 4 * chunks
     local per_simd = shape.ceil_div(v.waves, 4)
     return {
       threads = 64 * v.waves,
       rows_per_wg = 32 * v.waves,
       lds_bytes = v.stages * stage_bytes(p, v),
-      regs = { { "q", qk // 4 }, { "o", p.vdim // 2 }, { "s", 16 * blocks }, { "p", 8 * blocks }, { "copies", 4 * chunks },
+      regs = { { "q", qk // 4 }, { "o", vdim // 2 }, { "s", 16 * blocks }, { "p", 8 * blocks }, { "copies", 4 * chunks },
         { "rest", 60 } },
-      slack = 128,
+      slack = 160,
       step = v.keys,
       round_clk = per_simd * (32 * mfma + arch.model.issue_clk * other * times.issue_share) + arch.model.barrier_clk
         + (v.stages == 1 and arch.model.barrier_clk + times.wait_clk or 0),

@@ -26,18 +26,18 @@ return {
     end,
   },
   cost = function(p, v, arch)
-    local qk, blocks = columns(p), v.keys // 32
+    local qk, vdim, blocks = columns(p), shape.padded_v(p), v.keys // 32
     local chunks = shape.ceil_div(v.keys * (qk + p.vdim) // 16, 64 * v.waves)
-    local mfma = blocks * (qk // 16 + p.vdim // 16) -- of a wave and round; each 8 passes of 4 clocks
-    local other = blocks * (60 + qk // 32 + p.vdim * 3 // 8 + 90) + 4 * chunks
+    local mfma = blocks * (qk // 16 + vdim // 16) -- of a wave and round; each 8 passes of 4 clocks
+    local other = blocks * (60 + qk // 32 + vdim * 3 // 8 + 90) + 4 * chunks
     local per_simd = shape.ceil_div(v.waves, 4)
     return {
       threads = 64 * v.waves,
       rows_per_wg = 32 * v.waves,
       lds_bytes = v.stages * stage_bytes(p, v),
-      regs = { { "q", qk // 8 }, { "o", p.vdim // 2 }, { "s", 16 * blocks }, { "p", 4 * blocks }, { "copies", 4 * chunks },
+      regs = { { "q", qk // 8 }, { "o", vdim // 2 }, { "s", 16 * blocks }, { "p", 4 * blocks }, { "copies", 4 * chunks },
         { "rest", 60 } },
-      slack = 128,
+      slack = 160,
       step = v.keys,
       round_clk = per_simd * (32 * mfma + arch.model.issue_clk * other * times.issue_share) + arch.model.barrier_clk
         + (v.stages == 1 and arch.model.barrier_clk + times.wait_clk or 0),

@@ -17,7 +17,6 @@ return {
     function(p)
       if p.nope % 64 ~= 0 then return ("nope dim %d is not a multiple of 64"):format(p.nope) end
       if p.rope ~= 0 and p.rope ~= 64 then return ("rope dim %d is not 0 or 64"):format(p.rope) end
-      if p.vdim == 192 then return "value dim 192" end
     end,
     function(p, v)
       if v.keys + p.vdim > 320 then
@@ -27,7 +26,7 @@ return {
   },
   cost = function(p, v)
     local qk = shape.qk(p)
-    local g = plan.make(qk, p.vdim, v.keys)
+    local g = plan.make(qk, shape.padded_v(p), v.keys)
     if g.refused then return { refused = g.refused } end
     -- Two warpgroups: 64 rows of A from shared memory take 16 clocks beside N / 4; the products N / 2.
     local products = 2 * (qk // 16 * v.keys // 2 + v.keys // 16 * p.vdim // 2)

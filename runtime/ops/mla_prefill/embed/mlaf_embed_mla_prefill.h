@@ -22,7 +22,7 @@ typedef struct mlaf_embed_prefill_problem {
   int32_t heads;     /* query heads on this rank (1..128) */
   int32_t nope;      /* columns of Q and K that each head has of its own (a multiple of 16 up to 192) */
   int32_t rope;      /* columns of Q and K with positions; K's may be shared by all heads (a multiple of 16 up to 64) */
-  int32_t vdim;      /* columns of V and of O (64, 128, 192 or 256) */
+  int32_t vdim;      /* columns of V and of O (a multiple of 16 up to 256) */
   int32_t dtype;     /* type of O, and of Q, K and V of 16 bits (0: bf16, 1: f16) */
   int32_t inputs;    /* Q, K and V of 8 bits, each tensor with a scale in fp32 (0: not, 1: e4m3fn, 2: e4m3fnuz) */
   int32_t causal;    /* new token i of t sees the first s - (t-1-i) keys of its request; else all s (0: not, 1: causal) */

@@ -55,8 +55,10 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_pr
 constexpr int H = 16, NOPE = 128, COLUMNS = 192, QK = 192, V = 128, LANES = 64, XCDS = 8;
 constexpr bool CAUSAL = 1;
 constexpr int WAVES = 2, THREADS = 64 * WAVES, ROWS = 32 * WAVES, KEYS = 32, BLOCKS = KEYS / 32, STAGES = 1;
+constexpr int V_PADDED = 128; // columns of O in registers; those behind V repeat the last ones, and are not stored
 constexpr int PITCH_K = QK + 16, PITCH_V = V, STAGE = KEYS * (PITCH_K + PITCH_V); // bytes in LDS
-constexpr int WIDE = V % 128 == 0 ? 4 : 2, GROUPS = V / (32 * WIDE);                      // of 32 * WIDE columns
+constexpr int WIDE = V_PADDED % 128 == 0 ? 4 : 2, GROUPS = V_PADDED / (32 * WIDE); // of 32 * WIDE columns
+constexpr int LAST = V - 32 * WIDE * (GROUPS - 1); // columns of V in the last group
 constexpr i64 HEADS_BYTES = 0, KEY_BYTES = 1;
 constexpr float UP = 7.0f; // weights are at most 128, of 240
 constexpr float LEAST = -3.402823466e38f; // of maxima: no inf - inf arises
@@ -143,6 +145,7 @@ MLAF_DEV void join_keys(const char* at, u32x2 (&a)[WIDE]) {
 
 MLAF_DEV void multiply_pv(const char* v, const u32x2 (&p)[BLOCKS][2], int lane, o_blocks& o) {
   const char* const at = v + 4 * (lane >> 5) * PITCH_V + WIDE * (lane & 31);
+  const char* const last = V < V_PADDED ? v + 4 * (lane >> 5) * PITCH_V + WIDE * smaller(lane & 31, LAST / WIDE - 1) : at;
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++)
 #pragma unroll
@@ -150,7 +153,7 @@ MLAF_DEV void multiply_pv(const char* v, const u32x2 (&p)[BLOCKS][2], int lane, 
 #pragma unroll
       for (int j = 0; j < GROUPS; j++) {
         u32x2 x[WIDE];
-        join_keys(at + (32 * b + 16 * n) * PITCH_V + 32 * WIDE * j, x);
+        join_keys((j < GROUPS - 1 ? at : last) + (32 * b + 16 * n) * PITCH_V + 32 * WIDE * j, x);
 #pragma unroll
         for (int c = 0; c < WIDE; c++) o[j][c] = mfma32x32(x[c], p[b][n], o[j][c]);
       }
@@ -216,13 +219,15 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, int row_a
   for (int j = 0; j < GROUPS; j++)
 #pragma unroll
     for (int k = 0; k < 16; k += TOGETHER) {
+      const int column = 32 * WIDE * j + WIDE * (8 * (k / 4) + 4 * g + k % 4);
+      if (V < V_PADDED && column >= V) continue;
       u32 w[4];
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         const int e = 2 * i; // of the eight
         w[i] = pack2(o[j][e % WIDE][k + e / WIDE] * scale, o[j][(e + 1) % WIDE][k + (e + 1) / WIDE] * scale);
       }
-      *(MLAF_GLOBAL u32x4*)(to + 64 * WIDE * j + 2 * WIDE * (8 * (k / 4) + 4 * g + k % 4)) = u32x4{w[0], w[1], w[2], w[3]};
+      *(MLAF_GLOBAL u32x4*)(to + 2 * column) = u32x4{w[0], w[1], w[2], w[3]};
     }
 }
 

@@ -55,7 +55,8 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_mma_fp8_aa09036c
 constexpr int H = 16, NOPE = 128, COLUMNS = 192, QK = 192, V = 128, LANES = 32;
 constexpr bool CAUSAL = 1;
 constexpr int WARPS = 4, THREADS = 32 * WARPS, PARTS = 1, ROWS = 16 * WARPS / PARTS, KEYS = 64;
-constexpr int PITCH_K = QK + 16, PITCH_V = V + 16; // bytes of a row in shared memory
+constexpr int PART = 128; // columns of O that a warp makes; those behind V are not stored
+constexpr int PITCH_K = QK + 16, PITCH_V = 144; // bytes of a row in shared memory: an odd number of 16
 constexpr i64 HEADS_BYTES = 25165824, KEY_BYTES = QK + V;
 constexpr float UP = 8.0f; // weights are at most 256, of 448
 MLAF_DEV int load_length(const int* at) { return *at; }
@@ -129,7 +130,7 @@ struct row_state {
 
 // Scores -> P, packed as the next product wants it. limit: keys that this lane's rows see of those from its own first one on.
 MLAF_DEV void softmax(float (&s)[KEYS / 8][4], u32 (&p)[KEYS / 32][4], float scale, const int (&limit)[2], bool masked,
-                      row_state& row, float (&o)[V / PARTS / 8][4]) {
+                      row_state& row, float (&o)[PART / 8][4]) {
   if (masked) {
 #pragma unroll
     for (int n = 0; n < KEYS / 8; n++)
@@ -161,15 +162,15 @@ MLAF_DEV void softmax(float (&s)[KEYS / 8][4], u32 (&p)[KEYS / 32][4], float sca
   }
   if (!__any_sync(~0u, now[0] != 1.0f || now[1] != 1.0f)) return; // true for NaN
 #pragma unroll
-  for (int u = 0; u < V / PARTS / 8; u++)
+  for (int u = 0; u < PART / 8; u++)
 #pragma unroll
     for (int e = 0; e < 4; e++) o[u][e] *= now[e >> 1];
 }
 
-MLAF_DEV void multiply_pv(const u32 (&p)[KEYS / 32][4], u32 v, int lane, float (&o)[V / PARTS / 8][4]) {
+MLAF_DEV void multiply_pv(const u32 (&p)[KEYS / 32][4], u32 v, int lane, float (&o)[PART / 8][4]) {
   const u32 va = v + lane * PITCH_V;
 #pragma unroll
-  for (int u = 0; u < V / PARTS / 16; u++) {
+  for (int u = 0; u < PART / 16; u++) {
     float even[4] = {}, odd[4] = {};
 #pragma unroll
     for (int t = 0; t < KEYS / 32; t++) {
@@ -190,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp
   extern __shared__ __align__(128) char memory[];
   const mlaf_prefill_kernel_args& a = scaled.all;
   const int thread = threadIdx.x, lane = thread & 31, warp = (thread >> 5) % (WARPS / PARTS);
-  const int part = V / PARTS * ((thread >> 5) / (WARPS / PARTS)); // its first column of V
+  const int part = PART * ((thread >> 5) / (WARPS / PARTS)); // its first column of V
   const u32 q_at = shared_address(memory), k_at = q_at + ROWS * PITCH_K, v_at = k_at + 2 * KEYS * PITCH_K;
 
   wait_for_previous_launch();
@@ -215,7 +216,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp
   const int row0 = 16 * warp + (lane >> 2);
   const int warp_most = smaller(seen_by(t, 16 * warp + 15), t.keys), warp_least = smaller(seen_by(t, 16 * warp), t.keys);
   row_state row = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};
-  float o[V / PARTS / 8][4] = {};
+  float o[PART / 8][4] = {};
 
   for (int i = 0; i < count; i++) {
     const int first = i * KEYS, stage = i & 1, column0 = 2 * (lane & 3);
@@ -250,7 +251,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp
         : ((row.top[h] == minus_inf() ? 0.0f : row.top[h] * scale - UP) + log2_fast(total)) * LN_2;
     char* const to = a.o + (t.row + r) * a.o_token + t.head * a.o_head + 2 * part + 8 * (lane & 3);
 #pragma unroll
-    for (int u = 0; u < V / PARTS / 16; u++) {
+    for (int u = 0; u < PART / 16; u++) {
+      if (PART * PARTS > V && part + 16 * u >= V) break;
       const float *const even = o[2 * u] + 2 * h, *const odd = o[2 * u + 1] + 2 * h;
       *(uint2*)(to + 32 * u) = make_uint2(pack2(even[0] * last, odd[0] * last), pack2(even[1] * last, odd[1] * last));
     }

@@ -36,7 +36,7 @@
 // Shared memory holds slabs of 64 columns, 128 bytes a row, swizzled: Q for each warpgroup, rings of two rounds of K and of V;
 // and a place for O on its way out. K has two sources, each by its own tensor map: the head's own columns, and those with
 // positions. A box may reach behind the request's end: scores there are masked, and V's loader clears those rows, since
-// 0 * NaN is NaN.
+// 0 * NaN is NaN. And it may reach behind a head's last column of V: products take none of those.
 
 
 #define MLAF_BF16 0
@@ -183,7 +183,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int H = 8, NOPE = 192, QK = 256, V = 256, LANES = 32;
 constexpr bool CAUSAL = 0;
 constexpr int PAIR = 1, ROWS = 128 * PAIR, KEYS = 64, STAGES = 2;
-constexpr int SLABS_QK = QK / 64, SLABS_V = V / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
+constexpr int SLABS_QK = QK / 64, SLABS_V = (V + 63) / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
 constexpr bool HALVES = KEYS == 128;
 constexpr int TOLD = 3;
 constexpr int MAP_Q = 0, MAP_K = 1, MAP_V = 2, MAP_K_PE = 3;
@@ -371,9 +371,10 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
   const int first = c.row + 16 * c.warp + (c.lane >> 3);
   char* const out = a.o + (i64)(f.row + first) * a.o_token + f.head * a.o_head + 16 * (c.lane & 7);
 #pragma unroll
-  for (int u = 0; u < V / 64; u++) {
+  for (int u = 0; u < SLABS_V; u++) {
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
+      if (64 * u + 8 * j >= V) break;
       const float* const x = o + 32 * u + 4 * j;
       store_matrices(to + (j + (c.lane >> 4) ^ c.lane & 7) * 16, pack2(x[0] * last[0], x[1] * last[0]),
                      pack2(x[2] * last[1], x[3] * last[1]), pack2(x[4] * last[0], x[5] * last[0]),
@@ -383,7 +384,8 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const uint4 w = load_16(from + 512 * i + ((c.lane & 7) ^ (4 * i + (c.lane >> 3) & 7)) * 16);
-      if (first + 4 * i < f.rows) *(uint4*)(out + 4 * i * a.o_token + 128 * u) = w;
+      if (first + 4 * i < f.rows && (V % 64 == 0 || 64 * u + 8 * (c.lane & 7) < V))
+        *(uint4*)(out + 4 * i * a.o_token + 128 * u) = w;
     }
     __syncwarp();
   }
