@@ -1,7 +1,7 @@
 // The Hopper kernel's warps that multiply nothing: one deals tiles, one loads K and Q, one V.
-//@ needs("KEYS", "K_AT", "K_EMPTY_AT", "K_FULL_AT", "MAP_K", "MAP_K_PE", "MAP_Q", "MAP_V", "NOPE", "PAIR", "QK", "Q_AT",
-//@   "Q_EMPTY_AT", "Q_FULL_AT", "Q_HALF", "Q_SLAB", "SLAB", "SLABS_QK", "SLABS_V", "STAGES", "TOLD", "TOLD_AT",
-//@   "TOLD_EMPTY_AT", "TOLD_FULL_AT", "V", "V_AT", "V_EMPTY_AT", "V_FULL_AT", "V_LANDED_AT")
+//@ needs("KEYS", "K_AT", "K_BYTES", "K_EMPTY_AT", "K_FULL_AT", "MAP_V", "PAIR", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_HALF",
+//@   "SLAB", "SLABS_V", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT", "V", "V_AT", "V_EMPTY_AT", "V_FULL_AT",
+//@   "V_LANDED_AT")
 // ---- Pairs -----------------------------------------------------------------------------------------------------------------
 // Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
 MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
@@ -29,16 +29,17 @@ MLAF_DEV void give_back_to_all(u32 at, int lane) {
 // ---- Those who load --------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const int share = my_cta() * (KEYS / PAIR);
-  const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * SLABS_QK * SLAB + share * 128;
-  const int row = t.key + round * KEYS + share, column = (int)(t.head * p.a.k_head / 2);
-  const int column_pe = (int)(t.head * p.a.k_pe_head / 2);
+  const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES + share * 128;
+  const int row = t.key + round * KEYS + share;
+  const int column[2] = {(int)(t.head * p.a.k_head / 2), (int)(t.head * p.a.k_pe_head / 2)};
   barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
-  barrier_expect(full, SLABS_QK * SLAB);
-#pragma unroll
-  for (int i = 0; i < NOPE / 64; i++) copy_box_to_all(to + i * SLAB, &p.maps[MAP_K], column + 64 * i, row, full);
-  if (QK > NOPE) copy_box_to_all(to + NOPE / 64 * SLAB, &p.maps[QK > NOPE ? MAP_K_PE : 0], column_pe, row, full);
+  barrier_expect(full, K_BYTES);
+//@ for _, s in ipairs(slabs) do
+//@   local narrower = s.width < 64 and fmt(" - share * %d", 128 - 2 * s.width) or ""
+  copy_box_to_all(to + ${2 * keys * s.column}${narrower}, &p.maps[${s.k_map}], column[${s.source - 1}] + ${s.from}, row, full);
+//@ end
 }
 
 // V's rows from the request's end on become zero. They lie in a tile's first round.
@@ -79,7 +80,13 @@ MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // in
 // Into L2, a tile ahead.
 MLAF_DEV void fetch_q(const mlaf_prefill_params& p, const tile& t, int lane) {
   const int column = (int)(t.head * p.a.q_head / 2);
-  if (lane < 2 * SLABS_QK) fetch_box(&p.maps[MAP_Q], column + 64 * (lane >> 1), t.row + first_row(lane & 1, my_cta()));
+//@ if narrow then
+//@   for _, s in ipairs(slabs) do
+  if (lane < 2) fetch_box(&p.maps[${s.q_map}], column + ${s.column}, t.row + first_row(lane, my_cta()));
+//@   end
+//@ else
+  if (lane < ${2 * #slabs}) fetch_box(&p.maps[0], column + 64 * (lane >> 1), t.row + first_row(lane & 1, my_cta()));
+//@ end
 }
 
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
@@ -92,10 +99,10 @@ MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u3
     __syncwarp();
     if (lane != 0) continue;
     barrier_expect(full, Q_HALF);
-#pragma unroll
-    for (int i = 0; i < SLABS_QK; i++)
-      copy_box_once(shared + Q_AT + half * Q_HALF + i * Q_SLAB, &p.maps[MAP_Q], column + 64 * i,
-                    t.row + first_row(half, my_cta()), full);
+//@ for _, s in ipairs(slabs) do
+    copy_box_once(shared + Q_AT + half * Q_HALF + ${128 * s.column}, &p.maps[${s.q_map}], column + ${s.column},
+                  t.row + first_row(half, my_cta()), full);
+//@ end
   }
 }
 

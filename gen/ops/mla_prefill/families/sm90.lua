@@ -14,10 +14,6 @@ return {
   },
   rules = {
     shape.words_only,
-    function(p)
-      if p.nope % 64 ~= 0 then return ("nope dim %d is not a multiple of 64"):format(p.nope) end
-      if p.rope ~= 0 and p.rope ~= 64 then return ("rope dim %d is not 0 or 64"):format(p.rope) end
-    end,
     function(p, v)
       if v.keys + p.vdim > 320 then
         return ("%d columns of scores and %d of O do not fit the registers"):format(v.keys, p.vdim)

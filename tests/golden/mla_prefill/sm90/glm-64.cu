@@ -33,10 +33,11 @@
 // All that is there once for a tile stands outside of that loop, and nothing is there twice: instructions that do not fit the
 // cache cost more than what they do.
 //
-// Shared memory holds slabs of 64 columns, 128 bytes a row, swizzled: Q for each warpgroup, rings of two rounds of K and of V;
-// and a place for O on its way out. K has two sources, each by its own tensor map: the head's own columns, and those with
-// positions. A box may reach behind the request's end: scores there are masked, and V's loader clears those rows, since
-// 0 * NaN is NaN. And it may reach behind a head's last column of V: products take none of those.
+// Shared memory holds slabs of 64 columns, 128 bytes a row, swizzled, and of 32 or 16 where no more are left of Q and K: Q for
+// each warpgroup, rings of two rounds of K and of V; and a place for O on its way out. K has two sources, each by its own tensor
+// maps: the head's own columns, and those with positions. A box may reach behind the request's end: scores there are masked, and
+// V's loader clears those rows, since 0 * NaN is NaN. And it may reach behind a head's last column of V: products take none of
+// those.
 
 
 #define MLAF_BF16 0
@@ -183,16 +184,16 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int H = 8, NOPE = 192, QK = 256, V = 256, LANES = 32;
 constexpr bool CAUSAL = 0;
 constexpr int PAIR = 1, ROWS = 128 * PAIR, KEYS = 64, STAGES = 2;
-constexpr int SLABS_QK = QK / 64, SLABS_V = (V + 63) / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
+constexpr int Q_HALF = 64 * 2 * QK, K_BYTES = KEYS * 2 * QK, SLABS_V = (V + 63) / 64, SLAB = KEYS * 128;
 constexpr bool HALVES = KEYS == 128;
 constexpr int TOLD = 3;
-constexpr int MAP_Q = 0, MAP_K = 1, MAP_V = 2, MAP_K_PE = 3;
+constexpr int MAP_V = 2;
 constexpr i64 ROOM = 41943040, KEY_BYTES = 2 * (NOPE + V);
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
 MLAF_DEV int teams() { return gridDim.x / PAIR; } // of blocks that work on a tile together
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
-  char q[2][SLABS_QK][Q_SLAB], k[STAGES][SLABS_QK][SLAB], v[STAGES][SLABS_V][SLAB], o[8][2048]; // swizzled
+  char q[2][Q_HALF], k[STAGES][K_BYTES], v[STAGES][SLABS_V][SLAB], o[8][2048]; // swizzled
   __align__(16) char told[TOLD][64];
   u64 k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], q_full[2], q_empty[2], told_full[TOLD], told_empty[TOLD];
   __align__(16) u64 v_landed;
@@ -220,7 +221,170 @@ struct ring {
   }
 };
 
-// [templates/mla_prefill/lib/load.h]
+// The Hopper kernel's warps that multiply nothing: one deals tiles, one loads K and Q, one V.
+// ---- Pairs -----------------------------------------------------------------------------------------------------------------
+// Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
+MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
+MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
+MLAF_DEV void pair_sync() {
+  if (PAIR == 1) __syncthreads();
+  else asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// A block's share of a round, for both.
+MLAF_DEV void copy_box_to_all(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
+  if (PAIR == 1) return copy_box(to, map, column, row, barrier);
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {%2, %3}], [%4], %5;"
+               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
+}
+// By a warp: a place in both blocks is free again.
+MLAF_DEV void give_back_to_all(u32 at, int lane) {
+  if (PAIR == 1) {
+    if (lane == 0) barrier_arrive(at);
+  } else if (lane < PAIR) {
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_address(at, lane)) : "memory");
+  }
+}
+
+// ---- Those who load --------------------------------------------------------------------------------------------------------
+MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
+  const int share = my_cta() * (KEYS / PAIR);
+  const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES + share * 128;
+  const int row = t.key + round * KEYS + share;
+  const int column[2] = {(int)(t.head * p.a.k_head / 2), (int)(t.head * p.a.k_pe_head / 2)};
+  barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
+  __syncwarp();
+  if (lane != 0) return;
+  barrier_expect(full, K_BYTES);
+  copy_box_to_all(to + 0, &p.maps[1], column[0] + 0, row, full);
+  copy_box_to_all(to + 8192, &p.maps[1], column[0] + 64, row, full);
+  copy_box_to_all(to + 16384, &p.maps[1], column[0] + 128, row, full);
+  copy_box_to_all(to + 24576, &p.maps[3], column[1] + 0, row, full);
+}
+
+// V's rows from the request's end on become zero. They lie in a tile's first round.
+MLAF_DEV void clear_tail(u32 v, int valid, int lane) {
+#pragma unroll 1
+  for (int i = lane; i < (KEYS - valid) * 8 * SLABS_V; i += 32)
+    asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
+                 ::"r"(v + valid * 128 + i % SLABS_V * SLAB + i / SLABS_V * 16), "r"(0) : "memory");
+}
+
+// landed: how often a tail was waited for.
+MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane,
+                     u32& landed) {
+  const int share = my_cta() * (KEYS / PAIR), valid = t.keys - round * KEYS;
+  const u32 full = shared + V_FULL_AT + 8 * at.stage, to = shared + V_AT + at.stage * SLABS_V * SLAB;
+  const u32 tell = valid < KEYS ? shared + V_LANDED_AT : full;
+  barrier_wait(shared + V_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
+  __syncwarp();
+  if (lane == 0) {
+    barrier_expect(tell, SLABS_V * SLAB);
+#pragma unroll
+    for (int i = 0; i < SLABS_V; i++)
+      copy_box_to_all(to + i * SLAB + share * 128, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2) + 64 * i,
+                      t.key + round * KEYS + share, tell);
+  }
+  if (valid >= KEYS) return;
+  barrier_wait(tell, landed++ & 1);
+  clear_tail(to, valid, lane);
+  fence_async();
+  __syncwarp();
+  if (lane == 0) barrier_arrive(full);
+}
+
+MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
+}
+
+// Into L2, a tile ahead.
+MLAF_DEV void fetch_q(const mlaf_prefill_params& p, const tile& t, int lane) {
+  const int column = (int)(t.head * p.a.q_head / 2);
+  if (lane < 8) fetch_box(&p.maps[0], column + 64 * (lane >> 1), t.row + first_row(lane & 1, my_cta()));
+}
+
+// Each warpgroup's half, as soon as it has made its last scores of the tile before.
+MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
+  const int column = (int)(t.head * p.a.q_head / 2);
+#pragma unroll 1
+  for (int half = 0; half < 2; half++) {
+    const u32 full = shared + Q_FULL_AT + 8 * half;
+    barrier_wait(shared + Q_EMPTY_AT + 8 * half, lap ^ 1);
+    __syncwarp();
+    if (lane != 0) continue;
+    barrier_expect(full, Q_HALF);
+    copy_box_once(shared + Q_AT + half * Q_HALF + 0, &p.maps[0], column + 0,
+                  t.row + first_row(half, my_cta()), full);
+    copy_box_once(shared + Q_AT + half * Q_HALF + 8192, &p.maps[0], column + 64,
+                  t.row + first_row(half, my_cta()), full);
+    copy_box_once(shared + Q_AT + half * Q_HALF + 16384, &p.maps[0], column + 128,
+                  t.row + first_row(half, my_cta()), full);
+    copy_box_once(shared + Q_AT + half * Q_HALF + 24576, &p.maps[0], column + 192,
+                  t.row + first_row(half, my_cta()), full);
+  }
+}
+
+// Rows that see no key.
+MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int lane) {
+  const bool bad = t.keys < 0;
+  const float x = bad ? not_a_number() : 0.0f;
+#pragma unroll 1
+  for (int row = 0; row < t.rows; row++) {
+    const i64 at = t.row + row;
+#pragma unroll 1
+    for (int i = lane; i < V / 2; i += 32) ((u32*)(a.o + at * a.o_token + t.head * a.o_head))[i] = pack2(x, x);
+    if (lane == 0 && a.lse) a.lse[at * a.lse_token + t.head * a.lse_head] = bad ? x : minus_inf();
+  }
+}
+
+MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
+  ring<TOLD> told = {0, 0};
+  deal d = first_deal();
+  const u32 blocks = teams();
+  u32 place = d.place = blockIdx.x / PAIR;
+  bool more = true;
+  for (; more; d.place += 2 * (blocks - place) - 1, place = blocks - 1 - place) { // to and fro
+    tile t;
+    more = find_tile(a, d, lane, t);
+    if (!more) t.rounds = 0;
+    else if (t.rounds == 0) {
+      if (my_cta() == 0) write_empty(a, t, lane);
+      continue;
+    }
+    barrier_wait(shared + TOLD_EMPTY_AT + 8 * told.stage, told.lap ^ 1);
+    __syncwarp();
+    if (lane == 0) {
+      *(tile*)(memory() + TOLD_AT + 64 * told.stage) = t;
+      barrier_arrive(shared + TOLD_FULL_AT + 8 * told.stage);
+    }
+    told.next();
+  }
+}
+
+// A warp for K and Q, one for V: neither waits behind the other one's places, and boxes go out side by side. Q comes behind its
+// tile's first K, for which there is a place earlier, and ahead of the second one, which is wanted later.
+template <bool IS_V>
+MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
+  ring<STAGES> places = {0, 0};
+  ring<TOLD> told = {0, 0};
+  u32 landed = 0;
+  for (u32 q_lap = 0;; q_lap ^= 1) {
+    barrier_wait(shared + TOLD_FULL_AT + 8 * told.stage, told.lap);
+    const tile t = *(const tile*)(memory() + TOLD_AT + 64 * told.stage);
+    __syncwarp();
+    if (lane == 0) barrier_arrive(shared + TOLD_EMPTY_AT + 8 * told.stage);
+    told.next();
+    if (t.rounds == 0) return;
+    if (!IS_V) fetch_q(p, t, lane);
+#pragma unroll 1
+    for (int i = t.rounds - 1; i >= 0; i--) {
+      if (IS_V) load_v(p, shared, t, i, places, lane, landed);
+      else load_k(p, shared, t, i, places, lane);
+      places.next();
+      if (!IS_V && i == t.rounds - 1) load_q(p, shared, t, q_lap, lane);
+    }
+  }
+}
 // [templates/mla_prefill/lib/softmax.h]
 
 // ---- Math ------------------------------------------------------------------------------------------------------------------
@@ -254,11 +418,23 @@ MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + 1 - c.wg, 256); }
 // The first COLUMNS keys of a round, or all. Behind the last product that is issued the turn is passed on.
 template <int COLUMNS, bool PASSES>
 MLAF_DEV void multiply_k(const math& c, float (&s)[COLUMNS / 2]) {
-  const u32 q = k_major(c.shared + Q_AT + c.wg * Q_HALF), k = k_major(c.shared + K_AT + c.k.stage * SLABS_QK * SLAB);
-#pragma unroll
-  for (int i = 0; i < SLABS_QK; i++)
-#pragma unroll
-    for (int j = 0; j < 4; j++) wgmma_ss(s, q + i * (Q_SLAB / 16) + 2 * j, k + i * (SLAB / 16) + 2 * j, i + j > 0);
+  const u32 q = k_major(c.shared + Q_AT + c.wg * Q_HALF), k = k_major(c.shared + K_AT + c.k.stage * K_BYTES);
+  wgmma_ss(s, q + 0, k + 0, false);
+  wgmma_ss(s, q + 2, k + 2, true);
+  wgmma_ss(s, q + 4, k + 4, true);
+  wgmma_ss(s, q + 6, k + 6, true);
+  wgmma_ss(s, q + 512, k + 512, true);
+  wgmma_ss(s, q + 514, k + 514, true);
+  wgmma_ss(s, q + 516, k + 516, true);
+  wgmma_ss(s, q + 518, k + 518, true);
+  wgmma_ss(s, q + 1024, k + 1024, true);
+  wgmma_ss(s, q + 1026, k + 1026, true);
+  wgmma_ss(s, q + 1028, k + 1028, true);
+  wgmma_ss(s, q + 1030, k + 1030, true);
+  wgmma_ss(s, q + 1536, k + 1536, true);
+  wgmma_ss(s, q + 1538, k + 1538, true);
+  wgmma_ss(s, q + 1540, k + 1540, true);
+  wgmma_ss(s, q + 1542, k + 1542, true);
   wgmma_commit();
   if (PASSES) pass_turn(c);
 }
