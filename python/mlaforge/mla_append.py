@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
 
@@ -28,23 +28,13 @@ class AppendArgs(ctypes.Structure):
                 ("q_pe_out_head_stride", I64)]
 
 
-def _stride(tensor, dim):
-    """0, dense, where there is only one row: its stride may be anything."""
-    if tensor.shape[dim] <= 1:
-        return 0
-    stride = tensor.stride()[dim]
-    if stride <= 0:
-        fail(f"a dimension of {tensor.shape[dim]} has the stride {stride}, must be positive: rows have to lie apart")
-    return stride
-
-
 def _rows(name, tensor, dtype, tokens, columns):
     """[T, columns] or [T, 1, columns]: the address, and the stride of rows."""
     middle = len(tensor.shape) - 2
     check_tensor(name, tensor, dtype, None, *[1] * middle, columns)
     if tensor.shape[0] < tokens:
         fail(f"{name} has {tensor.shape[0]} rows for {tokens} tokens")
-    return tensor.data_ptr(), _stride(tensor, 0)
+    return tensor.data_ptr(), row_stride(tensor, 0)
 
 
 def _cache(args, kv_cache, kind, row, unit_dtype):
@@ -52,8 +42,8 @@ def _cache(args, kv_cache, kind, row, unit_dtype):
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
     blocks, block = kv_cache.shape[:2]
-    entry = _stride(kv_cache, 1) or row
-    page = _stride(kv_cache, 0) or block * entry
+    entry = row_stride(kv_cache, 1) or row
+    page = row_stride(kv_cache, 0) or block * entry
     args.update(cache=kv_cache.data_ptr(), num_slots=blocks * block)
     if block == 1:
         args.update(cache_row_stride=page)
@@ -89,7 +79,7 @@ def _table(args, cos, sin, dtype, rope):
     if sin is not None and (dtype_name(sin), tuple(sin.shape), tuple(sin.stride())) != (
             dtype_name(cos), tuple(cos.shape), tuple(cos.stride())):
         fail("the tables of cosines and sines differ in type, shape or strides")
-    args.update(cos=cos.data_ptr(), sin=None if sin is None else sin.data_ptr(), table_rows=cos.shape[0], table_row_stride=_stride(cos, 0))
+    args.update(cos=cos.data_ptr(), sin=None if sin is None else sin.data_ptr(), table_rows=cos.shape[0], table_row_stride=row_stride(cos, 0))
     return 0 if dtype_name(cos) == "float32" else TABLE_16
 
 
@@ -157,7 +147,7 @@ def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, 
     if min(slot_mapping.shape[0], positions.shape[0]) < tokens:
         fail(f"slot_mapping has {slot_mapping.shape[0]} entries and positions {positions.shape[0]} for {tokens} tokens")
     flags = ALL_Q | (POWER_OF_TWO if power_of_two_scales else 0) | _table(args, cos_sin_cache, None, dtype, rope)
-    q = {"token_stride": _stride(q_pe, 0), "head_stride": _stride(q_pe, 1)}
+    q = {"token_stride": row_stride(q_pe, 0), "head_stride": row_stride(q_pe, 1)}
     args.update(flags=flags, positions=positions.data_ptr(), kpe_out=args["kpe"], kpe_out_row_stride=args["kpe_row_stride"],
                 q_pe=q_pe.data_ptr(), q_pe_out=q_pe.data_ptr(), **{f"q_pe_{k}": v for k, v in q.items()},
                 **{f"q_pe_out_{k}": v for k, v in q.items()})
@@ -184,5 +174,5 @@ def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out
     flags = (ALL_Q if compute_all_q_rope else 0) | _table(args, cos_cache, sin_cache, dtype, rope)
     args.update(flags=flags, positions=positions.data_ptr())
     for name, tensor in (("q_nope", q_nope), ("q_pe", q_pe), ("q_out", q_out)):
-        args.update({name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0), name + "_head_stride": _stride(tensor, 1)})
+        args.update({name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0), name + "_head_stride": row_stride(tensor, 1)})
     _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)

@@ -8,7 +8,7 @@ from .context import _struct
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_tensor, dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -116,7 +116,7 @@ class ChunkedPrefill:
             _put(args, name, tensor)
         if self._rope:
             check_tensor("k_pe", k_pe, self._dtype, tokens, self._rope)
-            args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if tokens > 1 else 0)
+            args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=row_stride(k_pe, 0, "k_pe"))
         if lse is not None:
             if dtype_name(lse) != "float32" or tuple(lse.shape) != (self._heads, tokens):
                 fail(f"lse is {dtype_name(lse)} of the shape {tuple(lse.shape)}, must be float32 ({self._heads}, {tokens})")
@@ -137,8 +137,8 @@ class ChunkedPrefill:
         elif scale is not None:
             args["scale"] = float(scale)
         return _struct(GatherArgs, **args, table=block_table.data_ptr(), table_width=block_table.shape[1],
-                       table_stride=block_table.stride()[0] if batch > 1 else block_table.shape[1], w=weight.data_ptr(),
-                       w_row_stride=weight.stride()[0])
+                       table_stride=row_stride(block_table, 0, "block_table") or block_table.shape[1], w=weight.data_ptr(),
+                       w_row_stride=row_stride(weight, 0, "kv_b_weight"))
 
     def forward(self, schedule, q, k_nope, k_pe, v, kv_cache, block_table, kv_b_weight, softmax_scale=None, kv_scale=None, out=None,
                 lse=None, *, workspace=None, stream=None):

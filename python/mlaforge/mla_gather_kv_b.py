@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
@@ -26,8 +26,8 @@ class GatherArgs(ctypes.Structure):
 
 
 def _strides(tensor):
-    """Of tokens and heads; 0, dense, where there is one: its stride may be anything."""
-    return [0 if n <= 1 else s for n, s in zip(tensor.shape, tensor.stride())]
+    """Of tokens and heads."""
+    return [row_stride(tensor, 0), row_stride(tensor, 1)]
 
 
 def _cache(args, cache, rank, rope, dtype, target):
@@ -46,9 +46,9 @@ def _cache(args, cache, rank, rope, dtype, target):
         fail(f"the cache is {name} with rows of {row}; accepted are {rank + rope} of {dtype}, uint8 or an e4m3 type, and "
              f"{rank + 16 + 2 * rope} bytes (fp8_ds_mla)")
     pages, page = cache.shape[:2]
-    entry = cache.stride()[1] if page > 1 else row
+    entry = row_stride(cache, 1, "the cache") or row
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=entry,
-                cache_page_stride=cache.stride()[0] if pages > 1 else page * entry)
+                cache_page_stride=row_stride(cache, 0, "the cache") or page * entry)
     return kind
 
 
@@ -56,8 +56,8 @@ def _split(args, cache, kpe, rank, rope, dtype):
     pages, page = cache.shape[:2]
     for name, tensor, columns in (("the cache", cache, rank), ("the cache's rope columns", kpe, rope)):
         check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
-    rows = [t.stride()[1] if page > 1 else t.shape[-1] for t in (cache, kpe)]
-    strides = [t.stride()[0] if pages > 1 else page * row for t, row in zip((cache, kpe), rows)]
+    rows = [row_stride(t, 1, "the cache") or t.shape[-1] for t in (cache, kpe)]
+    strides = [row_stride(t, 0, "the cache") or page * row for t, row in zip((cache, kpe), rows)]
     if strides[0] % rows[0] or strides[1] != strides[0] // rows[0] * rows[1]:
         fail(f"the cache's pages are {strides[0]} and {strides[1]} apart, with rows of {rows[0]} and {rows[1]}: both must have as many rows")
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=rows[0], cache_page_stride=strides[0],
@@ -80,7 +80,7 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
             if dtype_name(scale) != "float32":
                 fail(f"the cache's scale is {dtype_name(scale)}, must be float32")
             args["scale_at"] = scale.data_ptr()
-    args.update(w=weight.data_ptr(), w_row_stride=weight.stride()[0], tokens=k.shape[0])
+    args.update(w=weight.data_ptr(), w_row_stride=row_stride(weight, 0, "the weight"), tokens=k.shape[0])
     for name, tensor in (("k", k), ("v", v)):
         token, head = _strides(tensor)[:2]
         args.update({name: tensor.data_ptr(), name + "_token_stride": token or heads * (head or tensor.shape[2]), name + "_head_stride": head or tensor.shape[2]})
@@ -105,7 +105,7 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     check_tensor("block_table", block_table, "int32", batch, None)
     check_tensor("cu_seqlens", cu_seqlens, "int32", None)
     args = {"batch": batch, "table": block_table.data_ptr(), "cu_seqlens": cu_seqlens.data_ptr(), "scale": 1.0,
-            "table_stride": block_table.stride()[0] if batch > 1 else block_table.shape[1], "table_width": block_table.shape[1],
+            "table_stride": row_stride(block_table, 0, "block_table") or block_table.shape[1], "table_width": block_table.shape[1],
             "k_pe": k_pe.data_ptr(), "k_pe_token_stride": _strides(k_pe)[0]}
     if seq_starts is not None:
         check_tensor("seq_starts", seq_starts, "int32", batch)
@@ -149,10 +149,10 @@ def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_con
     check_tensor("kv_prefix_sum_context_lens", kv_prefix_sum_context_lens, "int32", batch + 1)
     if rope < 0:
         fail(f"k_prefix has {k_prefix.shape[2]} columns and the weight makes {nope} of them")
-    head = k_prefix.stride()[1] if heads > 1 else k_prefix.shape[2]
+    head = row_stride(k_prefix, 1, "k_prefix") or k_prefix.shape[2]
     args = {"batch": batch, "table": kv_indices.data_ptr(), "table_indptr": kv_indptr.data_ptr(), "scale": 1.0,
             "cu_seqlens": kv_prefix_sum_context_lens.data_ptr()}
     if rope:
         args.update(k_pe=k_prefix.data_ptr() + 2 * nope, k_pe_head_stride=head,
-                    k_pe_token_stride=k_prefix.stride()[0] if k_prefix.shape[0] > 1 else 0)
+                    k_pe_token_stride=row_stride(k_prefix, 0, "k_prefix"))
     _launch(args, k_buffer, kv_proj_weight, k_scale, k_prefix, v_prefix, rope, ctx, stream)

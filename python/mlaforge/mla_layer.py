@@ -6,8 +6,8 @@ from .calls import current_stream
 from .context import _one_of, _struct
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
 from .mla_chunked_prefill import make_schedule
-from .mla_projections import ENCODINGS, _stride
-from .tensors import check_tensor, dtype_name, fail
+from .mla_projections import ENCODINGS
+from .tensors import check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["Layer"]
 
@@ -93,7 +93,7 @@ def _weight(name, tensor, dtype, matrices):
         matrices = dtype
     check_tensor(name, tensor, "float32" if scale else matrices if matrix else dtype, *(None for _ in tensor.shape))
     return LayerWeight(name.encode(), tensor.data_ptr(), tensor.shape[0] if matrix else 1, tensor.shape[-1],
-                       _stride(tensor, 0) if matrix else 0)
+                       row_stride(tensor, 0) if matrix else 0)
 
 
 class Layer:
@@ -130,7 +130,7 @@ class Layer:
                 fail(f"cos_sin_cache is {number}, must be float32 or {self._dtype}")
             check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
             flags |= 0 if number == "float32" else TABLE_16
-            table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": _stride(cos_sin_cache, 0)}
+            table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": row_stride(cos_sin_cache, 0)}
         plan = PlanOpts.from_buffer_copy(self._ctx._plan_opts)
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
@@ -160,7 +160,7 @@ class Layer:
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
             check_tensor(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
-            row, page = _stride(tensor, 1) or columns, _stride(tensor, 0)
+            row, page = row_stride(tensor, 1) or columns, row_stride(tensor, 0)
             if page and page % row:
                 fail(f"pages of {name} are {page} elements apart, no whole number of rows of {row}")
             apart = page // row if page and page != row * self._page else 0
@@ -184,14 +184,14 @@ class Layer:
                 check_tensor(name, tensor, "int32", *([batch] if name == "block_table" else []), sizes[name])
                 fields[name] = tensor.data_ptr()
         if table:
-            fields.update(block_table_width=tables["block_table"].shape[1], block_table_stride=_stride(tables["block_table"], 0))
+            fields.update(block_table_width=tables["block_table"].shape[1], block_table_stride=row_stride(tables["block_table"], 0))
         else:
             fields["kv_indices_size"] = tables["kv_indices"].shape[0]
         return fields
 
     def _rows(self, name, tensor, tokens):
         check_tensor(name, tensor, self._dtype, tokens, self._hidden)
-        return {name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0)}
+        return {name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0)}
 
     def _workspace(self, args, hidden, given, stream):
         """What keeps it alive."""

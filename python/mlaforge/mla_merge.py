@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I64, PTR, U32
-from .tensors import dtype_name, fail
+from .tensors import dtype_name, fail, row_stride
 
 __all__ = ["merge_attn_states"]
 
@@ -33,7 +33,7 @@ def _values(name, tensor, dtype, shape):
         fail(f"{name} has the shape {tuple(tensor.shape)}, must be {shape}")
     if tensor.stride()[2] != 1 and shape[2] > 1:
         fail(f"{name}'s last dimension has the stride {tensor.stride()[2]}, must be 1")
-    token, head = (0 if n <= 1 else s for n, s in zip(shape[:2], tensor.stride()))
+    token, head = row_stride(tensor, 0, name), row_stride(tensor, 1, name)
     return {"o": tensor.data_ptr(), "o_token_stride": token, "o_head_stride": head}
 
 

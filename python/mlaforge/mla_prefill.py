@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, empty, fail
+from .tensors import check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
 
@@ -23,13 +23,9 @@ class PrefillArgs(ctypes.Structure):
 
 
 def _put(args, name, tensor):
-    """The address, and strides of tokens and, where there are heads, of heads; 0 where there is one: its stride may be anything."""
-    stride = [0 if n <= 1 else s for n, s in zip(tensor.shape, tensor.stride())]
+    """The address of [T, H, columns], and the strides of tokens and heads."""
     args[name] = tensor.data_ptr()
-    if len(tensor.shape) == 3:
-        args[name + "_head_stride"] = stride[1]
-        # A token's stride of 0 means dense: of one token with heads that lie apart that is not what their stride says.
-    args[name + "_token_stride"] = stride[0]
+    args[name + "_token_stride"], args[name + "_head_stride"] = row_stride(tensor, 0, name), row_stride(tensor, 1, name)
 
 
 def _put_scale(args, name, tensor, dtype):
@@ -43,6 +39,13 @@ def _put_scale(args, name, tensor, dtype):
     if any(n != 1 and s != 0 for n, s in zip(tensor.shape, tensor.stride())):
         fail(f"{name}_descale has the shape {tuple(tensor.shape)} and more than one scale; a tensor has one: one element, or expanded from it")
     args[name + "_scale"] = tensor.data_ptr()
+
+
+def _number(name, n):
+    try:
+        return int(n)
+    except (TypeError, ValueError):
+        fail(f"{name} is {n!r}, must be a number: the longest request's tokens, at least about")
 
 
 def _tuned(n, most):
@@ -62,14 +65,16 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     be multiplied by its scale, float32 on the device, None for 1; k_pe by k's. out is bfloat16, or of the type of the one that is given.
     """
     ctx = ctx or context._default or context.default_context()
+    check_tensor("q", q, None, None, None, None)
     dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
     rope = 0 if k_pe is None else k_pe.shape[-1]
     if dtype not in DTYPES and dtype not in ENCODINGS:
         fail(f"q is {dtype}; accepted are {', '.join((*DTYPES, *ENCODINGS))}")
-    vdim = v.shape[-1]
-    check_tensor("q", q, dtype, None, heads, cols)
+    if cols % 16 or not 16 <= cols <= 256:
+        fail(f"q has {cols} columns, must be a multiple of 16 up to 256")
     check_tensor("k_nope" if rope else "k", k_nope, dtype, None, heads, cols - rope)
-    check_tensor("v", v, dtype, k_nope.shape[0], heads, vdim)
+    check_tensor("v", v, dtype, k_nope.shape[0], heads, None)
+    vdim = v.shape[-1]
     check_tensor("cu_seqlens_q", cu_seqlens_q, "int32", None)
     check_tensor("cu_seqlens_k", cu_seqlens_k, "int32", cu_seqlens_q.shape[0])
     if out is None:
@@ -89,14 +94,15 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
         _put_scale(args, name, scale, dtype)
     if rope:
         check_tensor("k_pe", k_pe, dtype, k_nope.shape[0], *[1] * (len(k_pe.shape) - 2), rope)
-        args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if k_pe.shape[0] > 1 else 0)
+        args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=row_stride(k_pe, 0, "k_pe"))
     if lse is not None:
         check_tensor("lse", lse.transpose(0, 1) if lse.stride()[-1] != 1 else lse, "float32", None, None)
         if tuple(lse.shape) != (heads, q.shape[0]):
             fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
         args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
     requests = max(args["batch"], 1)
-    tokens, keys = (min(most, -(-args[total] // requests)) for most, total in ((max_seqlen_q, "total_q"), (max_seqlen_k, "total_k")))
+    tokens = min(_number("max_seqlen_q", max_seqlen_q), -(-args["total_q"] // requests))
+    keys = min(_number("max_seqlen_k", max_seqlen_k), -(-args["total_k"] // requests))
     problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[out_dtype]}"
                f"{',' + ENCODINGS[dtype] if dtype in ENCODINGS else ''}{',causal' if causal else ''},"
                f"b{_tuned(requests, 65536)},t{_tuned(tokens, 1 << 20)},s{_tuned(keys, 1 << 24)}")
@@ -112,17 +118,14 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     """FlashAttention's, and AITER's after it: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many
     heads of keys as of queries. With return_lse (out, lse [H, Tq]). What is not there is refused: dropout, windows, softcap, ALiBi, block
     tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H] there, must be one scale expanded to that."""
-    named = {"dropout_p": dropout_p == 0, "window_size": tuple(window_size)[:2] == (-1, -1), "softcap": softcap == 0,
+    named = {"dropout_p": dropout_p == 0, "window_size": window_size is None or tuple(window_size)[:2] == (-1, -1), "softcap": softcap == 0,
              "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
     for name, usual in named.items():
         if not usual:
             fail(f"{name} is set, and mla_prefill has no such thing")
-    lse = None
-    if return_lse:
-        name = type(q.new_empty((0,)).dtype)  # PyTorch's dtype class, without importing it
-        import sys
-        torch = sys.modules[name.__module__]
-        lse = q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    ctx = ctx or context._default or context.default_context()
+    check_tensor("q", q, None, None, None, None)
+    lse = empty(ctx, q, (q.shape[1], q.shape[0]), "float32") if return_lse else None
     out = mla_prefill_varlen(q, k, None, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale, causal, out, lse,
                              q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, ctx=ctx, stream=stream)
     return (out, lse) if return_lse else out

@@ -6,7 +6,7 @@ from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
 from .mla_append import POWER_OF_TWO, AppendArgs, _append, _table
-from .tensors import check_tensor, dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_q_b_append", "mla_qkv_a", "mla_v_out"]
 
@@ -31,16 +31,6 @@ class QBArgs(ctypes.Structure):
     _fields_ = [("projection", ProjectionArgs), ("append", AppendArgs)]
 
 
-def _stride(tensor, dim):
-    """0, dense, where there is only one row: its stride may be anything."""
-    if tensor.shape[dim] <= 1:
-        return 0
-    stride = tensor.stride()[dim]
-    if stride <= 0:
-        fail(f"a dimension of {tensor.shape[dim]} has the stride {stride}, must be positive: rows have to lie apart")
-    return stride
-
-
 def _type(x):
     dtype = dtype_name(x)
     if dtype not in DTYPES:
@@ -56,7 +46,7 @@ def _scaled(name, w, w_scale, dtype, rows):
     if kind not in ENCODINGS:
         fail(f"{name} is {kind}, and w_scale is given; accepted are {', '.join(ENCODINGS)}")
     check_tensor("w_scale", w_scale, "float32", -(-rows // BLOCK), -(-w.shape[-1] // BLOCK))
-    return kind, "," + ENCODINGS[kind], {"w_scale": w_scale.data_ptr(), "w_scale_row_stride": _stride(w_scale, 0)}
+    return kind, "," + ENCODINGS[kind], {"w_scale": w_scale.data_ptr(), "w_scale_row_stride": row_stride(w_scale, 0)}
 
 
 def _tuned(tokens):
@@ -91,8 +81,8 @@ def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
     y = _out(out, x, (tokens, outer))
     check_tensor("out", y, dtype, tokens, outer)
     words, row = more.pop("words", ""), more.pop("row", None)
-    args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": _stride(x, 0), "w": w.data_ptr(), "w_row_stride": _stride(w, 0),
-            "y": y.data_ptr(), "y_token_stride": _stride(y, 0), **scales, **more}
+    args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": row_stride(x, 0), "w": w.data_ptr(), "w_row_stride": row_stride(w, 0),
+            "y": y.data_ptr(), "y_token_stride": row_stride(y, 0), **scales, **more}
     return _launch(f"{op}:{fields},{DTYPES[dtype]}{word}{words},t{_tuned(tokens)}", args, x, y, ctx, stream, row)
 
 
@@ -154,7 +144,7 @@ def mla_o_proj(x, w, *, v=128, residual=None, w_scale=None, out=None, ctx=None, 
     more, word = {}, ""
     if residual is not None:
         check_tensor("residual", residual, dtype_name(x), x.shape[0], hidden)
-        more, word = {"residual": residual.data_ptr(), "residual_token_stride": _stride(residual, 0)}, ",residual"
+        more, word = {"residual": residual.data_ptr(), "residual_token_stride": row_stride(residual, 0)}, ",residual"
     return _flat("mla_o_proj", f"d{hidden},h{inner // v},v{v}{word}", x, w, w_scale, out, inner, hidden, more, ctx, stream)
 
 
@@ -168,7 +158,7 @@ def _by_head(op, fields, x, kv_b, kv_b_scale, first, rows, out, widths, more, ct
         fail(f"kv_b has {kv_b.shape[1]} rows a head, and rows {first} to {first + rows - 1} are wanted")
     y = _out(out, x, (tokens, heads, widths[1]))
     check_tensor("out", y, dtype, tokens, heads, widths[1])
-    row, head = _stride(kv_b, 1) or kv_b.shape[2], _stride(kv_b, 0)
+    row, head = row_stride(kv_b, 1) or kv_b.shape[2], row_stride(kv_b, 0)
     word = more.pop("word", "")
     args = {"tokens": tokens, "w": kv_b.data_ptr() + (1 if scales else 2) * first * row, "w_row_stride": row, "w_head_stride": head, **more}
     if scales:
@@ -176,7 +166,7 @@ def _by_head(op, fields, x, kv_b, kv_b_scale, first, rows, out, widths, more, ct
             fail(f"kv_b's heads are {head} elements apart, must follow each other where they have scales together")
         args.update(scales, w_scale_row=first)
     for name, tensor in (("x", x), ("y", y)):
-        args.update({name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0), name + "_head_stride": _stride(tensor, 1)})
+        args.update({name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0), name + "_head_stride": row_stride(tensor, 1)})
     return _launch(f"{op}:h{heads},{fields},{DTYPES[dtype]}{encoding}{word},t{_tuned(tokens)}", args, x, y, ctx, stream)
 
 
@@ -203,5 +193,5 @@ def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style
             fail(f"cos_sin_cache is {number}, must be float32 or {dtype}")
         check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
         more.update(positions=positions.data_ptr(), cos=cos_sin_cache.data_ptr(), table_rows=cos_sin_cache.shape[0],
-                    table_row_stride=_stride(cos_sin_cache, 0), flags=0 if number == "float32" else TABLE_16)
+                    table_row_stride=row_stride(cos_sin_cache, 0), flags=0 if number == "float32" else TABLE_16)
     return _by_head("mla_q_absorb", f"n{nope},p{rope},r{rank}", x, kv_b, kv_b_scale, 0, nope, out, (nope + rope, rank + rope), more, ctx, stream)

@@ -17,6 +17,8 @@ def dtype_name(tensor):
 
 def check_tensor(name, tensor, dtype, *shape):
     """Of a type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
+    if not hasattr(tensor, "data_ptr"):
+        fail(f"{name} is {type(tensor).__name__}, must be a tensor")
     if dtype is not None and dtype_name(tensor) != dtype:
         fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
     have = tuple(tensor.shape)
@@ -24,6 +26,17 @@ def check_tensor(name, tensor, dtype, *shape):
         fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
     if have and have[-1] > 1 and tensor.stride()[-1] != 1:
         fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def row_stride(tensor, dim, name="a tensor"):
+    """0, which the library takes for dense, where there is only one row: its stride may be anything. Expanded tensors have none."""
+    if tensor.shape[dim] <= 1:
+        return 0
+    stride = tensor.stride()[dim]
+    if stride <= 0:
+        fail(f"{name} has a dimension of {tensor.shape[dim]} with the stride {stride}, must be positive: rows have to lie apart; "
+             "of an expanded tensor pass .contiguous()")
+    return stride
 
 
 def is_dense(tensor):

@@ -92,8 +92,8 @@ class PrefillTest(unittest.TestCase):
         tq, tk, cu_q, cu_k = self.lengths(pairs)
         (q, q_rows), (k, k_rows), (v, v_rows) = (self.tensor((tq, HEADS, width)) for width in (QK, QK, VDIM))
         out = Buffer(self.ctx, (tq, HEADS, VDIM), "bfloat16", [0] * (tq * HEADS * VDIM))
-        mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 7, 7, causal=True, out=out, ctx=self.ctx)
-        self.near(out, None, *expected(q_rows, k_rows, v_rows, pairs, QK ** -0.5, True))
+        _, lse = mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 7, 7, causal=True, return_lse=True, out=out, ctx=self.ctx)
+        self.near(out, lse, *expected(q_rows, k_rows, v_rows, pairs, QK ** -0.5, True))
         for wrong in ({"dropout_p": 0.1}, {"window_size": (3, 0)}, {"softcap": 1.0}, {"return_attn_probs": True}):
             with self.assertRaisesRegex(mlaforge.MlafError, next(iter(wrong))):
                 mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 7, 7, **wrong, out=out, ctx=self.ctx)
@@ -123,7 +123,11 @@ class PrefillTest(unittest.TestCase):
         tq, tk, cu_q, cu_k = self.lengths([(2, 2)])
         (q, _), (k, _), (v, _) = (self.tensor((2, HEADS, width)) for width in (QK, QK, VDIM))
         out = Buffer(self.ctx, (2, HEADS, VDIM), "bfloat16", [0] * (2 * HEADS * VDIM))
-        for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q")):
+        expanded, _ = self.tensor((2, HEADS, QK), (QK, 0, 1))
+        flat, _ = self.tensor((2, QK))
+        for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q"),
+                            ({"k": expanded}, "k has a dimension of 2 with the stride 0"), ({"q": flat}, "q has the shape"),
+                            ({"v": None}, "v is NoneType"), ({"max_seqlen_q": None}, "max_seqlen_q")):
             args = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2, "out": out}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.flash_attn_varlen_func(**{**args, **wrong}, ctx=self.ctx)
