@@ -30,7 +30,7 @@ def check_tensor(name, tensor, dtype, *shape):
 
 def row_stride(tensor, dim, name="a tensor"):
     """0, which the library takes for dense, where there is only one row: its stride may be anything. Expanded tensors have none."""
-    if tensor.shape[dim] <= 1:
+    if tensor.shape[dim] <= 1 or 0 in tensor.shape:
         return 0
     stride = tensor.stride()[dim]
     if stride <= 0:

@@ -1,7 +1,7 @@
 // The warps that multiply nothing, of the Hopper kernel for inputs of 8 bits: one deals tiles, one loads, two transpose
 // V.
 //@ needs("KEYS", "K_AT", "K_BYTES", "K_EMPTY_AT", "K_FULL_AT", "MAP_V", "PAIR", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_HALF",
-//@   "RAWS", "RAW_AT", "RAW_EMPTY_AT", "RAW_FULL_AT", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT",
+//@   "RAWS", "RAW_AT", "RAW_BYTES", "RAW_EMPTY_AT", "RAW_FULL_AT", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT",
 //@   "TRANSPOSERS", "V", "V_AT", "V_BYTES", "V_EMPTY_AT", "V_FULL_AT")
 // ---- Pairs: as in lib/load.h -----------------------------------------------------------------------------------------------
 // Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
@@ -46,11 +46,11 @@ MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, in
 
 MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<RAWS>& at, int lane) {
   const int share = my_cta() * (KEYS / PAIR);
-  const u32 full = shared + RAW_FULL_AT + 8 * at.stage, to = shared + RAW_AT + at.stage * V_BYTES;
+  const u32 full = shared + RAW_FULL_AT + 8 * at.stage, to = shared + RAW_AT + at.stage * RAW_BYTES;
   barrier_wait(shared + RAW_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
-  barrier_expect(full, V_BYTES);
+  barrier_expect(full, RAW_BYTES);
   copy_box_to_all(to + share * 128, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS + share, full);
 }
 
@@ -167,7 +167,7 @@ MLAF_DEV void load_matrices_transposed(u32 (&r)[4], u32 address) {
 }
 
 MLAF_DEV void transpose(u32 from, u32 to, int first, int lane) {
-  constexpr int AT_ONCE = 4; // of 32 keys and 16 columns each
+  constexpr int AT_ONCE = V % 64 == 0 ? 4 : V % 32 == 0 ? 2 : 1; // of 32 keys and 16 columns each
   const u32 key = from + lane * 128, chunk = 2 * first + (lane >> 4), column = to + (lane & 15) * 128, swizzle = lane & 7;
 #pragma unroll
   for (int t = 0; t < KEYS / 32 / TRANSPOSERS; t++)
@@ -202,7 +202,7 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
     if (t.rounds == 0) return;
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--, raw.next(), places.next()) {
-      const u32 from = shared + RAW_AT + raw.stage * V_BYTES;
+      const u32 from = shared + RAW_AT + raw.stage * RAW_BYTES;
       barrier_wait(shared + RAW_FULL_AT + 8 * raw.stage, raw.lap);
       const int valid = t.keys - i * KEYS;
       if (valid < KEYS) clear_rows(from, larger(valid, SHARE * which), SHARE * (which + 1), lane);

@@ -23,6 +23,8 @@
 //@     list(4, function(i) return fmt('"r"(a[%d])', i) end) or '"r"(a)'))
 //@   emit("}")
 //@ end
+// Rows of 32 bytes: upper words as in lib/wgmma.h.
+constexpr u32 SWIZZLE_32 = 16 | 3u << 30;
 //@ for _, n in ipairs(kinds) do
 //@   wrapper(n, true)
 //@   wrapper(n, false)

@@ -16,9 +16,9 @@ return {
   rules = {
     shape.bytes_only("e4m3fn"),
     function(p)
-      if p.nope % 64 ~= 0 then return ("nope dim %d is not a multiple of 64"):format(p.nope) end
-      if p.rope ~= 0 and p.rope ~= 64 then return ("rope dim %d is not 0 or 64"):format(p.rope) end
-      if p.vdim ~= 128 then return ("value dim %d is not 128"):format(p.vdim) end
+      if p.nope % 32 ~= 0 then return ("nope dim %d is not a multiple of 32"):format(p.nope) end
+      if p.rope % 32 ~= 0 then return ("rope dim %d is not 0, 32 or 64"):format(p.rope) end
+      if p.vdim > 128 then return ("value dim %d is more than 128"):format(p.vdim) end
     end,
   },
   cost = function(p, v)
@@ -27,9 +27,9 @@ return {
     if g.refused then return { refused = g.refused } end
     -- As sm90, and V goes through shared memory once more, both ways.
     local products = 2 * (qk // 32 * KEYS // 2 + KEYS // 32 * p.vdim // 2)
-    local shared = 2 * (qk // 32 * (16 + KEYS // 4) + KEYS // 32 * p.vdim // 4) + (g.k + 3 * g.v) // 128
+    local shared = 2 * (qk // 32 * (16 + KEYS // 4) + KEYS // 32 * p.vdim // 4) + (g.k + g.raw + 2 * g.v) // 128
     local exponentials = 128 * KEYS // 16 -- of both warpgroups
-    local arriving = (g.k + g.v) // v.pair // times.l2_bytes_clk
+    local arriving = (g.k + g.raw) // v.pair // times.l2_bytes_clk
     return {
       threads = 384,
       rows_per_wg = 128 * v.pair,

@@ -16,7 +16,7 @@
 // Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, rounds, pairs) with products of bytes, and
 // without turns.
 //
-//   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes and of 64
+//   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes, 64 and 32
 //   O += P V     [64 x V] over KEYS     A = P from registers; B = V, transposed in shared memory by two warps (lib/load_fp8.h)
 //
 // Of 32 keys a lane has the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An operand of P wants four in a
@@ -80,6 +80,8 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 // wgmma of bytes of e4m3, 64 rows and N columns, 32 in a step, fp32 sums: A from registers (_rs) or shared memory (_ss), B from
 // shared memory, both K-major: there is no other form of it. What else there is: lib/wgmma.h. `kinds`: the values of N.
+// Rows of 32 bytes: upper words as in lib/wgmma.h.
+constexpr u32 SWIZZLE_32 = 16 | 3u << 30;
 template <u32 HI = SWIZZLE_128>
 MLAF_DEV void wgmma_bytes_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
@@ -154,7 +156,7 @@ MLAF_DEV void wgmma_bytes_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
 constexpr int H = 16, NOPE = 128, QK = 192, V = 128, LANES = 32;
 constexpr bool CAUSAL = 1;
 constexpr int PAIR = 1, ROWS = 128 * PAIR, KEYS = 128, STAGES = 2, RAWS = 2;
-constexpr int Q_HALF = 64 * QK, K_BYTES = KEYS * QK, V_BYTES = KEYS * V;
+constexpr int Q_HALF = 64 * QK, K_BYTES = KEYS * QK, V_BYTES = KEYS * V, RAW_BYTES = KEYS * 128;
 constexpr int TOLD = 3;
 constexpr int MAP_V = 0;
 constexpr int SUM_ROUNDS = 16, TRANSPOSERS = 2;
@@ -163,7 +165,7 @@ MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
 MLAF_DEV int teams() { return gridDim.x / PAIR; } // of blocks that work on a tile together
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
-  char q[2][Q_HALF], k[STAGES][K_BYTES], v[STAGES][V_BYTES], raw[RAWS][V_BYTES]; // swizzled; raw: V as it came
+  char q[2][Q_HALF], k[STAGES][K_BYTES], v[STAGES][V_BYTES], raw[RAWS][RAW_BYTES]; // swizzled; raw: V as it came
   char sums[2][V / 8][128][16];
   __align__(16) char told[TOLD][64];
   u64 k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], raw_full[RAWS], raw_empty[RAWS];
@@ -233,11 +235,11 @@ MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, in
 
 MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<RAWS>& at, int lane) {
   const int share = my_cta() * (KEYS / PAIR);
-  const u32 full = shared + RAW_FULL_AT + 8 * at.stage, to = shared + RAW_AT + at.stage * V_BYTES;
+  const u32 full = shared + RAW_FULL_AT + 8 * at.stage, to = shared + RAW_AT + at.stage * RAW_BYTES;
   barrier_wait(shared + RAW_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
-  barrier_expect(full, V_BYTES);
+  barrier_expect(full, RAW_BYTES);
   copy_box_to_all(to + share * 128, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS + share, full);
 }
 
@@ -350,7 +352,7 @@ MLAF_DEV void load_matrices_transposed(u32 (&r)[4], u32 address) {
 }
 
 MLAF_DEV void transpose(u32 from, u32 to, int first, int lane) {
-  constexpr int AT_ONCE = 4; // of 32 keys and 16 columns each
+  constexpr int AT_ONCE = V % 64 == 0 ? 4 : V % 32 == 0 ? 2 : 1; // of 32 keys and 16 columns each
   const u32 key = from + lane * 128, chunk = 2 * first + (lane >> 4), column = to + (lane & 15) * 128, swizzle = lane & 7;
 #pragma unroll
   for (int t = 0; t < KEYS / 32 / TRANSPOSERS; t++)
@@ -385,7 +387,7 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
     if (t.rounds == 0) return;
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--, raw.next(), places.next()) {
-      const u32 from = shared + RAW_AT + raw.stage * V_BYTES;
+      const u32 from = shared + RAW_AT + raw.stage * RAW_BYTES;
       barrier_wait(shared + RAW_FULL_AT + 8 * raw.stage, raw.lap);
       const int valid = t.keys - i * KEYS;
       if (valid < KEYS) clear_rows(from, larger(valid, SHARE * which), SHARE * (which + 1), lane);
