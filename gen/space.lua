@@ -443,7 +443,10 @@ function space.baseline(p, target)
     local family = op.families[one.family]
     if not b and available(family, arch) and not reject_by_rule(p, family, one.params, arch) then b = one end
   end
-  if not b then error("no baseline family for " .. target, 0) end
+  if not b then
+    local why = op.absent(p, arch)
+    error(why and ("%s has no kernel for this problem of %s: %s"):format(target, p.op, why) or "no baseline family for " .. target, 0)
+  end
   local k, why = kernel(p, op, op.families[b.family], b.params, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end
   return best_of(at_all_knobs(p, op, target, arch, b.family, { text = params.print(b.params) }, finish(k, target)))

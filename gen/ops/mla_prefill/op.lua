@@ -6,6 +6,7 @@
 --                workgroup makes in vain, if not a half
 --   round_clk    clocks of one round of a workgroup, alone on its compute unit;  tail_clk: what a workgroup takes beside
 local model = require("ops/mla_prefill/model")
+local shape = require("ops/mla_prefill/shape")
 
 local op = {
   stages = { "prefill" },
@@ -35,7 +36,10 @@ function op.absent(p, arch)
   if p.inputs == 0 then return end
   local isa = arch.isa
   local encodings = isa.wave == 32 and (isa.sm >= 89 and { true } or {}) or ENCODINGS[isa.family] or {}
-  if not encodings[p.inputs] then return "matrix instructions of " .. arch.target .. " take no such bytes" end
+  if encodings[p.inputs] then return end
+  local takes = encodings[1] and "e4m3fn" or encodings[2] and "e4m3fnuz"
+  return takes and ("its matrix instructions take bytes of %s, not of %s"):format(takes, shape.encoding(p.inputs))
+    or "it has no matrix instructions for bytes: inputs of 16 bits are what it takes"
 end
 
 local function doublings(a, b) return math.abs(math.log(a / b, 2)) end

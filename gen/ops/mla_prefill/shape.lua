@@ -7,6 +7,12 @@ shape.FIELDS_FP8 = { "causal", "dtype", "heads", "inputs", "nope", "rope", "vdim
 
 local INPUTS = { e4m3fn = 1, e4m3fnuz = 2 } -- as ops/mla_prefill/fields.lua has them
 
+function shape.encoding(inputs)
+  for name, number in sorted(INPUTS) do
+    if number == inputs then return name end
+  end
+end
+
 -- The rule of families of inputs of 16 bits, and of those whose instructions take bytes of an encoding.
 function shape.words_only(p)
   if p.inputs ~= 0 then return "inputs have 8 bits" end
