@@ -445,7 +445,8 @@ function space.baseline(p, target)
   end
   if not b then
     local why = op.absent(p, arch)
-    error(why and ("%s has no kernel for this problem of %s: %s"):format(target, p.op, why) or "no baseline family for " .. target, 0)
+    error(why and ("%s has no kernel for this problem of %s: %s"):format(target, p.op, why)
+      or "no baseline family for " .. target, 0)
   end
   local k, why = kernel(p, op, op.families[b.family], b.params, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end

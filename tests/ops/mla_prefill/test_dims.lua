@@ -6,7 +6,8 @@ loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes
 local space, problem = loader.require("space"), loader.require("problem")
 local slabs = loader.require("ops/mla_prefill/plans/sm90").slabs
 
-local BYTES = { gfx942 = "e4m3fnuz", gfx950 = "e4m3fn", sm_89 = "e4m3fn", sm_90a = "e4m3fn", sm_100a = "e4m3fn", sm_120a = "e4m3fn" }
+local BYTES = { gfx942 = "e4m3fnuz", gfx950 = "e4m3fn", sm_89 = "e4m3fn", sm_90a = "e4m3fn", sm_100a = "e4m3fn",
+  sm_120a = "e4m3fn" }
 
 test("prefill: every value dim has kernels on every target, the baseline among them", function()
   for _, target in ipairs(loader.targets()) do
