@@ -120,7 +120,7 @@ class ChunkedPrefill:
         if lse is not None:
             if dtype_name(lse) != "float32" or tuple(lse.shape) != (self._heads, tokens):
                 fail(f"lse is {dtype_name(lse)} of the shape {tuple(lse.shape)}, must be float32 ({self._heads}, {tokens})")
-            args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
+            args.update(lse=lse.data_ptr(), lse_head_stride=row_stride(lse, 0, "lse"), lse_token_stride=row_stride(lse, 1, "lse"))
         return _struct(PrefillArgs, **args)
 
     def _cached(self, batch, kv_cache, block_table, weight, scale):

@@ -43,7 +43,7 @@ def _sums(name, tensor, tokens, heads):
         fail(f"{name} is {dtype_name(tensor)}, must be float32")
     if tuple(tensor.shape) != (heads, tokens):
         fail(f"{name} has the shape {tuple(tensor.shape)}, must be ({heads}, {tokens})")
-    head, token = (max(s, 1) if n <= 1 else s for n, s in zip(tensor.shape, tensor.stride()))
+    head, token = row_stride(tensor, 0, name) or 1, row_stride(tensor, 1, name) or 1
     return {"lse": tensor.data_ptr(), "lse_token_stride": token, "lse_head_stride": head}
 
 

@@ -99,7 +99,7 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
         check_tensor("lse", lse.transpose(0, 1) if lse.stride()[-1] != 1 else lse, "float32", None, None)
         if tuple(lse.shape) != (heads, q.shape[0]):
             fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
-        args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
+        args.update(lse=lse.data_ptr(), lse_head_stride=row_stride(lse, 0, "lse"), lse_token_stride=row_stride(lse, 1, "lse"))
     requests = max(args["batch"], 1)
     tokens = min(_number("max_seqlen_q", max_seqlen_q), -(-args["total_q"] // requests))
     keys = min(_number("max_seqlen_k", max_seqlen_k), -(-args["total_k"] // requests))

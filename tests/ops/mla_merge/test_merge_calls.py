@@ -66,7 +66,8 @@ class MergeTest(unittest.TestCase):
         out = Buffer(self.ctx, (TOKENS, HEADS, VDIM), "bfloat16", [NAN] * (TOKENS * HEADS * VDIM))
         (po, pl), (so, sl) = self.part(0), self.part(1)
         short = Buffer(self.ctx, (HEADS, TOKENS - 1), "float32", [0] * (HEADS * (TOKENS - 1)))
-        for wrong, word in ((dict(prefix_lse=short), "prefix_lse has the shape"), (dict(suffix_output=sl), "suffix_output is float32"),
+        expanded = Buffer(self.ctx, (HEADS, TOKENS), "float32", [0], (0, 0))
+        for wrong, word in ((dict(prefix_lse=short), "prefix_lse has the shape"), (dict(prefix_lse=expanded), "with the stride 0"), (dict(suffix_output=sl), "suffix_output is float32"),
                             (dict(suffix_lse=so), "suffix_lse is bfloat16"), (dict(output=pl), "output is float32")):
             args = {"output": out, "prefix_output": po, "prefix_lse": pl, "suffix_output": so, "suffix_lse": sl}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
