@@ -233,6 +233,7 @@ static void problems_are_listed(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "mla_prefill:h128,n128,p64,v128,bf16,causal,b32,t1,s8192\n");
   assert_has(r.out, "mla_qkv_a:d5120,l1536,r512,p64,bf16,t32\n");
+  assert_has(r.out, "mla_q_b:l1536,h128,n128,p64,norm,bf16,t32\n"); /* a chain's appends nothing: turning does */
   char why[300], text[MLAF_PROBLEM_TEXT_MAX];
   for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
     if (mlaf_operation_check(line, text, sizeof text, why, sizeof why)) fail_msg("%s: %s", line, why);
