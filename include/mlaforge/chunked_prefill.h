@@ -31,10 +31,12 @@ typedef struct mlaf_chunked_prefill_desc {
   int32_t chunk_tokens;               /* keys of a chunk, all requests together */
   int32_t batch, tokens;              /* requests, and new tokens of one: what to plan for. Any others are served */
   const mlaf_plan_opts *plan;         /* NULL: MLAF_PLAN_OPTS_INIT */
+  int32_t crossover;                  /* what mlaf_chunked_prefill_crossover shall say; 0: it finds out */
+  int32_t reserved;                   /* 0 */
 } mlaf_chunked_prefill_desc;
 #define MLAF_CHUNKED_PREFILL_DESC_INIT                                                                                     \
   {                                                                                                                        \
-    sizeof(mlaf_chunked_prefill_desc), 0, 0, 128, 64, 128, 512, MLAF_BF16, NULL, 64, 16384, 4, 1024, NULL                  \
+    sizeof(mlaf_chunked_prefill_desc), 0, 0, 128, 64, 128, 512, MLAF_BF16, NULL, 64, 16384, 4, 1024, NULL, 0, 0            \
   }
 
 /* Plans all parts. Errors: E_ARG, and those of mlaf_plan_for. `*out` is untouched on failure. */
@@ -83,8 +85,15 @@ MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *ch
 /* --- which form --- */
 
 /* New tokens of one request from which on expanded keys and values are faster than the absorbed form (mla_decode with many query
- * tokens), over `keys` of context: multiplications of both, where mla_prefill's come in tiles of its plan's rows, which all of
- * the device's compute units share in turns. Few heads have few tiles, so their crossover is further up. INT64_MAX: never. */
+ * tokens), over `keys` of context. The first that is there:
+ *
+ *   the description's `crossover`
+ *   what was timed on such a device over keys within four doublings, times what counting says of these keys to what of those
+ *     (`mlaforge layer --crossover` times it; read from the database when the plans are made)
+ *   multiplications of both, where mla_prefill's come in tiles of its plan's rows, which all of the device's compute units share
+ *     in turns. Few heads have few tiles, so their crossover is further up
+ *
+ * INT64_MAX: never. */
 MLAF_API int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *chunked, int64_t keys);
 
 /* The same by multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R (N+V)). */

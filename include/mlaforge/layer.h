@@ -101,7 +101,7 @@ typedef struct mlaf_layer_desc {
   int64_t table_rows;
   const mlaf_plan_opts *plan; /* NULL: MLAF_PLAN_OPTS_INIT */
   int32_t weights;      /* MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FN ...: of all matrices */
-  int32_t reserved;     /* 0 */
+  int32_t prefill_crossover; /* what mlaf_layer_prefill_crossover shall say; 0: it finds out */
 } mlaf_layer_desc;
 #define MLAF_LAYER_DESC_INIT                                                                                                  \
   {                                                                                                                           \

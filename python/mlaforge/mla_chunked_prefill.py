@@ -19,7 +19,8 @@ DTYPE_NUMBERS = {"bfloat16": 0, "float16": 1}
 class ChunkedDesc(ctypes.Structure):
     """mlaf_chunked_prefill_desc of include/mlaforge/chunked_prefill.h; so are the others."""
     _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in ("heads", "nope", "rope", "vdim", "rank", "dtype")] + [
-        ("layout", ctypes.c_char_p)] + [(name, I32) for name in ("page_tokens", "chunk_tokens", "batch", "tokens")] + [("plan", PTR)]
+        ("layout", ctypes.c_char_p)] + [(name, I32) for name in ("page_tokens", "chunk_tokens", "batch", "tokens")] + [("plan", PTR),
+        ("crossover", I32), ("reserved", I32)]
 
 
 class ChunkedArgs(ctypes.Structure):
@@ -75,17 +76,18 @@ def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
 
 class ChunkedPrefill:
     """heads on this rank; chunk_tokens: keys of a chunk, all requests together, which bound the workspace. layout: of the cache, "paged",
-    "split" (a pair of tensors), "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served."""
+    "split" (a pair of tensors), "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served. crossover: what the
+    function of that name shall say; 0: it finds out."""
 
     def __init__(self, heads, nope=128, rope=64, vdim=128, rank=512, dtype="bfloat16", layout="paged", page_tokens=64, chunk_tokens=16384,
-                 batch=4, tokens=1024, *, ctx=None):
+                 batch=4, tokens=1024, *, crossover=0, ctx=None):
         if dtype not in DTYPES:
             fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
         self._ctx, self._lib, self._handle = ctx or context._default or context.default_context(), _functions(), PTR()
         self._dtype, self._layout, self._page = dtype, layout, page_tokens
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
-                       layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens)
+                       layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover)
         self._ctx.check(self._lib.mlaf_chunked_prefill_create(self._ctx._handle, ctypes.byref(desc), ctypes.byref(self._handle)))
 
     def close(self):

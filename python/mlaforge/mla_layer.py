@@ -27,7 +27,7 @@ class LayerDesc(ctypes.Structure):
         "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
         "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                         ("plan", PTR), ("weights", I32), ("reserved", I32)]
+                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32)]
 
 
 class LayerArgs(ctypes.Structure):
@@ -102,6 +102,7 @@ class Layer:
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
+    prefill_crossover: what the function of that name shall say; 0: it finds out.
     Matrices may be float8_e4m3fn or float8_e4m3fnuz with their weight_scale_inv, float32, beside them; a prefill wants kv_b_proj.weight of 16 bits
     then.
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
@@ -112,7 +113,8 @@ class Layer:
 
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
-                 kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, append_apart=False, ctx=None):
+                 kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
+                 ctx=None):
         self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named)
@@ -135,7 +137,8 @@ class Layer:
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
-                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk, eps=eps, scale=scale, plan=ctypes.addressof(plan),
+                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
+                       prefill_crossover=prefill_crossover, eps=eps, scale=scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()

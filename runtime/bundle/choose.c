@@ -36,7 +36,7 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   tuned_list *l = user;
   tuned t = {.choice = *choice};
   if (l->opts->device_id ? strcmp(device, l->opts->device_id) != 0 : !device_of(device, l->target)) return true;
-  if (!choice->at.op) return true;
+  if (!choice->at.op || !choice->at.op->calls) return true;
   t.problem = choice->at;
   if (l->n == l->cap) {
     size_t cap = l->cap ? 2 * l->cap : 64;

@@ -54,7 +54,8 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
     mlaf_cli_table_cell(l->table, "%s", mlaf_source_name(x->source));
     mlaf_cli_table_cell(l->table, "%+.1f%%", 100 * x->margin);
     mlaf_cli_table_cell(l->table, "%.2e", x->error);
-    mlaf_cli_table_cell(l->table, "%s", x->variant);
+    if (x->at.op && !x->at.op->calls) mlaf_cli_table_cell(l->table, "%s=%u", x->variant, x->knob); /* the knob is all there is */
+    else mlaf_cli_table_cell(l->table, "%s", x->variant);
   }
   return true;
 }
@@ -164,7 +165,7 @@ static int show(cli *c) {
   mlaf_point p;
   mlaf_db *db = NULL;
   if (samples && !text) return mlaf_cli_usage(c, "db show --samples wants a problem string");
-  if (text && mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
+  if (text && mlaf_point_stored(text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
   if (text) mlaf_point_print(&p, canonical, sizeof canonical);
   if (named_device(c, device, sizeof device) != MLAF_OK) return mlaf_cli_fail(c);
   if (device[0]) c->given[O_DEVICE_ID] = device;

@@ -1,5 +1,5 @@
 /* `mlaforge layer`: a whole layer on a device. Without more, it is checked; --profile and --forms time it, --case runs a founding
- * document's shapes, --problems lists what a bundle of it needs. */
+ * document's shapes, --crossover times when a prefill expands, --problems lists what a bundle of it needs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,8 @@ static mlaf_status read_sizes(cli *c, asked *a) {
   a->requests = malloc((size_t)batch * sizeof *a->requests);
   if (!a->requests) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for %d requests", batch);
   for (int32_t i = 0; i < batch; i++) a->requests[i] = (layer_request){ctx - q_len, q_len};
-  a->setup.model = m, a->setup.batch = batch, a->setup.requests = a->requests, a->setup.window = q_len;
+  a->setup.model = m, a->setup.batch = batch, a->setup.requests = a->requests;
+  a->setup.window = mlaf_cli_has(c, O_CROSSOVER) ? WINDOW : q_len;
   a->setup.page_size = mlaf_point_value(&p, "page_size", 64);
   a->setup.in_order = mlaf_cli_has(c, O_FORMS);
   a->setup.checked = 8;
@@ -117,6 +118,7 @@ static int problems(cli *c, const asked *a) {
 /* Plans take the context's lock themselves: it is given back meanwhile. */
 static int with_rig(cli *c, const layer_setup *s) {
   layer_rig r;
+  if (mlaf_cli_has(c, O_CROSSOVER)) return layer_crossover(c, s);
   const bool times = mlaf_cli_has(c, O_PROFILE) || mlaf_cli_has(c, O_FORMS);
   const int sets = times ? layer_sets_wanted(mlaf_ctx_device(c->ctx), s, mlaf_cli_has(c, O_PROFILE)) : 1;
   int code;
@@ -137,14 +139,17 @@ static int run(cli *c, const asked *a) {
 int mlaf_cli_layer(cli *c) {
   asked a = {.requests = NULL};
   int code = CLI_OK;
-  if (mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CASE) > 1)
-    return mlaf_cli_usage(c, "--profile, --forms and --case exclude each other");
+  if (mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CROSSOVER) + mlaf_cli_has(c, O_CASE) > 1)
+    return mlaf_cli_usage(c, "--profile, --forms, --crossover and --case exclude each other");
+  if (mlaf_cli_has(c, O_DRY_RUN) && !mlaf_cli_has(c, O_CROSSOVER)) return mlaf_cli_usage(c, "--dry-run is for --crossover");
   if (c->given[O_OUT] && !mlaf_cli_has(c, O_PROFILE)) return mlaf_cli_usage(c, "--out is the page of a --profile");
   if (mlaf_cli_take_word(c, "mla_o_proj", "weights", &a.setup.encoding)) return mlaf_cli_fail(c); /* the projections' field */
   if (c->given[O_CASE] && (mlaf_cli_names_problem(c) || c->given[O_MODEL] || c->given[O_TP] || a.setup.encoding))
     return mlaf_cli_usage(c, "--case has a model, sizes and weights of its own");
   if (mlaf_cli_has(c, O_FORMS) && a.setup.encoding)
     return mlaf_cli_usage(c, "--forms compares forms over weights of 16 bits: leave --weights out, or see --profile");
+  if (mlaf_cli_has(c, O_CROSSOVER) && a.setup.encoding)
+    return mlaf_cli_usage(c, "--crossover is of prefills, which read weights of 16 bits here: leave --weights out");
   if (!c->given[O_CASE] && read_sizes(c, &a)) code = mlaf_cli_fail(c);
   else code = mlaf_cli_has(c, O_PROBLEMS) ? problems(c, &a) : run(c, &a);
   free(a.requests);

@@ -66,6 +66,7 @@ static bool take_choice(void *user, const char *device_id, const mlaf_choice *ch
   char why[256] = "", arch[96];
   snprintf(arch, sizeof arch, "arch:%s", mlaf_ctx_target(c->ctx));
   if (strcmp(device_id, mlaf_ctx_device_id(c->ctx)) != 0 && strcmp(device_id, arch) != 0) return true;
+  if (choice->at.op && !choice->at.op->calls) return true; /* a composition's knob: nothing that is launched */
   if ((long long)(x->seen++ % (size_t)x->share.n) != x->share.i) return true;
   x->status = mlaf_point_parse(NULL, choice->problem, &p, why, sizeof why);
   if (x->status != MLAF_OK) mlaf_fail(&c->err, x->status, "the choice of '%s': %s", choice->problem, why);

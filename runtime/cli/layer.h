@@ -149,6 +149,13 @@ mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, 
 /* The problems that the chain plans, one a line. */
 void layer_chain_problems(const layer_setup *s, mlaf_form form);
 
+/* --- layer_crossover.c --- */
+/* By how many ns the expanded form leads over the absorbed one with n new tokens. */
+typedef mlaf_status (*layer_lead_fn)(void *user, int32_t n, double *out);
+/* From how many on it leads, 1 .. most, between two numbers that are near each other; 0: not up to `most`. Begins at `first`. */
+mlaf_status layer_cross(int32_t first, int32_t most, layer_lead_fn lead, void *user, int32_t *out);
+int layer_crossover(cli *c, const layer_setup *s);
+
 /* --- layer_forms.c, layer_case.c --- */
 /* Those of a layer's plans. */
 mlaf_status layer_print_problems(cli *c, const layer_setup *s);

@@ -15,9 +15,9 @@ typedef struct chain {
   mlaf_form form;
   int64_t tokens; /* of each request; 0: they differ: then each is a launch of its own */
   int64_t rows;   /* of the cache that requests have */
-  mlaf_plan *turn, *expand, *attend;
+  mlaf_plan *q_b, *turn, *expand, *attend;
   size_t c_at, q_at, o_at;         /* in the workspace */
-  size_t before, o_proj;           /* how many stages come before; the last */
+  size_t before, o_proj;           /* how many stages come before q_b; the last */
   uint16_t *kv[LAYER_SETS];        /* [rows, H, N+V] */
   int32_t *cu;                     /* [batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all */
 } chain;
@@ -50,7 +50,7 @@ static const char *cannot(const chain *x) {
 
 /* --- plans --- */
 
-enum { TURN, EXPAND, ATTEND, PLANS };
+enum { Q_B, TURN, EXPAND, ATTEND, PLANS };
 
 /* Problem `which` of a chain over `rows` cached rows. */
 static void print_problem(const layer_setup *s, mlaf_form form, bool together, int64_t rows, int which, char *out, size_t size) {
@@ -59,7 +59,10 @@ static void print_problem(const layer_setup *s, mlaf_form form, bool together, i
   layer_describe(s, &d);
   const int heads = d.heads / d.tp_size, fresh = 32 - __builtin_clz(d.q_lens), batch = s->batch;
   const int64_t expanded = form == MLAF_FORM_CD ? batch : rows;
-  if (which == TURN)
+  if (which == Q_B) /* the layer's may append beside it, and turning the queries appends, too */
+    snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,bf16,t%d", d.q_rank ? d.q_rank : d.hidden, heads, d.nope, d.rope,
+             d.q_rank && !(s->flags & MLAF_FORM_NO_NORMS) ? ",norm" : "", batch * fresh);
+  else if (which == TURN)
     snprintf(out, size, "mla_append:h%d,r%d,p%d,bf16,paged,%s%s,t%d", heads, d.rank, d.rope, styles[d.rope_style],
              s->flags & MLAF_FORM_NO_NORMS ? "" : ",norm", batch * fresh);
   else if (which == EXPAND)
@@ -84,7 +87,7 @@ static mlaf_status make_plans(chain *x) {
   static const mlaf_registry_how how = {.quiet = true};
   mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
   opts.flags &= ~(uint32_t)MLAF_PLAN_LIBRARY; /* its products want a workspace, and the chain has none */
-  mlaf_plan **const plans[PLANS] = {&x->turn, &x->expand, &x->attend};
+  mlaf_plan **const plans[PLANS] = {&x->q_b, &x->turn, &x->expand, &x->attend};
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < PLANS; i++) {
     char text[MLAF_PROBLEM_TEXT_MAX], why[512] = "";
@@ -105,7 +108,7 @@ static mlaf_status find_places(chain *x) {
     mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
     st = layer_failed(x->r->c, mlaf_layer_stage_at(layer, i, &x->r->call[0].args, &s));
     if (st) break;
-    if (!strcmp(s.name, "q_b")) x->q_at = s.output_at, x->before = i + 1; /* with rows beside it or without: they come again */
+    if (!strcmp(s.name, "q_b")) x->q_at = s.output_at, x->before = i;
     else if (!strcmp(s.name, "v_out")) x->o_at = s.output_at;
     else if (!strcmp(s.name, "o_proj")) x->o_proj = i;
     else if (i == 0) x->c_at = s.output_at;
@@ -149,6 +152,19 @@ static mlaf_status make_buffers(chain *x) {
 
 static int64_t first_row(const chain *x, int set, int32_t request) {
   return (set * x->r->set_pages + x->r->first_page[request]) * x->r->setup.page_size;
+}
+
+static mlaf_status queries(const chain *x, int set, const mlaf_layer_args *a) {
+  const mlaf_form_layer *l = &x->r->form;
+  mlaf_projection_args p = MLAF_PROJECTION_ARGS_INIT;
+  p.tokens = a->tokens;
+  p.x = l->q_rank ? (char *)a->workspace + x->c_at : a->hidden;
+  p.x_token_stride = l->q_rank ? l->q_rank + l->rank + l->rope : a->hidden_token_stride;
+  p.w = x->r->device_weights[set][2];
+  p.y = (char *)a->workspace + x->q_at;
+  p.norm_weight = l->q_rank && !(l->flags & MLAF_FORM_NO_NORMS) ? x->r->device_weights[set][1] : NULL;
+  p.eps = (float)l->eps;
+  return mlaf_run(x->q_b, "mla_q_b", &p, NULL);
 }
 
 static mlaf_status turn(const chain *x, int set, const mlaf_layer_args *a) {
@@ -221,6 +237,7 @@ static mlaf_status step(const chain *x, int set) {
   const mlaf_layer_args *a = &x->r->call[set].args;
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < x->before; i++) st = mlaf_layer_execute_stage(x->r->layer[set], i, a, NULL);
+  if (!st) st = queries(x, set, a);
   if (!st) st = turn(x, set, a);
   if (!st) st = expand(x, set, x->form == MLAF_FORM_CC);
   if (!st) st = attend_all(x, set, a);
@@ -262,6 +279,7 @@ mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, 
   if (!st) st = run_all(&x);
   if (!st) st = layer_check(r, t, checked);
   if (!st && timing) st = time_all(&x, timing);
-  mlaf_plan_release(x.turn), mlaf_plan_release(x.expand), mlaf_plan_release(x.attend);
+  mlaf_plan *const plans[PLANS] = {x.q_b, x.turn, x.expand, x.attend};
+  for (int i = 0; i < PLANS; i++) mlaf_plan_release(plans[i]);
   return st;
 }

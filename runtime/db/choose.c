@@ -53,7 +53,7 @@ static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_point *p, near_lis
   if (!x) return false;
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 1));
   bool ok = mlaf_db_text(s, 3, x->problem, sizeof x->problem) && source >= 0;
-  ok = ok && mlaf_point_parse(NULL, x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_point_same_shape(p, &x->at);
+  ok = ok && mlaf_point_stored(x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_point_same_shape(p, &x->at);
   if (!ok) return true;
   x->layer = db;
   x->asked = p;

@@ -63,7 +63,7 @@ static mlaf_status check_problems(mlaf_db *db, report *r, mlaf_err *err) {
     const char *stored = (const char *)sqlite3_column_text(s, 2);
     char family[MLAF_POINT_TEXT_MAX];
     mlaf_point p;
-    bool ok = text && op && stored && mlaf_point_parse(NULL, text, &p, NULL, 0) == MLAF_OK;
+    bool ok = text && op && stored && mlaf_point_stored(text, &p, NULL, 0) == MLAF_OK;
     ok = ok && mlaf_point_family(&p, family, sizeof family) == MLAF_OK && strcmp(family, stored) == 0;
     ok = ok && strncmp(text, op, strlen(op)) == 0 && text[strlen(op)] == ':';
     if (!ok) finding(r, "problem '%.160s': its string and its operation or family differ", text ? text : "");

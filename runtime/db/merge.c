@@ -25,7 +25,7 @@ static bool read_row(sqlite3_stmt *s, merged_row *r) {
   ok = ok && mlaf_db_text(s, AT_TARGET, r->device.target, sizeof r->device.target);
   ok = ok && mlaf_db_text(s, AT_NAME, r->device.name, sizeof r->device.name);
   ok = ok && mlaf_db_text(s, AT_PROBLEM, canonical, sizeof canonical);
-  ok = ok && mlaf_point_parse(NULL, canonical, &r->problem, NULL, 0) == MLAF_OK;
+  ok = ok && mlaf_point_stored(canonical, &r->problem, NULL, 0) == MLAF_OK;
   ok = ok && mlaf_db_text(s, AT_TOOLCHAIN, r->toolchain, sizeof r->toolchain);
   ok = ok && mlaf_db_text(s, AT_DRIVER, r->device.driver, sizeof r->device.driver);
   int32_t *const small[] = {&r->device.compute_units, &r->device.xcc, &r->device.wave_size, &r->device.lds_bytes};

@@ -93,7 +93,7 @@ static void family(sqlite3_context *context, int n, sqlite3_value **values) {
   const char *text = (const char *)sqlite3_value_text(values[0]);
   char out[MLAF_POINT_TEXT_MAX] = "";
   mlaf_point p;
-  if (text && mlaf_point_parse(NULL, text, &p, NULL, 0) == MLAF_OK) mlaf_point_family(&p, out, sizeof out);
+  if (text && mlaf_point_stored(text, &p, NULL, 0) == MLAF_OK) mlaf_point_family(&p, out, sizeof out);
   sqlite3_result_text(context, out, -1, SQLITE_TRANSIENT);
 }
 

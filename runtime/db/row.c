@@ -73,7 +73,7 @@ bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
   bool ok = sqlite3_column_int(s, 15) == 1; /* the sums agree */
   ok = ok && mlaf_db_text(s, 14, c->lengths, sizeof c->lengths);
   ok = ok && mlaf_db_text(s, 0, out->device, sizeof out->device) && mlaf_db_text(s, 1, c->problem, sizeof c->problem);
-  if (ok && mlaf_point_parse(NULL, c->problem, &c->at, NULL, 0) != MLAF_OK) c->at = (mlaf_point){NULL};
+  if (ok && mlaf_point_stored(c->problem, &c->at, NULL, 0) != MLAF_OK) c->at = (mlaf_point){NULL};
   ok = ok && number(s, 2, 0, INT32_MAX, &protocol) && mlaf_db_text(s, 3, c->variant, sizeof c->variant);
   ok = ok && number(s, 4, 1, MLAF_DB_KNOB_MAX, &knob) && mlaf_db_text(s, 5, source, sizeof source);
   ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) &&

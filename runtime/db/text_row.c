@@ -206,7 +206,7 @@ static const char *parse_problem(const char *field, size_t n, char *out, size_t 
   if (bad) return bad;
   snprintf(why, why_size, "is not a problem: ");
   size_t used = strlen(why);
-  if (mlaf_point_parse(NULL, out, problem, why + used, why_size - used) != MLAF_OK) return why;
+  if (mlaf_point_stored(out, problem, why + used, why_size - used) != MLAF_OK) return why;
   mlaf_point_print(problem, canonical, sizeof canonical);
   if (strcmp(canonical, out) == 0) return NULL;
   snprintf(why, why_size, "is not in canonical form; write '%s'", canonical);

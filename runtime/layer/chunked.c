@@ -1,7 +1,8 @@
 /* Prefill over a cached context: plans, workspace, launches. */
 #include "layer/chunked.h"
+#include "op/calls.h"
 
-#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,9 +15,23 @@ static mlaf_status report(mlaf_shared *shared, mlaf_status st, mlaf_err *err) {
 
 /* --- create and destroy --- */
 
+/* The first version of the struct ended before `crossover`. */
+static mlaf_status take_desc(const mlaf_chunked_prefill_desc *in, mlaf_chunked_prefill_desc *out, mlaf_err *err) {
+  static const mlaf_calls as_args = {.args_name = "mlaf_chunked_prefill_desc",
+                                     .args_init = "MLAF_CHUNKED_PREFILL_DESC_INIT",
+                                     .args_size = sizeof *in,
+                                     .args_first = offsetof(mlaf_chunked_prefill_desc, crossover)};
+  mlaf_whole_args whole;
+  const mlaf_chunked_prefill_desc *d = mlaf_args_take(&as_args, in, &whole, err);
+  if (!d) return err->status;
+  *out = *d;
+  return MLAF_OK;
+}
+
 static mlaf_status check_desc(const mlaf_chunked_prefill_desc *d, mlaf_err *err) {
-  if (d->struct_size < sizeof *d)
-    return mlaf_fail(err, MLAF_E_ARG, "struct_size is %u: begin with MLAF_CHUNKED_PREFILL_DESC_INIT", d->struct_size);
+  if (d->crossover < 0 || d->reserved)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: crossover is %d, must be 0 or more; reserved is %d, must be 0",
+                     d->crossover, d->reserved);
   if (d->flags) return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: flags is %#x, must be 0", d->flags);
   if (d->chunk_tokens < 1 || d->page_tokens < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: chunk_tokens is %d and page_tokens %d, must be positive",
@@ -68,14 +83,17 @@ mlaf_status mlaf_chunked_prefill_create(mlaf_ctx *ctx, const mlaf_chunked_prefil
   mlaf_err err;
   if (!ctx) return MLAF_E_ARG;
   if (!desc || !out) return mlaf_plan_refuse(ctx, MLAF_E_ARG, "mlaf_chunked_prefill_create: a pointer is NULL");
-  mlaf_status st = report(ctx->shared, check_desc(desc, &err), &err);
-  if (st) return st;
+  mlaf_chunked_prefill_desc d;
+  mlaf_status st = take_desc(desc, &d, &err);
+  if (!st) st = check_desc(&d, &err);
+  if (st) return report(ctx->shared, st, &err);
   mlaf_chunked_prefill *c = calloc(1, sizeof *c);
   if (!c) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory for plans of a chunked prefill");
-  c->d = *desc;
+  c->d = d;
   c->shared = ctx->shared;
   atomic_fetch_add_explicit(&c->shared->refs, 1, memory_order_relaxed);
   st = plan_all(ctx, c);
+  if (!st) crossover_read(ctx, c);
   c->d.layout = NULL; /* the caller's, and done with */
   c->d.plan = NULL;
   if (st) mlaf_chunked_prefill_destroy(c);
@@ -261,32 +279,4 @@ mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *c, const ml
     if (!st) st = merge(&x, p);
   }
   return st;
-}
-
-/* --- which form --- */
-
-int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys) {
-  const double outputs = (double)rank * (nope + vdim), saved = 2.0 * rank - nope - vdim;
-  if (keys <= 0 || outputs <= 0) return 0;
-  const double whole = (double)keys * saved + outputs;
-  if (whole <= 0) return INT64_MAX;
-  const double tokens = outputs * (double)keys / whole;
-  return tokens < 9e18 ? (int64_t)tokens + (tokens > (double)(int64_t)tokens) : INT64_MAX;
-}
-
-int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *c, int64_t keys) {
-  enum { TILES = 1 << 20 };
-  if (!c || keys <= 0) return 0;
-  const mlaf_chunked_prefill_desc *d = &c->d;
-  const mlaf_bound *b = mlaf_plan_bound(c->context);
-  const double units = fmax(1, mlaf_info(b->dev)->compute_units), rows = b->stage[0].rows_per_wg, n_keys = (double)keys;
-  /* Multiplications of a unit: all keys expanded; a tile of rows over them; a new token absorbed. */
-  const double share = d->heads / units, outputs = (double)d->rank * (d->nope + d->vdim);
-  const double expand = share * n_keys * outputs, tile = rows * n_keys * (d->nope + d->rope + d->vdim);
-  const double absorbed = share * (n_keys * (2.0 * d->rank + d->rope) + outputs);
-  for (double tiles = 1; tiles < TILES; tiles++) {
-    const double turns = ceil(share * tiles), tokens = (expand + turns * tile) / absorbed;
-    if (tokens <= tiles * rows) return (int64_t)ceil(fmax(tokens, (tiles - 1) * rows + 1));
-  }
-  return INT64_MAX;
 }

@@ -3,12 +3,22 @@
 #define MLAF_LAYER_CHUNKED_H
 
 #include "mlaforge/chunked_prefill.h"
+#include "mlaforge/layer.h"
 #include "plan/plan.h"
+
+/* A crossover that was timed: from how many new tokens on, over so many cached ones. */
+typedef struct crossover_tuned {
+  int32_t keys, tokens;
+  mlaf_source source;
+} crossover_tuned;
+enum { CROSSOVERS = 16 };
 
 struct mlaf_chunked_prefill {
   mlaf_shared *shared; /* where messages go; one reference */
   mlaf_chunked_prefill_desc d;
   mlaf_plan *fresh, *context, *gather, *merge; /* one reference each */
+  crossover_tuned tuned[CROSSOVERS];           /* as the database had them when it was made, the better sources first */
+  int n_tuned;
 };
 
 /* --- chunked.c --- */
@@ -49,5 +59,21 @@ const chunked_head *chunked_head_of(const int32_t *schedule);
 static inline const chunked_part *chunked_part_at(const int32_t *schedule, int32_t i) {
   return (const chunked_part *)(const void *)(schedule + ((const chunked_head *)(const void *)schedule)->first) + i;
 }
+
+/* --- layer.c --- */
+
+/* A layer's prefill; NULL: it has none. */
+const mlaf_chunked_prefill *layer_prefill_of(const mlaf_layer *layer);
+
+/* --- crossover.c --- */
+
+/* The database's choices for these dims, kept for the life of the plans: nothing is a failure. */
+void crossover_read(mlaf_ctx *ctx, mlaf_chunked_prefill *c);
+/* The problem that a choice is stored for. */
+mlaf_status crossover_point(const mlaf_chunked_prefill *c, int32_t keys, mlaf_point *out, mlaf_err *err);
+/* By multiplications, tiles and compute units alone: what holds where nothing was timed. */
+int64_t crossover_counted(const mlaf_chunked_prefill *c, int64_t keys);
+/* Which crossover answers: NULL where none that was timed is near, or the caller has said one. */
+const crossover_tuned *crossover_nearest(const mlaf_chunked_prefill *c, int64_t keys);
 
 #endif

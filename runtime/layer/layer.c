@@ -120,6 +120,8 @@ mlaf_status mlaf_layer_prefill_schedule(const mlaf_layer *layer, int32_t batch, 
   return report(layer->shared, mlaf_fail(&err, MLAF_E_ARG, "the layer has no prefill: its prefill_tokens is 0"), &err);
 }
 
+const mlaf_chunked_prefill *layer_prefill_of(const mlaf_layer *layer) { return layer->plans.prefill; }
+
 int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t context_tokens) {
   if (!layer || !layer->plans.prefill) return INT64_MAX;
   return mlaf_chunked_prefill_crossover(layer->plans.prefill, context_tokens);

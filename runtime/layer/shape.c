@@ -131,6 +131,7 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
   d.chunk_tokens = s->d.prefill_chunk;
   d.batch = 1;
   d.tokens = s->d.prefill_tokens;
+  d.crossover = s->d.prefill_crossover;
   return d;
 }
 
@@ -153,7 +154,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"prefill_tokens", d->prefill_tokens, 0, 1 << 20},
       {"prefill_chunk", d->prefill_chunk, 1, 1 << 20},
       {"weights", d->weights, MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FNUZ},
-      {"reserved", d->reserved, 0, 0},
+      {"prefill_crossover", d->prefill_crossover, 0, INT32_MAX},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)

@@ -53,9 +53,12 @@ extern const mlaf_op *const mlaf_ops_all[];
 
 /* The operation that a problem string begins with; NULL: there is no such operation. */
 const mlaf_op *mlaf_op_of(const char *text);
+/* The same, or a composition of several (op/compositions.c): what a choice may be stored for. A composition has no calls, and is
+ * no problem that is planned; its stages name the kernels that a choice of its knob rests on. */
+const mlaf_op *mlaf_op_stored(const char *text);
 /* What the stages are called of that operation; NULL: there is none. */
 static inline const char *const *mlaf_stage_names(const char *problem) {
-  const mlaf_op *op = mlaf_op_of(problem);
+  const mlaf_op *op = mlaf_op_stored(problem);
   return op ? op->stages : NULL;
 }
 
@@ -78,6 +81,8 @@ mlaf_point_string mlaf_point_text(const mlaf_point *p);
 mlaf_status mlaf_point_family(const mlaf_point *p, char *out, size_t size);
 /* Inverse of print; fields in any order. `op` NULL: the text says which. `out` is untouched on failure. */
 mlaf_status mlaf_point_parse(const mlaf_op *op, const char *text, mlaf_point *out, char *why, size_t why_size);
+/* The same of whatever choices are stored for. */
+mlaf_status mlaf_point_stored(const char *text, mlaf_point *out, char *why, size_t why_size);
 /* "reason", to a caller's buffer that may be NULL or tiny; returns E_PROBLEM. */
 mlaf_status mlaf_point_fault(char *why, size_t why_size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -82,7 +82,8 @@ int mlaf_projection_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32
                                  mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
 bool mlaf_projection_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
 bool mlaf_projection_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
-double mlaf_product_bound(const mlaf_product *p);
+/* Relative, of so many tokens; a token's row may be off by twice as much. */
+double mlaf_product_bound(const mlaf_product *p, int64_t tokens);
 
 /* --- projection_data.c --- */
 mlaf_status mlaf_projection_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool,

@@ -7,13 +7,25 @@
 #include "base/numbers.h"
 #include "op/projection_case.h"
 
-/* As of mla_decode: the output is rounded to 16 bits, which costs 1.65e-3 in bf16, and where there is a norm matrix instructions
- * get x times its weights rounded, too: 2.3e-3. f16 has 3 bits more. */
-double mlaf_product_bound(const mlaf_product *p) { return p->dtype == MLAF_F16 ? 2.5e-3 / 8 : 2.5e-3; }
+/* One rounding to bf16 moves a number by ROUND of itself, root mean square over mantissas spread as logarithms are:
+ * 2^-8 / sqrt(3) times the root of 3 / (8 ln 2). Outputs are rounded; where there is a norm matrix instructions get x times its
+ * weights rounded, too, and squares add: 1.66e-3, 2.35e-3. f16 has 3 bits more.
+ *
+ * That is the mean over many numbers. Of few, a sum of n squares of normal numbers passes its mean by more than
+ * 2 sqrt(n x) + 2 x parts with a chance of exp(-x) (Laurent and Massart 2000). n are the outputs; what rounding x adds has no
+ * more sources than a token has columns. CHANCE is one in a million, as verify looks at so many. Never below USUAL, mla_decode's,
+ * which many outputs are held to. */
+double mlaf_product_bound(const mlaf_product *p, int64_t tokens) {
+  static const double ROUND = 0x1p-8 * 0.42466, USUAL = 2.5e-3, CHANCE = 13.8;
+  const int64_t outputs = (int64_t)p->heads * (p->outer + p->rope), sources = (int64_t)p->heads * p->inner;
+  const double n = (double)tokens * (double)(p->norm && sources < outputs ? sources : outputs);
+  const double few = n > 0 ? ROUND * sqrt((p->norm ? 2 : 1) * (1 + 2 * sqrt(CHANCE / n) + 2 * CHANCE / n)) : 0;
+  return (few > USUAL ? few : USUAL) / (p->dtype == MLAF_F16 ? 8 : 1);
+}
 
 double mlaf_projection_bound(const mlaf_point *point) {
   const mlaf_product p = mlaf_product_of(point);
-  return mlaf_product_bound(&p);
+  return mlaf_product_bound(&p, p.tokens);
 }
 
 typedef struct sums {
@@ -94,7 +106,7 @@ static void see_gaps(walk *w) {
 
 bool mlaf_projection_compare(const mlaf_case *head, void *const *outputs, mlaf_verify_result *out) {
   const mlaf_projection_case *c = (const mlaf_projection_case *)head;
-  walk w = {.c = c, .y = outputs[0], .bound = mlaf_product_bound(&c->p), .out = out, .good = true};
+  walk w = {.c = c, .y = outputs[0], .bound = mlaf_product_bound(&c->p, c->a.tokens), .out = out, .good = true};
   for (w.t = 0; w.t < c->a.tokens; w.t++)
     for (w.h = 0; w.h < c->p.heads; w.h++) see_row(&w);
   const double e = root(&w.whole);

@@ -308,7 +308,7 @@ mlaf_status mlaf_projection_data_check(const mlaf_data *data, int set, void *con
   if (!host) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row");
   mlaf_status st = open_one(d, &o, err);
   if (!st) {
-    const double bound = mlaf_product_bound(&d->p);
+    const double bound = mlaf_product_bound(&d->p, d->head.tokens);
     for (size_t row = 0; !st && row < rows; row += step) {
       if (d->cancel && atomic_load(d->cancel)) break;
       st = check_row(d, &o, set, row, outputs[0], host, bound, out, err);

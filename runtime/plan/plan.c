@@ -140,6 +140,8 @@ const mlaf_op *mlaf_plan_op(const mlaf_plan *plan) { return plan->point.op; }
 
 /* --- launches --- */
 
+const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan) { return &plan->from.first; }
+
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan) { return mlaf_loaded_bound(plan->from.loaded); }
 
 size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const void *args) {

@@ -15,6 +15,8 @@ mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt,
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
 /* Its kernels on their device. */
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);
+/* Its first kernel as it is stored; no template_name: it came out of a bundle. */
+const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);

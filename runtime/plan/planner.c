@@ -58,6 +58,7 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
   p->out->rung = rung;
   p->out->source = source;
   snprintf(p->out->variant, sizeof p->out->variant, "%s", b->name);
+  p->out->first = b->refs[0];
   return MLAF_OK;
 }
 

@@ -11,6 +11,7 @@ typedef struct mlaf_planned {
   const char *source; /* static text: of the choice's time, "none" off the database */
   char variant[256], tuned_for[MLAF_POINT_TEXT_MAX], stale[160];
   char lengths[64]; /* of the requests a choice was timed with */
+  mlaf_kernel_ref first; /* its first kernel; no template_name: out of a bundle */
   char *notes;        /* rungs passed over, owned */
   int compiles;
   bool bundled; /* its code came from the context's bundle */

@@ -200,6 +200,9 @@ static void wrong_options_are_refused(void **state) {
               {{"layer", "--tp", "3"}, "--tp 3 does not divide", 2},
               {{"layer", "--ctx", "2", "--q-len", "4"}, "counts the 4 new tokens", 2},
               {{"layer", "--profile", "--forms"}, "exclude each other", 2},
+              {{"layer", "--crossover", "--forms"}, "exclude each other", 2},
+              {{"layer", "--crossover", "--weights", "e4m3fn"}, "leave --weights out", 2},
+              {{"layer", "--dry-run"}, "is for --crossover", 2},
               {{"layer", "--out", "x"}, "--profile", 2},
               {{"layer", "--case", "seed-001", "--device", "emu:gfx942"}, "there are seed-000", 2},
               {{"layer", "--case", "seed-004", "--tp", "2"}, "sizes and weights of its own", 2},
@@ -233,6 +236,7 @@ static void problems_are_listed(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "mla_prefill:h128,n128,p64,v128,bf16,causal,b32,t1,s8192\n");
   assert_has(r.out, "mla_qkv_a:d5120,l1536,r512,p64,bf16,t32\n");
+  assert_has(r.out, "mla_q_b:l1536,h128,n128,p64,norm,bf16,t32\n"); /* a chain's appends nothing: turning does */
   char why[300], text[MLAF_PROBLEM_TEXT_MAX];
   for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
     if (mlaf_operation_check(line, text, sizeof text, why, sizeof why)) fail_msg("%s: %s", line, why);
@@ -274,6 +278,35 @@ static void a_chain_that_cannot_be_says_why(void **state) {
   rig.setup.in_order = false;
 }
 
+/* The search finds where a lead begins, whether it rises slowly or jumps, and asks for few numbers of tokens. */
+typedef struct rising {
+  double at;
+  bool jumps;
+  int asked;
+} rising;
+
+static mlaf_status rising_lead(void *user, int32_t n, double *out) {
+  rising *x = user;
+  *out = x->jumps ? (n < x->at ? -100 : 1) : n - x->at;
+  return ++x->asked < 99 ? MLAF_OK : MLAF_E_CANCELLED;
+}
+
+static void a_crossover_is_found(void **state) {
+  static const int32_t first[] = {1, 3, 200, 431, 4096, 9999};
+  int32_t got;
+  for (double at = 0.5; at < 4096; at = at * 1.37 + 1)
+    for (size_t i = 0; i < 2 * sizeof first / sizeof *first; i++) {
+      rising x = {.at = at, .jumps = i % 2};
+      assert_int_equal(layer_cross(first[i / 2], 4096, rising_lead, &x, &got), MLAF_OK);
+      assert_true(x.jumps ? got >= at && got <= at * (1 + 1.0 / 16) + 2 : fabs(got - at) <= 1);
+      assert_true(x.asked < 32);
+    }
+  rising never = {.at = 5000}, broken = {.at = 50, .asked = 98};
+  assert_int_equal(layer_cross(100, 4096, rising_lead, &never, &got), MLAF_OK);
+  assert_int_equal(got, 0);
+  assert_int_equal(layer_cross(100, 4096, rising_lead, &broken, &got), MLAF_E_CANCELLED);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {
@@ -282,7 +315,7 @@ int main(void) {
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
       T(problems_are_listed),                   cmocka_unit_test(expanded_forms_pass),
-      cmocka_unit_test(a_chain_that_cannot_be_says_why),
+      cmocka_unit_test(a_chain_that_cannot_be_says_why), cmocka_unit_test(a_crossover_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, close_rig);
 }

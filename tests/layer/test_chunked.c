@@ -335,6 +335,48 @@ static void crossover_of_plans(void **state) {
   mlaf_chunked_prefill_destroy(c);
 }
 
+/* A row of tuning text: over `keys` from `tokens` on, by the template with this hash. */
+static int tuning_row(char *out, size_t size, const char *device, int keys, int tokens, const char *hash) {
+  return snprintf(out, size, "%s\tmla_chunked_prefill:h%d,n%d,p%d,v%d,r%d,bf16,s%d\tnew_tokens\t%d\tmeasured\t9000\t0\t0"
+                  "\t2\t*\t*\t*\t*\tequal\tprefill\tmla_prefill/x\t-\tx\t%s\t-\t-\t64\t1\n", device, H, N, P, V, R, keys,
+                  tokens, hash);
+}
+
+/* What was timed answers, also for keys near by; not for those far away, nor after the kernel was edited, nor against the
+ * caller. */
+static void crossover_that_was_timed(void **state) {
+  static const char OTHER[] = "0123456789012345678901234567890123456789012345678901234567890123"; /* template */
+  rig *r = *state, mine = {.seed = 3};
+  char folder[] = "/tmp/mlaf-crossover-XXXXXX", path[64], why[4096] = "", text[4096], *head = NULL;
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/db", folder);
+  o.device = "emu:gfx942", o.db_path = path;
+  if (mlaf_ctx_create(&o, &mine.ctx, why, sizeof why)) fail_msg("%s", why);
+  const char *id = mlaf_ctx_device_id(mine.ctx);
+  must(&mine, mlaf_tuning_export(mine.ctx, 0, &head), "export");
+  int n = snprintf(text, sizeof text, "%s%s", head, strchr(head, '\n')[1] ? "" : "\n");
+  n += tuning_row(text + n, sizeof text - (size_t)n, id, 1024, 777, "-");
+  n += tuning_row(text + n, sizeof text - (size_t)n, id, 4096, 5, OTHER);
+  tuning_row(text + n, sizeof text - (size_t)n, "arch:gfx942", 1024, 9, "-");
+  must(&mine, mlaf_tuning_import(mine.ctx, text, NULL), "import");
+  mlaf_chunked_prefill *c = make(&mine, 64), *counts = make(r, 64);
+  const double at = (double)mlaf_chunked_prefill_crossover(counts, 1024);
+  const double near = (double)mlaf_chunked_prefill_crossover(counts, 4096);
+  assert_int_equal(c->n_tuned, 1);
+  assert_int_equal(mlaf_chunked_prefill_crossover(c, 1024), 777);
+  assert_int_equal(mlaf_chunked_prefill_crossover(c, 4096), (int64_t)ceil(777 * near / at));
+  assert_true(mlaf_chunked_prefill_crossover(c, 1 << 15) == mlaf_chunked_prefill_crossover(counts, 1 << 15));
+  assert_int_equal(counts->n_tuned, 0);
+  c->d.crossover = 42;
+  assert_int_equal(mlaf_chunked_prefill_crossover(c, 1024), 42);
+  mlaf_chunked_prefill_destroy(c), mlaf_chunked_prefill_destroy(counts);
+  mlaf_tuning_text_free(head);
+  mlaf_ctx_destroy(mine.ctx);
+  snprintf(text, sizeof text, "rm -r %s", folder);
+  assert_int_equal(system(text), 0);
+}
+
 static void crossover(void **state) {
   /* DeepSeek-V3's: 128 at 512 keys, 146 at 1024, 164 at 4096, and no more than 171. GLM-5's goes to 398. */
   assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 512), 128);
@@ -352,7 +394,8 @@ static void crossover(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
-                                     cmocka_unit_test(crossover_of_plans), cmocka_unit_test(chunked_is_whole),
+                                     cmocka_unit_test(crossover_of_plans), cmocka_unit_test(crossover_that_was_timed),
+                                     cmocka_unit_test(chunked_is_whole),
                                      cmocka_unit_test(refused)};
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

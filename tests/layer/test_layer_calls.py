@@ -101,6 +101,8 @@ class LayerTest(unittest.TestCase):
         cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
         bits = [bf16(self.rng.gauss(0, 1)) for _ in range(4 * D)]
         x, layer = [wide(b) for b in bits], self.make(self.weights, prefill_tokens=4)
+        mine = self.make(self.weights, prefill_tokens=4, prefill_crossover=77)
+        self.assertEqual(mine.prefill_crossover(4096), 77)
         slots, positions = self.ints("int64", [5 * PAGE, 5 * PAGE + 1, 5 * PAGE + 2, 7 * PAGE]), self.ints("int64", [0, 1, 2, 0])
         want, past = [], []
         y = layer(Buffer(self.ctx, (4, D), "bfloat16", bits), positions, slots, cache, block_table=self.ints("int32", [5, 2, 7, 1], 2, 2),

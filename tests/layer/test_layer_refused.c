@@ -273,6 +273,13 @@ static void problems_are_listed(void **state) {
     apart |= !strcmp(text, "mla_qkv_a:d7168,l0,r512,p64,bf16,t16");
   }
   assert_true(apart && *text);
+  d.q_rank = 0; /* q_proj's columns are the hidden states' */
+  bool q_proj = false;
+  for (size_t i = 0; i < n; i++) {
+    assert_int_equal(mlaf_layer_problem_at(&d, 1, i, text, sizeof text, why, sizeof why), MLAF_OK);
+    q_proj |= !strcmp(text, "mla_q_b:l7168,h16,n128,p64,bf16,append_paged,r512,append_norm,t8");
+  }
+  assert_true(q_proj);
   d.heads = 100;
   assert_int_equal(mlaf_layer_problem_at(&d, 1, 0, text, sizeof text, why, sizeof why), MLAF_E_ARG);
   assert_non_null(strstr(why, "heads is 100"));

@@ -2,8 +2,8 @@
 -- gen/ops/mla_decode/fields.lua. No template may require it.
 return {
   example = "l1536,h16,n128,p64,norm,bf16,t1",
-  { key = "l", field = "q_rank", word = "q_lora_rank", default = 1536, least = 32, most = 4096, multiple = 32,
-    about = "low-rank columns of the queries" },
+  { key = "l", field = "q_rank", word = "q_lora_rank", default = 1536, least = 32, most = 8192, multiple = 32,
+    about = "low-rank columns of the queries, or hidden size" },
   { key = "h", field = "heads", word = "heads", least = 1, most = 256, multiple = 1, about = "query heads on this rank" },
   { key = "n", field = "nope", word = "nope dim", default = 128, least = 32, most = 256, multiple = 32,
     about = "columns of a query head without positions" },

@@ -18,7 +18,7 @@ extern "C" {
 /* tokens selects the kernel tuned for the nearest size; a plan serves any number of them. */
 typedef struct mlaf_embed_q_b_problem {
   /* <problem> */
-  int32_t q_rank;    /* low-rank columns of the queries (a multiple of 32 up to 4096) */
+  int32_t q_rank;    /* low-rank columns of the queries, or hidden size (a multiple of 32 up to 8192) */
   int32_t heads;     /* query heads on this rank (1..256) */
   int32_t nope;      /* columns of a query head without positions (a multiple of 32 up to 256) */
   int32_t rope;      /* columns with positions (0, 32 or 64) */
