@@ -38,6 +38,14 @@ local function family_points(family)
   return points[family]
 end
 
+-- The kernel of whatever a family's rules refuse: one for all, as of a thousand points most are such.
+local none = {} -- by family
+local function no_kernel(family)
+  none[family] = none[family] or { template = family.template, params = "", symbol = "", template_hash = "", threads = 0,
+    rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0, step = 0, slots = 0 }
+  return none[family]
+end
+
 local key_lists = {} -- by family
 
 -- All parameter names of a family's kernels, sorted once: spaces have a thousand points.
@@ -83,13 +91,12 @@ local function params_text(p, family, point)
 end
 
 -- A family's kernel at a point: its parameter text and what it costs, and the reason when the point cannot serve the
--- problem. What a rule refuses has no text: of a thousand points most are such. `finish` adds what only candidates need.
+-- problem. `finish` adds what only candidates need.
 local function kernel(p, op, family, point, arch)
-  local k = { template = family.template, params = "", symbol = "", template_hash = "", threads = 0,
-    rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0, step = 0, slots = 0 }
   local why = reject_by_rule(p, family, point, arch)
-  if why then return k, why end
-  k.params = params_text(p, family, point)
+  if why then return no_kernel(family), why end
+  local k = { template = family.template, params = params_text(p, family, point), symbol = "", template_hash = "", threads = 0,
+    rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0, step = 0, slots = 0 }
   local cost = family.cost(p, point, arch)
   why = reject_by_cost(p, op, cost, arch)
   if cost.refused then return k, why end
@@ -198,7 +205,8 @@ local function kernels_of(p, target, families)
     local family = op.families[name]
     for _, point in ipairs(available(family, arch) and family_points(family) or {}) do
       local k, why = kernel(p, op, family, point.values, arch)
-      list[#list + 1] = { name = name .. ":" .. point.text, family = name, point = point, kernel = k, rejected = why }
+      point.name = point.name or name .. ":" .. point.text -- made once: each problem has these points
+      list[#list + 1] = { name = point.name, family = name, point = point, kernel = k, rejected = why }
     end
   end
   return list

@@ -1,9 +1,11 @@
 # T0: what needs no built code, in seconds. The C tests register themselves in CMakeLists.txt (label t1).
 find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
-add_test(NAME lua/generator COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua)
+foreach(part 1 2) # a core each
+  add_test(NAME lua/generator_${part} COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua --part ${part}/2)
+endforeach()
 add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/tools/check-style.sh)
 add_test(NAME rooms COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/rooms.lua)
-set_tests_properties(lua/generator style rooms PROPERTIES LABELS t0
+set_tests_properties(lua/generator_1 lua/generator_2 style rooms PROPERTIES LABELS t0
   ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 # What T0 looks at a share of, in full.
 add_test(NAME lua/generator_full COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua --full)

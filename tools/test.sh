@@ -8,6 +8,7 @@ what=${1:-all}
 case $what in t0|t1|asan|comma|all) ;; *) echo "usage: tools/test.sh [t0|t1|asan|comma|all]" >&2; exit 2 ;; esac
 tools/setup.sh
 jobs=$(nproc)
+tests=$((jobs + 1)) # at a time: some wait for other processes, or for a second to be over
 # No test skips: what finds no compiler fails. NVRTC alone may be done without, by asking for that.
 without=none
 if [ "${MLAF_PYPI_INDEX:-}" = none ] && [ ! -d .deps/nvrtc ]; then without=nvrtc; echo "without NVRTC, as MLAF_PYPI_INDEX=none asks"; fi
@@ -19,13 +20,13 @@ step() { printf '\n== %s\n' "$*"; }
 
 step "build (release)"
 cmake --preset release >/dev/null
-cmake --build build -j "$jobs" -- --no-print-directory | grep -vE '^\[ *[0-9]+%\]' || true
-cmake --build build -j "$jobs" >/dev/null # the status the pipe above hid
-if [ "$what" = t0 ] || [ "$what" = all ]; then step "T0"; ctest --test-dir build -L t0 --output-on-failure -j "$jobs"; fi
-if [ "$what" = t1 ] || [ "$what" = all ]; then step "T1"; ctest --test-dir build -L t1 -LE "$without" --output-on-failure -j "$jobs"; fi
+# Its own status, not that of grep, which finds nothing to show as a rule.
+cmake --build build -j "$jobs" -- --no-print-directory | { grep -vE '^\[ *[0-9]+%\]' || true; }
+if [ "$what" = t0 ] || [ "$what" = all ]; then step "T0"; ctest --test-dir build -L t0 --output-on-failure -j "$tests"; fi
+if [ "$what" = t1 ] || [ "$what" = all ]; then step "T1"; ctest --test-dir build -L t1 -LE "$without" --output-on-failure -j "$tests"; fi
 if [ "$what" = comma ]; then
   step "T1 under a locale with a decimal comma"
-  comma build ctest --test-dir build -L t1 -LE "$without" --output-on-failure -j "$jobs"
+  comma build ctest --test-dir build -L t1 -LE "$without" --output-on-failure -j "$tests"
 fi
 if [ "$what" = asan ] || [ "$what" = all ]; then
   step "T1 under ASan and UBSan, and a locale with a decimal comma"
@@ -37,5 +38,5 @@ if [ "$what" = asan ] || [ "$what" = all ]; then
   done
   # the sanitizer wants to be loaded first, but what comes before it here allocates nothing that it would have to see
   ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
-    comma build-asan ctest --test-dir build-asan -L t1 -LE "slow|$without" --output-on-failure -j "$jobs"
+    comma build-asan ctest --test-dir build-asan -L t1 -LE "slow|$without" --output-on-failure -j "$tests"
 fi

@@ -28,7 +28,7 @@ const emu_absent_service emu_absent[EMU_ABSENT_COUNT] = {
     {MLAF_HIDDEN_DEFAULT_QUEUE, "the kernel enqueues kernels itself, which the emulator does not do"},
     {MLAF_HIDDEN_COMPLETION, "the kernel enqueues kernels itself, which the emulator does not do"}};
 
-enum { PAGE = 4096, GUARD = 16 * PAGE, FREED_KEPT = 32 };
+enum { PAGE = 4096, HUGE = 2 << 20, GUARD = 16 * PAGE, FREED_KEPT = 32 };
 
 struct emu_memory {
   pthread_rwlock_t lock; /* a launch holds it for reading from begin to end: spans stay where they are while kernels run */
@@ -250,9 +250,15 @@ static mlaf_status check(emu_device *dev, const void *p, size_t bytes, bool writ
   return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "%s of device memory out of bounds: %s", what, why);
 }
 
+/* Before n bytes are written at once: in large pages, as a fault for each small one takes longer than writing it. */
+static void expect(void *at, size_t n) {
+  uint64_t lo = ((uint64_t)(uintptr_t)at + PAGE - 1) / PAGE * PAGE, hi = ((uint64_t)(uintptr_t)at + n) / PAGE * PAGE;
+  if (hi >= lo + HUGE) madvise((void *)(uintptr_t)lo, hi - lo, MADV_HUGEPAGE);
+}
+
 mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
   mlaf_status st = check(dev, dst, bytes, true, "write", err);
-  if (st == MLAF_OK && bytes) memcpy(dst, src, bytes);
+  if (st == MLAF_OK && bytes) expect(dst, bytes), memcpy(dst, src, bytes);
   return st;
 }
 
@@ -264,7 +270,7 @@ mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t byt
 
 mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err) {
   mlaf_status st = check(dev, dst, bytes, true, "fill", err);
-  if (st == MLAF_OK && bytes) memset(dst, byte, bytes);
+  if (st == MLAF_OK && bytes) expect(dst, bytes), memset(dst, byte, bytes);
   return st;
 }
 
@@ -275,8 +281,8 @@ mlaf_status emu_mem_undefine(emu_device *dev, void *at, size_t bytes, mlaf_err *
   uint64_t addr = (uint64_t)(uintptr_t)at;
   pthread_rwlock_wrlock(&m->lock);
   emu_span *s = &m->live[upper(m, addr) - 1];
-  if (!s->written && (s->written = track(s->hi - s->lo))) memset(s->written, 0xff, s->hi - s->lo);
   if (s->written) memset(s->written + (addr - s->lo), 0, bytes);
+  else if ((s->written = track(s->hi - s->lo))) mark(s, s->lo, addr - s->lo), mark(s, addr + bytes, s->hi - addr - bytes);
   else st = mlaf_fail(err, MLAF_E_NOMEM, "cannot map the shadow of %zu bytes of emulated device memory", bytes);
   dev->tracking |= st == MLAF_OK;
   pthread_rwlock_unlock(&m->lock);

@@ -135,26 +135,17 @@ static inline uint32_t unorm16(float x) {
  * overflow), it is scaled down here: with that, compiled divisions are correctly rounded over the whole range (tested). --- */
 static inline float div_scale32(float x, float y, float z, bool *flag) {
   uint32_t ey = asu(y) >> 23 & 0xff, ez = asu(z) >> 23 & 0xff;
-  double q = (double)z / (double)y, r = 1.0 / (double)y;
-  bool q_tiny = fabs(q) < 0x1p-126, r_tiny = fabs(r) < 0x1p-126;
-  bool same_y = asu(x) == asu(y), same_z = asu(x) == asu(z);
-  *flag = false;
-  if (y == 0.0f || z == 0.0f) return NAN;
-  if ((int32_t)(ez - ey) >= 96) {
-    *flag = true;
-    return same_y ? ldexp_f(x, 64) : x;
-  }
-  if (ey == 0) return ldexp_f(x, 64);
-  if (r_tiny && q_tiny) {
-    *flag = true;
-    return same_y ? ldexp_f(x, -64) : x;
-  }
-  if (r_tiny) return ldexp_f(x, -64);
-  if (q_tiny) {
-    *flag = true;
-    return same_z ? ldexp_f(x, 64) : x;
-  }
-  return ez <= 23 ? ldexp_f(x, 64) : x;
+  /* |1 / y| and |z / y| below 2^-126, without dividing: exact in double. */
+  bool r_tiny = fabsf(y) > 0x1p126f, q_tiny = fabs((double)z) < fabs((double)y) * 0x1p-126;
+  bool same_y = asu(x) == asu(y), same_z = asu(x) == asu(z), none = (y == 0.0f) | (z == 0.0f);
+  bool far = (int32_t)(ez - ey) >= 96, low = ey == 0;
+  /* The first of these that holds decides; no branch, so that lanes go side by side. */
+  bool both = r_tiny & q_tiny, up, down;
+  up = far ? same_y : low ? true : both ? false : r_tiny ? false : q_tiny ? same_z : ez <= 23;
+  down = far | low ? false : both ? same_y : r_tiny;
+  *flag = (!none) & (far | ((!low) & q_tiny));
+  float scaled = x * (up ? 0x1p64f : 0x1p-64f);
+  return none ? NAN : up | down ? scaled : x;
 }
 
 static inline double div_scale64(double x, double y, double z, bool *flag) {

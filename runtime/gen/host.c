@@ -171,6 +171,7 @@ static mlaf_status wake(mlaf_gen *g, mlaf_err *err) {
   if (g->L) return MLAF_OK;
   if (!(g->L = lua_newstate(allocate, g))) return mlaf_fail(err, MLAF_E_NOMEM, "out of memory for a Lua state");
   *(mlaf_gen **)lua_getextraspace(g->L) = g;
+  lua_gc(g->L, LUA_GCINC, 400, 0, 0); /* memory is there, and collecting is a sixth of the time */
   lua_sethook(g->L, count_steps, LUA_MASKCOUNT, HOOK_EVERY);
   mlaf_status st = run(g, boot, g, err);
   if (!st) st = run(g, load_targets, g, err);

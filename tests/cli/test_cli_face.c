@@ -40,26 +40,40 @@ static void auto_is_the_emulator_only_aloud(void **state) {
   unsetenv("MLAF_CUDA_LIBRARY");
 }
 
-/* What a command prints on a terminal of so many columns, standard output in a file. */
-static char *on_terminal(const cli_dir *d, const char *const *args, unsigned short columns) {
+/* A command on a terminal of so many columns, with a database, a cache and a file for its standard output of its own. */
+typedef struct terminal {
+  pid_t child;
+  int master;
+} terminal;
+
+static terminal open_terminal(const cli_dir *d, const char *const *args, unsigned short columns) {
   const char *argv[32] = {d->program};
   struct winsize size = {.ws_row = 24, .ws_col = columns};
-  int master = -1;
+  terminal t = {.master = -1};
   for (int i = 0; i < 30 && args[i]; i++) argv[i + 1] = args[i];
-  pid_t child = forkpty(&master, NULL, NULL, columns ? &size : NULL);
-  if (child == 0) {
-    int out = open(d->out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    dup2(out, 1);
+  char *own = mlaf_format("%s/%u", d->dir, columns), *db = mlaf_format("%s/tuning.db", own);
+  char *cache = mlaf_format("%s/cache", own), *out = mlaf_format("%s/stdout", own);
+  assert_int_equal(mkdir(own, 0700), 0);
+  t.child = forkpty(&t.master, NULL, NULL, columns ? &size : NULL);
+  if (t.child == 0) {
+    setenv("MLAF_DB", db, 1);
+    setenv("MLAF_CACHE_DIR", cache, 1);
+    dup2(open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
     execv(d->program, (char **)argv);
     _exit(127);
   }
-  assert_true(child > 0);
+  assert_true(t.child > 0);
+  free(own), free(db), free(cache), free(out);
+  return t;
+}
+
+static char *close_terminal(terminal t) {
   mlaf_text text = MLAF_TEXT_INIT(1 << 20);
   char part[4096];
-  for (ssize_t n; (n = read(master, part, sizeof part)) > 0;) mlaf_text_add(&text, part, (size_t)n);
+  for (ssize_t n; (n = read(t.master, part, sizeof part)) > 0;) mlaf_text_add(&text, part, (size_t)n);
   int status = -1;
-  waitpid(child, &status, 0);
-  close(master);
+  waitpid(t.child, &status, 0);
+  close(t.master);
   assert_int_equal(status, 0);
   return mlaf_text_take(&text);
 }
@@ -70,9 +84,11 @@ static void progress_fits_the_window(void **state) {
   static const char *const args[] = {"tune", "mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100", "--device", "emu:gfx942",
                                      "--max-candidates", "6", "--jobs", "1", NULL};
   static const unsigned short widths[] = {100, 40, 0};
-  setenv("MEMO_PAUSE_MS", "160", 1); /* however fast compiles are */
+  terminal terminals[3];
+  setenv("MEMO_PAUSE_MS", "160", 1); /* however fast compiles are; all three wait at the same time */
+  for (int i = 0; i < 3; i++) terminals[i] = open_terminal(d, args, widths[i]);
   for (int i = 0; i < 3; i++) {
-    char *text = on_terminal(d, args, widths[i]);
+    char *text = close_terminal(terminals[i]);
     const size_t most = (widths[i] ? widths[i] : 80) - 1u;
     int lines = 0;
     for (const char *at = text; (at = strstr(at, "\r\033[K")); lines++) {
@@ -82,8 +98,6 @@ static void progress_fits_the_window(void **state) {
     }
     assert_true(lines > 1); /* one a second, and compiling takes some */
     free(text);
-    unlink(d->db);
-    remove_tree(d->cache);
   }
   unsetenv("MEMO_PAUSE_MS");
 }

@@ -1,9 +1,18 @@
--- lua5.4 tests/lua/run.lua [--full] [FILE-PATTERN]: the generator's tests. Prints failures and a count; exits 1 on a failure.
+-- lua5.4 tests/lua/run.lua [--full] [--part K/N] [FILE-PATTERN]: the generator's tests. Prints failures and a count; exits 1 on
+-- a failure. --part: the K-th of N shares of the files, about as long as the others, for a core each.
 -- What would take long in whole looks at a share of its cases here, which is T0: in seconds. --full runs those tests alone, all
 -- of their cases: T1.
 collectgarbage("incremental", 400) -- memory is there, and collecting would be a sixth of the time
 local full = arg[1] == "--full"
 if full then table.remove(arg, 1) end
+local part, parts = 1, 1
+if arg[1] == "--part" then
+  local k, n = (arg[2] or ""):match("^(%d+)/(%d+)$")
+  part, parts = math.tointeger(k), math.tointeger(n)
+  assert(part and part >= 1 and part <= parts, "--part K/N: the K-th of N shares")
+  table.remove(arg, 1)
+  table.remove(arg, 1)
+end
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local T = { root = root, lua = arg[-1] or "lua5.4" } -- the interpreter that runs us
@@ -159,8 +168,23 @@ for path in found:lines() do
   files[#files + 1] = { name = op .. "/" .. name, path = root .. "/" .. path }
 end
 found:close()
+-- Longest first, each to the share that has least: tenths of seconds about.
+local COSTS, costs = { limits = 31, render = 22, space = 15, protocol = 13, golden = 11, model = 4 }, {}
+table.sort(files, function(a, b)
+  local x, y = COSTS[a.name] or 1, COSTS[b.name] or 1
+  if x ~= y then return x > y end
+  return a.name < b.name
+end)
+for k = 1, parts do costs[k] = 0 end
 for _, file in ipairs(files) do
-  if not arg[1] or file.name:find(arg[1]) then
+  file.part = 1
+  for k = 2, parts do
+    if costs[k] < costs[file.part] then file.part = k end
+  end
+  costs[file.part] = costs[file.part] + (COSTS[file.name] or 1)
+end
+for _, file in ipairs(files) do
+  if file.part == part and (not arg[1] or file.name:find(arg[1])) then
     local first = #tests
     assert(loadfile(file.path))(T)
     for i = first + 1, #tests do tests[i].name = file.name .. ": " .. tests[i].name end
