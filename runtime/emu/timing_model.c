@@ -1,10 +1,11 @@
 /* The device's `time`: sampled workgroups, replayed on one CU under what the rest of the chip leaves it, list-scheduled
  * over 8 XCDs x 38 CUs.
  *
- * Bandwidth is shared equally by the workgroups in flight. The clock follows power: dense MFMA, mfma_busy of the matrix
- * pipes, sustains mfma_mhz. Power goes with the cube of the clock, so matrix pipes busy u and vector pipes busy v allow
- * mfma_mhz / (mfma_power u / mfma_busy + valu_power v)^(1/3), at most boost. A launch of T sees boost at its start and
- * the sustained clock in the long run, weighted T / (T + throttle_ns). Passes repeat until clock and concurrency settle.
+ * Bandwidth is shared equally by the workgroups in flight, but for those that end almost at once. The clock follows power: dense
+ * MFMA, mfma_busy of the matrix pipes, sustains mfma_mhz. Power goes with the cube of the clock, so matrix pipes busy u and
+ * vector pipes busy v allow mfma_mhz / (mfma_power u / mfma_busy + valu_power v)^(1/3), at most boost. A launch of T sees boost
+ * at its start and the sustained clock in the long run, weighted T / (T + throttle_ns). Passes repeat until clock and
+ * concurrency settle.
  * Caches are cold, except that what an earlier launch of the sequence wrote is in the Infinity Cache. */
 #include <math.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 enum { MAX_THREADS = 64, PASSES = 3 };
 static const double EVENTS_PER_SECOND = 8 << 20; /* recorded by a slow host: what a limit in seconds buys */
 static const double PATIENCE = 3;                /* times the limit, as for the samples of real devices */
+static const double BRIEFLY = 0.2; /* of the longest workgroup: took part in no sharing that counts */
 static const double CLEARLY = 1.5; /* over the limit after a first pass at boost clock: the others will not bring it back */
 
 /* One launch being modelled. */
@@ -42,6 +44,7 @@ typedef struct outcome {
   double clk, busy, valu; /* valu, busy: share of the chip's vector and matrix pipes in use */
   double part[EMU_PART_COUNT];
   double in_flight; /* average */
+  uint64_t brief;   /* workgroups that ended almost at once */
 } outcome;
 
 /* --- replay of all samples, on the host's threads --- */
@@ -114,10 +117,19 @@ static void sift(double *heap, size_t n) {
   }
 }
 
+/* The longest workgroup alone. */
+static double longest(const model *m) {
+  double clk = 0;
+  for (size_t i = 0; i < m->rec->n_samples; i++)
+    if ((double)m->full[i].clk > clk) clk = (double)m->full[i].clk;
+  return clk;
+}
+
 static bool schedule(const model *m, outcome *o) {
   const emu_arch *a = m->arch;
   size_t per_xcd = (size_t)(a->cus / a->xccs * m->residents);
   double *heap = calloc(per_xcd * (size_t)a->xccs, sizeof *heap), work = 0, busy = 0, valu = 0;
+  const double brief = BRIEFLY * longest(m);
   if (!heap) return false;
   *o = (outcome){0};
   for (uint64_t id = 0; id < m->groups; id++) {
@@ -126,6 +138,7 @@ static bool schedule(const model *m, outcome *o) {
     const emu_cu_result *r = &(tail ? m->tail : m->full)[emu_sample_for(m->rec, m->launch->grid, id, &scale)];
     double *h = heap + id % (uint64_t)a->xccs * per_xcd, clk = scale * (double)r->clk + a->wg_start_clk;
     h[0] += clk;
+    o->brief += scale * (double)r->clk < brief;
     if (h[0] > o->clk) o->clk = h[0];
     sift(h, per_xcd);
     work += clk;
@@ -159,9 +172,10 @@ static bool converge(model *m, outcome *o) {
     if (m->tail && !replay_all(m, m->tail_residents, (double)m->tail_groups, m->tail)) return false;
     if (!schedule(m, o)) return false;
     double clock = clock_for(m->arch, o, o->clk / m->clock_mhz * 1000);
-    double in_flight = m->tail ? m->in_flight : o->in_flight;
+    const bool alone = pass == 0 && !m->tail && o->brief; /* first without those, then as for any launch */
+    double in_flight = m->tail ? m->in_flight : alone ? m->in_flight - (double)o->brief : o->in_flight;
     bool enough = m->give_up_ns > 0 && o->clk / m->clock_mhz * 1000 > CLEARLY * m->give_up_ns;
-    bool settled = enough || (fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight);
+    bool settled = enough || (!alone && fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight);
     if (settled || pass + 1 == PASSES) return true;
     m->clock_mhz = clock;
     m->in_flight = in_flight < m->residents ? m->residents : in_flight;

@@ -218,22 +218,33 @@ static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorde
   return add_unlike(r) && !r->cut ? record(dev, l, r, err) : MLAF_OK;
 }
 
-static bool is_first(void *ctx, const uint32_t id[3]) {
-  (void)ctx;
-  return !id[0] && !id[1] && !id[2];
+/* Unrecorded workgroups of ids that are all `want` of the grid: 0, or its last. */
+typedef struct one {
+  const mlaf_launch *l;
+  bool last;
+  uint64_t work;
+} one;
+
+static bool is_one(void *ctx, const uint32_t id[3]) {
+  const one *o = ctx;
+  bool is = true;
+  for (int i = 0; i < 3; i++) is &= id[i] == (o->last ? o->l->grid[i] - 1 : 0);
+  return is;
 }
 
-static void count_first(void *ctx, const uint32_t id[3], const emu_counts *counts) {
+static void count_one(void *ctx, const uint32_t id[3], const emu_counts *counts) {
   (void)id;
-  for (int i = 0; i < EMU_C_COUNT; i++) *(uint64_t *)ctx += counts->issued[i];
+  for (int i = 0; i < EMU_C_COUNT; i++) ((one *)ctx)->work += counts->issued[i];
 }
 
-/* The first workgroup runs in any case: a word that says what a launch decided, for the next one to read, is its to write.
- * *work is what it did. */
-static mlaf_status run_first(emu_device *dev, const mlaf_launch *l, uint64_t *work, mlaf_err *err) {
-  const emu_launch_opts opts = {.filter = is_first, .done = count_first, .ctx = work, .threads = 1};
-  *work = 0;
-  return emu_launch_run(dev, l, &opts, NULL, NULL, err);
+/* The first workgroup runs in any case: a word that says what a launch decided, for the next one to read, is its to write. So
+ * does the last one, which may have nothing to do where those in front have. *work is what it did. */
+static mlaf_status run_one(emu_device *dev, const mlaf_launch *l, bool last, uint64_t *work, mlaf_err *err) {
+  one o = {l, last, 0};
+  const emu_launch_opts opts = {.filter = is_one, .done = count_one, .ctx = &o, .threads = 1};
+  mlaf_status st = emu_launch_run(dev, l, &opts, NULL, NULL, err);
+  *work = o.work;
+  return st;
 }
 
 /* A recording that the time limit cut short stands for a launch only while all that is known of its workgroups is alike: the
@@ -259,10 +270,12 @@ mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *
     for (uint64_t i = 0; i < n; i++) r->sample[r->n_samples++] = (emu_sample){.id = i};
     return record(dev, l, r, err);
   }
-  uint64_t first;
-  mlaf_status st = run_first(dev, l, &first, err);
+  uint64_t first, last;
+  mlaf_status st = run_one(dev, l, false, &first, err);
+  if (st == MLAF_OK) st = run_one(dev, l, true, &last, err);
   int chains = 1;
   if (st != MLAF_OK) return st;
+  r->uneven |= last * UNLIKE < first;
   chain_ids(l, 0, id);
   if (r->hopeless) {
     add_id(r, id[0]);
@@ -318,6 +331,20 @@ static const emu_sample *sample_of(const emu_recorder *r, uint64_t id) {
   return bsearch(&key, r->sample, r->n_samples, sizeof key, by_id);
 }
 
+typedef struct counts {
+  uint64_t *own, *joint, *x_own, *x_joint;
+  uint64_t members; /* workgroups in own, with repeats */
+  double work;      /* theirs */
+} counts;
+
+/* A workgroup that has nothing to do says nothing about what others share. */
+static bool comparable(const emu_recorder *r, const uint64_t pair[2]) {
+  const emu_sample *a = sample_of(r, pair[0]), *b = sample_of(r, pair[1]);
+  if (!a || !b) return true;
+  double x = (double)sample_work(a), y = (double)sample_work(b);
+  return x < UNLIKE * y && y < UNLIKE * x;
+}
+
 /* Distinct lines per region: summed over the members one by one (own) and of their union (joint). */
 static void measure(const emu_recorder *r, const emu_code *code, const uint64_t *id, int n, bitmap *b, uint64_t *own,
     uint64_t *joint) {
@@ -335,15 +362,31 @@ static void measure(const emu_recorder *r, const emu_code *code, const uint64_t 
     if ((s = sample_of(r, id[i])) != NULL) walk(r, code, s, b, false, NULL);
 }
 
-typedef struct counts {
-  uint64_t *own, *joint, *x_own, *x_joint;
-  uint64_t members; /* workgroups in own, with repeats */
-} counts;
+static void measure_pair(const emu_recorder *r, const emu_code *code, const uint64_t pair[2], bitmap *b, counts *c) {
+  if (!comparable(r, pair)) return;
+  measure(r, code, pair, 2, b, c->own, c->joint);
+  for (int i = 0; i < 2; i++) {
+    const emu_sample *s = sample_of(r, pair[i]);
+    if (!s || (i > 0 && pair[0] == pair[1])) continue;
+    c->members++;
+    c->work += (double)sample_work(s);
+  }
+}
+
+/* So many workgroups like the measured ones would do the launch's work. */
+static double alike(const emu_recorder *r, const counts *c) {
+  double all = 0;
+  if (r->work)
+    for (uint64_t i = 0; i < r->n_groups; i++) all += r->work[i];
+  else if (r->n_samples == r->n_groups)
+    for (size_t i = 0; i < r->n_samples; i++) all += (double)sample_work(&r->sample[i]);
+  return all > 0 && c->work > 0 ? all * (double)c->members / c->work : (double)r->n_groups;
+}
 
 /* From overlaps to hit rates. own counts each member of a pair, so own / 2 is one workgroup. */
 static void settle(const emu_recorder *r, const mlaf_launch *l, const counts *c, emu_sharing *out) {
-  double groups = (double)grid_size(l);
-  bool all = r->n_samples == grid_size(l);
+  double groups = alike(r, c);
+  const bool all = r->n_groups <= SMALL_GRID && r->n_samples == r->n_groups; /* an XCD has one pair at most */
   for (size_t i = 0; i <= r->n_regions; i++) {
     double own = (double)c->own[i], joint = (double)c->joint[i];
     if (own == 0) continue;
@@ -364,9 +407,8 @@ static void measure_all(const emu_recorder *r, const mlaf_launch *l, const emu_c
     uint64_t all[SMALL_GRID];
     for (uint64_t i = 0; i < r->n_samples; i++) all[i] = i;
     for (uint64_t x = 0; x < 8 && x < r->n_samples; x++) { /* members of XCD x */
-      uint64_t two[2] = {x, x + 8 < r->n_samples ? x + 8 : x};
-      measure(r, code, two, 2, b, c->own, c->joint);
-      c->members += two[0] == two[1] ? 1 : 2;
+      const uint64_t two[2] = {x, x + 8 < r->n_samples ? x + 8 : x};
+      measure_pair(r, code, two, b, c);
     }
     for (uint64_t i = 0; i + 1 < r->n_samples && l->grid[0] > 1; i++)
       if (i % l->grid[0] + 1 < l->grid[0]) measure(r, code, &all[i], 2, b, c->x_own, c->x_joint);
@@ -375,13 +417,10 @@ static void measure_all(const emu_recorder *r, const mlaf_launch *l, const emu_c
   for (int k = 0; k < MAX_CHAINS; k++) {
     chain_ids(l, k, id);
     if (!sample_of(r, id[0])) continue;
-    for (int i = 0; i + 1 < CHAIN; i++) {
-      measure(r, code, &id[i], 2, b, c->own, c->joint);
-      c->members += 2;
-    }
+    for (int i = 0; i + 1 < CHAIN; i++) measure_pair(r, code, &id[i], b, c);
     if (l->grid[0] < 2) continue;
     const uint64_t pair[2] = {id[0], id[CHAIN]};
-    measure(r, code, pair, 2, b, c->x_own, c->x_joint);
+    if (comparable(r, pair)) measure(r, code, pair, 2, b, c->x_own, c->x_joint);
   }
 }
 
@@ -400,7 +439,7 @@ mlaf_status emu_sample_sharing(const emu_recorder *r, const mlaf_launch *l, emu_
   out->mall_hit = calloc(n, sizeof *out->mall_hit);
   bool ok = b.bits && sums && out->l2_hit && out->mall_hit;
   if (ok) {
-    counts c = {sums, sums + n, sums + 2 * n, sums + 3 * n, 0};
+    counts c = {sums, sums + n, sums + 2 * n, sums + 3 * n, 0, 0};
     measure_all(r, l, l->fn->module->code, &b, &c);
     settle(r, l, &c, out);
   } else {

@@ -25,13 +25,24 @@
 
 enum { FIT_GRAIN = 16 };       // tokens: pieces begin at multiples of it
 enum { FIT_REQUESTS = 1024 };  // more are never all looked at: they are cut
+enum { FIT_QUICK = 256 };      // up to as many a quick look may do
 
 // args.splits of a fitted launch: how many splits a request has, and workgroups that run at once
 // (runtime/ops/mla_decode/launch.h).
 MLAF_DEV int fit_splits(int word) { return word & 0x7fff; }
 MLAF_DEV int fit_slots(int word) { return word >> 16; }
+// n / by of numbers below 2^15, where a division is 30 instructions: a reciprocal is off by 2^-23 of it at most, and a quotient
+// of a whole number and a half lies further than that from the next whole one.
+#ifdef MLAF_GLOBAL
+MLAF_DEV int fit_ratio(int n, int by) { return (int)(((float)n + 0.5f) * __builtin_amdgcn_rcpf((float)by)); }
+#else
+MLAF_DEV int fit_ratio(int n, int by) { return (int)(((float)n + 0.5f) * (1.0f / (float)by)); }
+#endif
 // Requests that the grid has workgroups for, and into how many parts a cut batch of so many positions goes.
-MLAF_DEV int fit_requests(int splits, int slots, int batch) { return slots / splits > batch ? slots / splits : batch; }
+MLAF_DEV int fit_requests(int splits, int slots, int batch) {
+  const int at_once = fit_ratio(slots, splits);
+  return at_once > batch ? at_once : batch;
+}
 MLAF_DEV int fit_parts(int splits, int slots, int batch, i64 total) {
   const i64 groups = (i64)fit_requests(splits, slots, batch) * splits, most = groups < slots ? groups : slots;
   if (total >= most * FIT_LEAST) return (int)most;
@@ -48,6 +59,26 @@ MLAF_DEV float fit_weight(int splits, int slots, int parts, int batch) {
 MLAF_DEV float fit_limit(i64 total, int parts) { return (float)total + (float)parts * (float)FIT_CUT; }
 MLAF_DEV int fit_is_long(int pages, int page_size, float weight, float limit) {
   return weight * ((float)pages * (float)page_size + (float)FIT_FIXED) > limit;
+}
+
+// A quick look: true for all requests says that fit_is_long() is for none. It takes as many parts as there can be, which only
+// makes a cut look better, and all but two numbers follow from the launch alone, while the table is on its way.
+typedef struct fit_look {
+  float page, all, rest;
+} fit_look;
+MLAF_DEV fit_look fit_look_at(int splits, int slots, int batch, int page_size) {
+  u32 passes = 1;
+  if ((u32)batch * (u32)splits > (u32)slots) {
+    const int at_once = slots / splits > 0 ? slots / splits : 1;
+    passes = (u32)((batch + at_once - 1) / at_once);
+  }
+  const float weight = (float)(passes * (u32)slots) * (FIT_PACE * 0.01001f), each = (float)splits; // 0.00001: rounding
+  const fit_look look = {weight * (float)page_size, each * (float)page_size,
+                         each * (float)(batch * FIT_FIXED + slots * FIT_CUT) - weight * (float)FIT_FIXED};
+  return look;
+}
+MLAF_DEV int fit_is_short(fit_look look, int pages, int all) {
+  return look.page * (float)pages <= look.all * (float)all + look.rest;
 }
 
 // x / by, of quotients below 2^48. Floats' quotients of what is left each time, set right: a 64-bit division is a hundred
@@ -113,6 +144,23 @@ MLAF_DEV mlaf_decode_args arguments_again() {
 #pragma unroll
   for (u32 i = 0; i < sizeof(mlaf_decode_args) / 8; i++) all.w[i] = p[i];
   return __builtin_bit_cast(mlaf_decode_args, all);
+}
+// What a piece's loop needs of them, as values: else what came with the launch would be loaded in the loop, too, behind a wait.
+// Where its result goes is read anew at its end.
+MLAF_DEV mlaf_decode_args arguments_kept() {
+  mlaf_decode_args a = arguments_again();
+  asm volatile("" : "+s"(a.q), "+s"(a.ckv), "+s"(a.kpe), "+s"(a.kv_indices), "+s"(a.ckv_row_stride), "+s"(a.kpe_row_stride),
+                    "+s"(a.num_pages), "+s"(a.scale_log2e));
+  return a;
+}
+// All of them now, in one trip to memory.
+MLAF_DEV void arguments_together(const mlaf_decode_args& a) {
+  struct words {
+    u64 w[sizeof(mlaf_decode_args) / 8];
+  } all = __builtin_bit_cast(words, a);
+  const u64* const w = all.w;
+  asm volatile("" ::"s"(w[0]), "s"(w[1]), "s"(w[2]), "s"(w[3]), "s"(w[4]), "s"(w[5]), "s"(w[6]), "s"(w[7]), "s"(w[8]), "s"(w[9]),
+               "s"(w[10]), "s"(w[11]), "s"(w[12]), "s"(w[13]), "s"(w[14]), "s"(w[15]));
 }
 
 // How many of the 64 entries table[low + step], table[low + 2 step], ... below high lie at or before x; value() grows with them.

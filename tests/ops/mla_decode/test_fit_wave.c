@@ -145,8 +145,32 @@ static void long_requests_are_cut(void **state) {
     }
 }
 
+/* What a quick look takes for whole is whole by the full one; and it sees that equal requests of some length are. */
+static void a_quick_look_errs_on_one_side(void **state) {
+  mlaf_rng rng = {23};
+  int whole = 0, doubted = 0;
+  for (int round = 0; round < 100000; round++) {
+    const int splits = 1 + (int)mlaf_rng_below(&rng, 64), slots = 1 + (int)mlaf_rng_below(&rng, 608);
+    const int n = 1 + (int)mlaf_rng_below(&rng, FIT_QUICK), page = 1 << mlaf_rng_below(&rng, 8);
+    const int mean = 1 + (int)mlaf_rng_below(&rng, 400), longest = mean + (int)mlaf_rng_below(&rng, 2 * (uint32_t)mean);
+    const i64 total = fit_start(n * mean, n, page);
+    const int parts = fit_parts(splits, slots, n, total);
+    const int quick = fit_is_short(fit_look_at(splits, slots, n, page), longest, n * mean);
+    const int is_long = fit_is_long(longest, page, fit_weight(splits, slots, parts, n), fit_limit(total, parts));
+    whole += quick;
+    doubted += !quick && !is_long;
+    assert_false(quick && is_long);
+    assert_int_equal(fit_ratio(slots, splits), slots / splits);
+  }
+  assert_true(whole > 30000);
+  assert_true(doubted < whole / 4);
+  for (int by = 1; by < 2048; by++)
+    for (int n = by - 1; n < 32767; n += by) assert_true(fit_ratio(n, by) == n / by && fit_ratio(n + 1, by) == (n + 1) / by);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(each_token_once), cmocka_unit_test(quotients_are_exact),
-                                     cmocka_unit_test(parts_are_as_many_as_pay), cmocka_unit_test(long_requests_are_cut)};
+                                     cmocka_unit_test(parts_are_as_many_as_pay), cmocka_unit_test(long_requests_are_cut),
+                                     cmocka_unit_test(a_quick_look_errs_on_one_side)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,15 +124,35 @@ struct piece {
   bool final;             // straight to o and lse
 };
 
-// The request's entries in the tables; false: no query token has a row here.
-MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
-  const int q_begin = constants(a.qo_indptr)[request];
-  x.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+// The entries that the tables have of a request.
+struct entries {
+  int q_begin, q_end, page, pages_end, last;
+};
+MLAF_DEV entries entries_of(const mlaf_decode_args& a, int request) {
+  cints q = constants(a.qo_indptr) + request, pages = constants(a.kv_indptr) + request;
+  return {q[0], q[1], pages[0], pages[1], constants(a.kv_last_page_lens)[request]};
+}
+// All at once, in one trip to memory, and not one where another is needed. `x`: what else comes with them.
+MLAF_DEV void together(entries& e, int& x) {
+  asm volatile("" : "+s"(e.q_begin), "+s"(e.q_end), "+s"(e.page), "+s"(e.pages_end), "+s"(e.last), "+s"(x));
+}
+
+// A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
+MLAF_DEV bool request_of(const entries& e, int first_row, piece& x) {
+  const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
+  x.n = smaller(e.q_end - e.q_begin, Q_LEN);
   x.first_row = first_row;
-  x.row = (i64)q_begin * H + first_row;
+  x.row = (i64)e.q_begin * H + first_row;
   x.rows = x.n * H - first_row;
-  x.tokens = cached_tokens<PAGE>(a, request, x.first_page);
+  x.first_page = e.page;
+  x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers
   return x.rows > 0;
+}
+MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
+  entries e = entries_of(a, request);
+  int none = 0;
+  together(e, none);
+  return request_of(e, first_row, x);
 }
 
 // Little, since it lives through the loops: what follows from it is computed anew for each piece.
@@ -142,51 +162,125 @@ struct walk {
 };
 enum { WALK_CUT = 0x8000 };
 
+// What a workgroup asks for before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
+// is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
+struct asked {
+  entries mine;
+  int end, begin, next;
+  fit_look look;
+  int splits, batch;
+  i64 total_q;
+  float* part_o;
+};
+
 MLAF_DEV i64 total_of(const mlaf_decode_args& a) { return fit_start(constants(a.kv_indptr)[a.batch], a.batch, PAGE); }
 
-MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane) {
-  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits), requests = fit_requests(splits, slots, a.batch);
-  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(splits, requests);
-  const u32 rows = (u32)uniform(mine.rows) << 16;
-  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
-  const i64 total = total_of(a);
-  const int parts = fit_parts(splits, slots, a.batch, total), id = uniform(mine.request * splits + mine.split);
-  bool cut = a.batch > FIT_REQUESTS;
-  if (!cut) {
-    const float weight = fit_weight(splits, slots, parts, a.batch), limit = fit_limit(total, parts);
-    for (int i = lane; i < a.batch; i += 64) cut |= fit_is_long(table[i + 1] - table[i], PAGE, weight, limit);
-    cut = any_lane(cut);
-  }
-  if (thread_id() == 0 && id == 0 && rows == 0) fit_tell(a.part_o, cut ? parts : 0);
-  if (!cut) return {mine.request < a.batch ? uniform(mine.request) : -1, rows | (u32)uniform(mine.split)};
-  if (id >= parts) return {-1, 0};
-  const i64 lo = fit_width(total, parts) * id;
-  const int first = fit_find(a.batch, lane, [&](int i) { return fit_start(table[i], i, PAGE) <= lo; });
-  return {uniform(first), rows | WALK_CUT | (u32)id};
+MLAF_DEV void whole_piece(i64 total_q, int splits, int id, piece& x) {
+  split_range(x.tokens, STEP, splits, id, x.begin, x.end);
+  x.begin = uniform(x.begin); // the division went through vector registers
+  x.end = uniform(x.end);
+  x.final = splits == 1;
+  x.part = (i64)id * total_q * H;
 }
 
-// The next piece of this workgroup.
+// A launch has a request at least. What comes behind this and needs none of it is done while it is on its way.
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
+  arguments_together(a);
+  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+  const int at = smaller(lane, a.batch - 1);
+  q.begin = table[at];
+  q.next = table[at + 1];
+  q.end = constants(a.kv_indptr)[a.batch];
+  constexpr int GROUPS = (Q_LEN * H + ROWS - 1) / ROWS;
+  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
+  const work mine = my_work<GROUPS>(splits, GROUPS > 1 ? uniform(fit_requests(splits, slots, a.batch)) : 0);
+  const walk w = {uniform(mine.request), (u32)uniform(mine.rows) << 16 | (u32)uniform(mine.split)};
+  q.mine = entries_of(a, smaller(w.next, a.batch - 1));
+  __builtin_amdgcn_sched_barrier(0);
+  q.splits = a.splits;
+  q.batch = a.batch;
+  q.total_q = a.total_q;
+  q.part_o = a.part_o;
+  q.look = fit_look_at(splits, slots, a.batch, PAGE);
+  asm volatile("" : "+v"(q.look.page), "+v"(q.look.all), "+v"(q.look.rest));
+  return w;
+}
+
+// Whether a quick look says that all requests stay whole.
+MLAF_DEV bool seen_whole(const asked& q, int lane) {
+  int pages = q.next - q.begin;
+  if (__builtin_expect(q.batch > 64, 0)) {
+    if (q.batch > FIT_QUICK) return false;
+    const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)arguments_again().kv_indptr;
+    for (int i = lane + 64; i < q.batch; i += 64) {
+      const int more = table[i + 1] - table[i];
+      pages = more > pages ? more : pages;
+    }
+  }
+  return !any_lane(!fit_is_short(q.look, pages, q.end));
+}
+
+// Behind a piece: nothing of these lives on. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
+MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
+  entries& e = q.mine;
+  asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
+  asm volatile("" : "=s"(q.splits), "=s"(q.batch), "=s"(q.total_q), "=s"(q.part_o));
+  asm volatile("" : "=v"(q.begin), "=v"(q.next), "=v"(q.look.page), "=v"(q.look.all), "=v"(q.look.rest));
+  asm volatile("" : "=s"(a.q), "=s"(a.ckv), "=s"(a.kpe), "=s"(a.kv_indices), "=s"(a.ckv_row_stride), "=s"(a.kpe_row_stride),
+                    "=s"(a.num_pages), "=s"(a.scale_log2e));
+}
+
+// What it cannot tell: into how many parts the batch is cut; 0: it is not.
+MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
+  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
+  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+  const i64 total = total_of(a);
+  const int parts = fit_parts(splits, slots, a.batch, total);
+  if (a.batch > FIT_REQUESTS) return parts;
+  const float weight = fit_weight(splits, slots, parts, a.batch), limit = fit_limit(total, parts);
+  bool cut = false;
+  for (int i = lane; i < a.batch; i += 64) cut |= fit_is_long(table[i + 1] - table[i], PAGE, weight, limit);
+  return any_lane(cut) ? parts : 0;
+}
+
+// How a workgroup begins: true: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
+// if w.next is not -1; or there is nothing for it to do.
+MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
+  together(q.mine, q.end);
+  asm volatile("" : "+v"(q.begin), "+v"(q.next), "+v"(lane)); // not a word of them before, nor what follows from lanes
+  const int request = w.next, split = (int)(w.mine & 0x7fff), id = request * fit_splits(q.splits) + split;
+  const u32 rows = w.mine & 0xffff0000;
+  const bool teller = (id | (int)rows) == 0;
+  w.next = -1;
+  if (__builtin_expect(!seen_whole(q, lane), 0)) {
+    const mlaf_decode_args a = arguments_again();
+    const int parts = parts_of(a, lane);
+    if (parts > 0) {
+      if (teller && thread_id() == 0) fit_tell(a.part_o, parts);
+      if (id >= parts) return false;
+      const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+      const i64 lo = fit_width(total_of(a), parts) * id;
+      w.next = uniform(fit_find(a.batch, lane, [&](int i) { return fit_start(table[i], i, PAGE) <= lo; }));
+      w.mine = rows | WALK_CUT | (u32)id;
+      return false;
+    }
+  }
+  if (__builtin_expect(teller, 0) && thread_id() == 0) fit_tell(q.part_o, 0);
+  const bool here = request_of(q.mine, (int)(rows >> 16) * ROWS, x);
+  whole_piece(q.total_q, fit_splits(q.splits), split, x);
+  return here && request < q.batch;
+}
+
+// The next piece of a part.
 MLAF_DEV bool next_piece(walk& w, piece& x) {
   const mlaf_decode_args a = arguments_again();
+  asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
   const int splits = fit_splits(a.splits), id = (int)(w.mine & 0x7fff), first_row = (int)(w.mine >> 16) * ROWS;
-  i64 width = 0;
-  if (w.mine & WALK_CUT) {
-    const i64 total = total_of(a);
-    width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
-  }
+  const i64 total = total_of(a), width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
   const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
   while (w.next >= 0) {
     const int request = w.next;
     const bool here = read_request(a, request, first_row, x);
-    if (!(w.mine & WALK_CUT)) {
-      w.next = -1;
-      split_range(x.tokens, STEP, splits, id, x.begin, x.end);
-      x.begin = uniform(x.begin); // the division went through vector registers
-      x.end = uniform(x.end);
-      x.final = splits == 1;
-      x.part = (i64)id * a.total_q * H;
-      return here;
-    }
     const i64 start = fit_start(x.first_page, request, PAGE);
     const bool some = fit_piece(lo, hi, start, x.tokens, &x.begin, &x.end);
     w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
@@ -1203,12 +1297,16 @@ mlaf_mla_decode_mfma_lds_3349ede3(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[36864];
   const int wave = uniform(thread_id() >> 6);
   piece x;
-  walk w = begin_walk(a, lane_again());
+  asked q;
+  walk w = begin_walk(a, lane_again(), q);
+  bool whole = first_piece(lane_again(), q, w, x);
 #pragma nounroll
-  while (next_piece(w, x)) {
+  while (whole || (w.next >= 0 && next_piece(w, x))) {
     int mine = wave;
     asm volatile("" : "+s"(mine)); // as lane_again(): what follows from it is computed anew for each piece
     work_on(arguments_again(), x, lds, mine);
+    if (w.next < 0) break;
+    whole = false;
     __syncthreads(); // what waves still read is where the next piece's tiles and Q come
   }
 }

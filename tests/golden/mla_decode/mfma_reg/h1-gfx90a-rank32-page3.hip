@@ -95,15 +95,35 @@ struct piece {
   bool final;             // straight to o and lse
 };
 
-// The request's entries in the tables; false: no query token has a row here.
-MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
-  const int q_begin = constants(a.qo_indptr)[request];
-  x.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+// The entries that the tables have of a request.
+struct entries {
+  int q_begin, q_end, page, pages_end, last;
+};
+MLAF_DEV entries entries_of(const mlaf_decode_args& a, int request) {
+  cints q = constants(a.qo_indptr) + request, pages = constants(a.kv_indptr) + request;
+  return {q[0], q[1], pages[0], pages[1], constants(a.kv_last_page_lens)[request]};
+}
+// All at once, in one trip to memory, and not one where another is needed. `x`: what else comes with them.
+MLAF_DEV void together(entries& e, int& x) {
+  asm volatile("" : "+s"(e.q_begin), "+s"(e.q_end), "+s"(e.page), "+s"(e.pages_end), "+s"(e.last), "+s"(x));
+}
+
+// A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
+MLAF_DEV bool request_of(const entries& e, int first_row, piece& x) {
+  const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
+  x.n = smaller(e.q_end - e.q_begin, Q_LEN);
   x.first_row = first_row;
-  x.row = (i64)q_begin * H + first_row;
+  x.row = (i64)e.q_begin * H + first_row;
   x.rows = x.n * H - first_row;
-  x.tokens = cached_tokens<PAGE>(a, request, x.first_page);
+  x.first_page = e.page;
+  x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers
   return x.rows > 0;
+}
+MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
+  entries e = entries_of(a, request);
+  int none = 0;
+  together(e, none);
+  return request_of(e, first_row, x);
 }
 
 MLAF_DEV bool only_piece(const mlaf_decode_args& a, piece& x) {
