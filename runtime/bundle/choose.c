@@ -87,7 +87,7 @@ static const tuned *better(const mlaf_point *p, const tuned *a, const tuned *b) 
 
 /* Too far, and the model is the better guess. */
 static bool in_reach(const tuned *t, const mlaf_point *p) {
-  return mlaf_in_reach(mlaf_point_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) &&
+  return mlaf_in_reach(p, mlaf_point_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) &&
                        !t->choice.kernels[0].template_hash[0]);
 }
 

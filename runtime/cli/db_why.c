@@ -62,7 +62,7 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   mlaf_point at;
   mlaf_variant v = {.name = NULL};
   w->reason[0] = 0;
-  if (!mlaf_in_reach(choice->distance, false)) {
+  if (!mlaf_in_reach(w->problem, choice->distance, false)) {
     snprintf(w->reason, sizeof w->reason, "%.1f doublings of batch and ctx away: the model looks at the problem itself",
              choice->distance);
     return false;
@@ -103,7 +103,7 @@ static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size
   mlaf_err err = {MLAF_OK, ""};
   char taken[600] = "";
   mlaf_status st = x->rung != MLAF_RUNG_NEAREST ? MLAF_E_NOT_TUNED
-                       : mlaf_nearby_gather(w->db, w->dev, NULL, w->problem, same_templates, w, &near, &err);
+                       : mlaf_nearby_gather(w->db, w->dev, NULL, w->problem, false, same_templates, w, &near, &err);
   w->reason[0] = 0; /* of farther choices */
   if (!st) st = mlaf_nearby_choose(near, w->gen, w->problem, w->dev->target, true, &y, &err);
   note(w, st);

@@ -203,7 +203,7 @@ static bool take(const search *q, const near_choice *x, const char *device, bool
   judge_soft(&row, q->dev, q->toolchain);
   const char *verdict = NULL;
   const bool estimate = arch && !row.choice.kernels[0].template_hash[0];
-  if (estimate && !mlaf_in_reach(x->distance, estimate))
+  if (estimate && !mlaf_in_reach(q->problem, x->distance, estimate))
     verdict = "more than one doubling of batch and ctx away: the model picks better than a default";
   else if (q->accept && !q->accept(q->user, &row.choice)) verdict = "refused";
   tell(q, x, arch, device, &row, verdict);

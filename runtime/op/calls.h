@@ -66,6 +66,8 @@ typedef struct mlaf_calls {
   /* The largest knob that makes sense, of a kernel whose workgroups cover `step` in a round. NULL: 1. */
   uint32_t (*knob_most)(const mlaf_point *p, uint32_t step);
   uint32_t (*fit_knob)(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t knob);
+  /* Doublings from which on what was tuned for another size is no choice (op/nearest.h); 0: as usual. */
+  double reach;
   /* What was tuned for the one is no choice for the other while something else is. */
   bool (*stands_back)(const mlaf_point *asked, const mlaf_point *tuned);
   /* Of stored kernels with these launch flags: good for requests of any lengths; never without the second stage behind it. */

@@ -14,8 +14,9 @@
 #define MLAF_DEFAULT_REACH 1.0
 
 /* estimate: such a default. */
-static inline bool mlaf_in_reach(double doublings, bool estimate) {
-  return doublings <= (estimate ? MLAF_DEFAULT_REACH : MLAF_REACH);
+static inline bool mlaf_in_reach(const mlaf_point *asked, double doublings, bool estimate) {
+  const double own = asked->op->calls->reach, most = own > 0 ? own : MLAF_REACH;
+  return doublings <= (estimate && most > MLAF_DEFAULT_REACH ? MLAF_DEFAULT_REACH : most);
 }
 
 /* What was tuned for `tuned` is no choice for `asked` while something else is (op/calls.h). */

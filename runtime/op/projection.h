@@ -96,6 +96,10 @@ mlaf_status mlaf_projection_data_error(const mlaf_data *d, int set, int output, 
                                        double *error, mlaf_err *err);
 void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 
+/* Plans are made for 1, 2, 4, 8, .. tokens, and kernels for as many: what is best for 2 tokens took 1.5 times as long with 16
+ * as the model's pick (docs/lab/layer.md). So a choice serves what it was made for. */
+#define MLAF_PROJECTION_REACH 0.5
+
 /* An operation of this kind, of its product alone. */
 #define MLAF_PROJECTION(product_of)                                                                                           \
   {                                                                                                                           \
@@ -106,6 +110,7 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
               .workspace_at = offsetof(mlaf_projection_args, workspace),                                                      \
               .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),                                            \
               .libraries = true,                                                                                              \
+              .reach = MLAF_PROJECTION_REACH,                                                                                 \
               .n_mapped = MLAF_PROJECTION_MAPS,                                                                               \
               .parameter_bytes = mlaf_projection_parameter_bytes,                                                             \
               .check_stages = mlaf_projection_check_stages,                                                                   \

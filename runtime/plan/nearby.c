@@ -13,14 +13,16 @@ typedef struct gathering {
   mlaf_nearby *out;
   mlaf_db_accept_fn accept;
   void *user;
+  const mlaf_point *problem;
+  bool far; /* what is out of reach, too */
   bool holds; /* the choice that is being looked at */
 } gathering;
 
 /* The search goes through all choices, nearest first, when none is taken. */
 static bool look(void *user, const mlaf_choice *c) {
   gathering *g = user;
-  g->holds = g->out->n_choices < MLAF_NEARBY_CHOICES && c->distance > 0 && mlaf_in_reach(c->distance, false) &&
-             (!g->accept || g->accept(g->user, c));
+  g->holds = g->out->n_choices < MLAF_NEARBY_CHOICES && c->distance > 0 &&
+             (g->far || mlaf_in_reach(g->problem, c->distance, false)) && (!g->accept || g->accept(g->user, c));
   return false;
 }
 
@@ -116,10 +118,10 @@ static bool thin_out(mlaf_nearby *n) {
 }
 
 mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
-                               mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err) {
+                               bool far, mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err) {
   mlaf_nearby *n = calloc(1, sizeof *n);
   if (!n) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
-  gathering g = {n, accept, user, false};
+  gathering g = {n, accept, user, p, far, false};
   mlaf_choice none;
   mlaf_rung rung;
   mlaf_err ignored;

@@ -26,9 +26,10 @@ typedef struct mlaf_nearby {
   mlaf_nearby_item items[]; /* [0]: the nearest choice */
 } mlaf_nearby;
 
-/* accept: whether a choice's HARD fields hold. *out is freed with free(). NOT_TUNED when nothing is in reach. */
+/* far: what is out of reach, too. accept: whether a choice's HARD fields hold. *out is freed with free(). NOT_TUNED when there
+ * is nothing. */
 mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
-                               mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err);
+                               bool far, mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err);
 /* any: a kernel that none of them has may be taken, too (from < 0). */
 mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_point *p, const char *target, bool any,
                                mlaf_gen_nearby *out, mlaf_err *err);

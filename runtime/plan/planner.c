@@ -176,7 +176,7 @@ static void refuse(planner *p, const mlaf_choice *c, const mlaf_err *why) {
 /* Choices come nearest first, so one note does for all that are too far. Who may not ask the model takes them all the same. */
 static bool out_of_reach(planner *p, const mlaf_choice *c) {
   mlaf_err why;
-  if (mlaf_in_reach(c->distance, false) || !may_ask_model(p)) return false;
+  if (mlaf_in_reach(p->problem, c->distance, false) || !may_ask_model(p)) return false;
   mlaf_fail(&why, MLAF_E_NOT_TUNED, "%.1f doublings of batch and ctx away: the model looks at the problem itself", c->distance);
   if (!p->far) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
   return p->far = true;
@@ -327,7 +327,8 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
   mlaf_gen *gen;
   char why[600];
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_nearby_gather(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, holds, p, &n, err);
+  if (!st)
+    st = mlaf_nearby_gather(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, !may_ask_model(p), holds, p, &n, err);
   if (!st) st = mlaf_nearby_choose(n, gen, p->problem, info(p)->target, may_ask_model(p), &x, err);
   if (!st && failed_here(p, x.variant.name)) st = mlaf_fail(err, MLAF_E_NOT_TUNED, "%s failed here", x.variant.name);
   if (!st) st = stand_nearby(p, n, &x, err);

@@ -97,7 +97,7 @@ static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_point *p, mlaf_
 /* The rule of the database's choices; `list` is sorted by distance. */
 static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_point *p, mlaf_text *notes, mlaf_err *err) {
   const double far = mlaf_point_doublings(p, &nearest->problem);
-  if (mlaf_in_reach(far, false)) return MLAF_OK;
+  if (mlaf_in_reach(p, far, false)) return MLAF_OK;
   mlaf_fail(err, MLAF_E_NOT_COMPILED, "the bundle's nearest, %s, is %.1f doublings of batch and ctx away: the model looks at the "
             "problem itself", nearest->text, far);
   mlaf_text_fmt(notes, "%s%s", notes->len ? "; " : "", err->text);

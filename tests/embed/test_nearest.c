@@ -194,8 +194,12 @@ static void names_rebuild_the_variant(void **state) {
 static void reach(void **state) {
   const mlaf_problem p = asked_at(8, 1024), near = asked_at(16, 8192), far = asked_at(16, 8193), one = asked_at(4, 1024);
   const double to_near = mlaf_point_doublings(pt(&p), pt(&near)), to_far = mlaf_point_doublings(pt(&p), pt(&far));
-  assert_true(mlaf_in_reach(to_near, false) && !mlaf_in_reach(to_far, false));
-  assert_true(mlaf_in_reach(mlaf_point_doublings(pt(&p), pt(&one)), true) && !mlaf_in_reach(to_near, true));
+  assert_true(mlaf_in_reach(pt(&p), to_near, false) && !mlaf_in_reach(pt(&p), to_far, false));
+  assert_true(mlaf_in_reach(pt(&p), mlaf_point_doublings(pt(&p), pt(&one)), true) && !mlaf_in_reach(pt(&p), to_near, true));
+  /* What was tuned for one number of tokens is no choice of a projection's for another. */
+  mlaf_point tokens;
+  assert_int_equal(mlaf_point_parse(NULL, "mla_v_out:h16,r512,v128,bf16,t16", &tokens, NULL, 0), MLAF_OK);
+  assert_true(mlaf_in_reach(&tokens, 0, false) && !mlaf_in_reach(&tokens, 1, false) && !mlaf_in_reach(&tokens, 1, true));
   assert_true(fabs(to_near - 4) < 1e-12 && mlaf_point_doublings(pt(&p), pt(&p)) == 0);
 }
 

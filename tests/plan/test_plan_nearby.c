@@ -72,7 +72,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   mlaf_nearby *n = NULL;
   mlaf_err err;
   const mlaf_problem p = parsed(ASKED);
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_E_NOT_TUNED);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_E_NOT_TUNED);
   sample(&f, SHAPE "b128,s1024", REG, 55.26, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b128,s1024", ALSO, 61.32, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b128,s1024", LDS, 110, MLAF_OUT_OK, "equal", NULL);             /* twice as slow, but the best below */
@@ -84,7 +84,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   sample(&f, SHAPE "b256,s4096", LDS, 320, MLAF_OUT_OK, "normal:1,0.5,1", NULL);    /* of other requests */
   sample(&f, SHAPE "b2,s1024", REG, 30, MLAF_OUT_OK, "equal", NULL);                /* out of reach */
   sample(&f, "mla_decode:h16,b240,s1024", REG, 50, MLAF_OUT_OK, "equal", NULL);     /* another shape */
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, 2);
   assert_string_equal(n->choices[0].problem, SHAPE "b128,s1024");
   assert_string_equal(n->choices[1].problem, SHAPE "b256,s2048");
@@ -103,7 +103,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   assert_true(n->items[4].error == 0.002);
   free(n);
   /* What the caller refuses is not there. */
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), all_but, SHAPE "b128,s1024", &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, all_but, SHAPE "b128,s1024", &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, 1);
   assert_string_equal(n->items[0].variant, LDS);
   free(n);
@@ -126,7 +126,7 @@ static void no_more_than_the_nearest_few(void **state) {
     snprintf(variant, sizeof variant, "%.*ss2,rows=8,team=1", STEM, REG); /* another combine kernel: no news */
     sample(&f, text, variant, 102.5, MLAF_OUT_OK, "equal", NULL);
   }
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, MLAF_NEARBY_CHOICES);
   assert_string_equal(n->choices[0].problem, SHAPE "b256,s1024");
   assert_int_equal(n->n, MLAF_NEARBY_CHOICES * MLAF_NEARBY_EACH); /* a choice is one of its fastest */
@@ -138,7 +138,7 @@ static void no_more_than_the_nearest_few(void **state) {
     snprintf(variant, sizeof variant, "%.*ss%d,rows=4,team=1", STEM, REG, splits);
     sample(&f, SHAPE "b256,s1024", variant, 80 + splits, MLAF_OUT_OK, "equal", "an older template");
   }
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n, (MLAF_NEARBY_CHOICES + 1) * MLAF_NEARBY_EACH);
   free(n);
   end(&f);
@@ -165,7 +165,7 @@ static void kernels_near_the_best_count_everywhere(void **state) {
   assert_int_equal(us, 141);
   sample(&f, SHAPE "b256,s512", later, 50, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b256,s512", late, 66, MLAF_OUT_OK, "equal", NULL);
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_OK);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
     if (x->fast) fast[x->choice]++;
@@ -233,7 +233,7 @@ static void a_plan_takes_the_kernel_that_the_measurements_favour(void **state) {
   assert_true(info.ns == 160280 && info.error == 0.002);
   /* The same in words. */
   const mlaf_problem p = parsed(ASKED);
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(mlaf_nearby_choose(n, f.gen, pt(&p), "gfx942", true, &x, &err), MLAF_OK);
   mlaf_nearby_reason(n, &x, why, sizeof why);
   assert_non_null(strstr(why, LDS " (kernel of " SHAPE "b256,s2048): the model and 2 times of 2 problems nearby say "));

@@ -22,6 +22,7 @@ static const mlaf_projection projection = {
               .workspace_at = offsetof(mlaf_projection_args, workspace),
               .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),
               .libraries = true,
+              .reach = MLAF_PROJECTION_REACH,
               .n_mapped = MLAF_PROJECTION_MAPS,
               .parameter_bytes = q_b_parameter_bytes,
               .check_stages = q_b_check_stages,
