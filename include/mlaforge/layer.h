@@ -125,11 +125,19 @@ MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *des
 /* None of its launches may be in flight. NULL is allowed. */
 MLAF_API void mlaf_layer_destroy(mlaf_layer *layer);
 
+enum {
+  /* Of all layers of a step but the first: block_table, seq_lens and qo_indptr say what they said at the call before on this
+   * stream, of this layer or another one, with the same batch, tokens, width, page_size, page_rows and num_pages, and the
+   * workspace is that one, untouched since. Then what that call made of them is taken, and this one has no launch for them. The
+   * first call of a step must not have the flag: what it would take is of the step before. Where tables are lists it says
+   * nothing. */
+  MLAF_LAYER_SAME_TABLES = 1u << 0
+};
 /* One call. Device pointers of the layer's device, tensors 16-byte aligned and of the layer's dtype; strides in elements, those
  * of tensors a multiple of 8, 0: dense. Everything behind them is read on the device at each launch. */
 typedef struct mlaf_layer_args {
   uint32_t struct_size;  /* sizeof(mlaf_layer_args), set by MLAF_LAYER_ARGS_INIT */
-  uint32_t flags;        /* 0 */
+  uint32_t flags;        /* 0, or MLAF_LAYER_SAME_TABLES */
   int32_t batch;         /* B: 0 .. batch_max */
   int32_t q_len;         /* most query tokens of a request: 1 .. the largest of q_lens */
   int64_t tokens;        /* T; 0: B q_len */
@@ -153,7 +161,7 @@ typedef struct mlaf_layer_args {
   int64_t block_table_stride; /* 0: block_table_width */
   int32_t block_table_width;  /* entries in a row */
   int32_t reserved;           /* 0 */
-  /* ... or lists: one launch less. */
+  /* ... or lists: one launch less, unless MLAF_LAYER_SAME_TABLES is given. */
   const int32_t *kv_indptr, *kv_indices, *kv_last_page_lens; /* [B+1], [kv_indptr[B]], [B] */
   int64_t kv_indices_size;    /* entries of kv_indices; wanted with page_rows */
   const int32_t *qo_indptr;   /* [B+1] query tokens. Lists want it; with a block table NULL: T/B for each request */

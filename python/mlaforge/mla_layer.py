@@ -14,6 +14,7 @@ __all__ = ["Layer"]
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
 RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, APPEND_APART = (1 << i for i in range(7))
+SAME_TABLES = 1
 SIZE = ctypes.c_size_t
 
 
@@ -205,10 +206,12 @@ class Layer:
 
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,
-                stage=None):
+                stage=None, same_tables=False):
         """[T, d] hidden states to [T, d]. positions and slots [T] int64, a slot of -1 writes nothing; cache [pages, page, R+P]; seq_lens [B] int32
         counts the new tokens. q_len: most query tokens of a request, T = B q_len unless qo_indptr says more. kv_len, about how many tokens
-        requests have cached, helps to choose plans. stage: that one of stages() alone.
+        requests have cached, helps to choose plans. stage: that one of stages() alone. same_tables: block_table, seq_lens and qo_indptr say
+        what they said at the call before, of this layer or another one of its shape, with the same workspace= on the same stream: what was
+        made of them is taken, and a launch is saved. True for all layers of a step but the first.
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         tokens = hidden.shape[0]
@@ -227,7 +230,9 @@ class Layer:
             fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr())
         if residual is not None:
             fields.update(self._rows("residual", residual, tokens))
-        args = _struct(LayerArgs, batch=batch, q_len=q_len, tokens=tokens, positions=positions.data_ptr(), slots=slots.data_ptr(),
+        if same_tables and workspace is None:
+            fail("same_tables is for calls with a workspace of the caller's: hand one over (workspace=), the same as before")
+        args = _struct(LayerArgs, flags=SAME_TABLES if same_tables else 0, batch=batch, q_len=q_len, tokens=tokens, positions=positions.data_ptr(), slots=slots.data_ptr(),
                        ctx=kv_len, **fields)
         if not tokens:
             return y

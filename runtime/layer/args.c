@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "layer/inside.h"
+#include "ops/mla_decode/block_tables.h"
 
 enum { ALIGN = 16 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
@@ -22,13 +23,24 @@ const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_a
   return NULL;
 }
 
+/* Bytes of lists that are made of a call's tables. */
+static size_t lists_of(const layer_shape *s, const mlaf_layer_args *a) {
+  const mlaf_problem p = {.page_size = s->d.page_size};
+  const mlaf_execute_args tables = {.batch = a->batch,
+                                    .block_table = a->block_table,
+                                    .block_table_width = a->block_table_width,
+                                    .kv_indices_size = a->kv_indices_size};
+  return a->schedule || !(a->block_table || a->page_rows) ? 0 : mlaf_block_tables_size(&p, &tables);
+}
+
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
   const chunked_head *many = chunked_head_of(a->schedule);
   return (layer_sizes){.form = many ? LAYER_MANY : LAYER_FEW,
                        .tokens = many ? many->tokens : a->tokens ? a->tokens : (int64_t)a->batch * a->q_len,
                        .batch = many ? many->batch : a->batch,
                        .q_len = a->q_len,
-                       .ctx = a->ctx ? a->ctx : s->d.ctx_max};
+                       .ctx = a->ctx ? a->ctx : s->d.ctx_max,
+                       .lists = lists_of(s, a)};
 }
 
 /* --- checks --- */
@@ -59,8 +71,9 @@ static mlaf_status check_few(const layer_shape *s, const mlaf_layer_args *a, mla
 }
 
 mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
-  if (a->flags || a->reserved)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, reserved %d, both must be 0", a->flags, a->reserved);
+  if (a->flags & ~(uint32_t)MLAF_LAYER_SAME_TABLES || a->reserved)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, must be 0 or MLAF_LAYER_SAME_TABLES; reserved is %d, must "
+                     "be 0", a->flags, a->reserved);
   mlaf_status st = a->schedule ? check_many(s, a, err) : check_few(s, a, err);
   if (st) return st;
   if (a->num_pages < 0 || (int64_t)a->num_pages * s->d.page_size > UINT32_MAX)
@@ -169,7 +182,7 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   const bool few = z->form == LAYER_FEW;
   const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, fresh = few ? 0 : z->tokens;
   layer_places p;
-  size_t at = 0;
+  size_t at = z->lists == SIZE_MAX ? 0 : (z->lists + LAYER_ALIGN - 1) / LAYER_ALIGN * LAYER_ALIGN;
   p.c = place(&at, z->tokens, layer_c_row(s));
   p.q = place(&at, rows, layer_q_row(s));
   p.qout = place(&at, absorbed, layer_kv_row(s));
@@ -181,15 +194,23 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   return p;
 }
 
+/* As far as sizes go. */
+static void first_form(mlaf_execute_args *a) {
+  a->block_table = a->seq_lens = NULL;
+  a->page_rows = 0;
+}
+
 size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
   const layer_shape *s = &layer->shape;
   const layer_sizes z = layer_sizes_of(s, a);
   size_t most = 0;
+  if (z.lists == SIZE_MAX) return SIZE_MAX;
   for (int i = 0; i < s->n[z.form]; i++) {
     layer_stage_args args;
     const layer_kind kind = s->kinds[z.form][i];
     const mlaf_plan *plan = layer_plan_of(s, &layer->plans, kind, &z);
     if (kind != LAYER_PREFILL) layer_fill(layer, kind, a, &args);
+    if (kind == LAYER_DECODE) first_form(&args.decode);
     const size_t size = kind == LAYER_PREFILL ? mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule)
                                               : mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
     if (size > most) most = size;

@@ -108,6 +108,7 @@ typedef struct layer_sizes {
   int64_t tokens;
   int32_t batch, q_len, ctx;
   layer_form form;
+  size_t lists; /* bytes of what becomes of a block table; 0: the call has lists, SIZE_MAX: there are too many */
 } layer_sizes;
 /* Whether a call's LAYER_BESIDE is a launch of its own, and not two. */
 static inline bool layer_is_beside(const layer_sizes *z) { return z->tokens <= LAYER_BESIDE_MOST; }
@@ -123,7 +124,8 @@ struct mlaf_layer {
   layer_plans plans;
 };
 
-/* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. */
+/* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. What becomes of a block table
+ * lies in front, at the same place for all layers that get the same tables. */
 typedef struct layer_places {
   size_t c, q, qout, u, kv, k_pe, o, scratch; /* scratch: of whichever stage runs */
 } layer_places;

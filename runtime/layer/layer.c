@@ -145,7 +145,19 @@ static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mla
     return st ? st : run_stage(layer, LAYER_APPEND, a, stream);
   }
   layer_fill(layer, kind, a, &args);
-  return mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
+  mlaf_status st = MLAF_OK;
+  if (kind == LAYER_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
+  return st ? st : mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
+}
+
+/* What becomes of a block table, ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
+ * stage's weights are on their way meanwhile. */
+static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
+  layer_stage_args args;
+  const layer_sizes z = layer_sizes_of(&layer->shape, a);
+  if (!z.lists || a->flags & MLAF_LAYER_SAME_TABLES) return MLAF_OK;
+  layer_fill(layer, LAYER_DECODE, a, &args);
+  return mlaf_plan_make(layer_plan_of(&layer->shape, &layer->plans, LAYER_DECODE, &z), &args, a->workspace, false, stream);
 }
 
 /* One stage, or EVERY one. What a stage finds wrong it reports itself. */
@@ -165,6 +177,7 @@ static mlaf_status run(const mlaf_layer *layer, int64_t one, const mlaf_layer_ar
   const layer_shape *s = &layer->shape;
   const layer_form form = layer_sizes_of(s, a).form;
   if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
+  if (form == LAYER_FEW && (one == EVERY || s->kinds[form][one] == LAYER_DECODE)) st = make_lists(layer, a, stream);
   for (int i = 0; !st && i < s->n[form]; i++)
     if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
   return st;

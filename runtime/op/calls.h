@@ -29,6 +29,10 @@ typedef struct mlaf_second_form {
    * its first word is 0 where nothing is left to do. */
   mlaf_status (*launch)(const mlaf_bound *b, uint32_t knob, const mlaf_function *fn, const void *args, void *first, void *stream,
                         mlaf_err *err);
+  /* For a caller that keeps what the kernel makes elsewhere, and for several launches: check what goes into it, launch that
+   * kernel alone to write to `at` (`again`: it lies there, nothing is launched), and give the first form. */
+  mlaf_status (*make)(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, bool again, void *first,
+                      void *stream, mlaf_err *err);
 } mlaf_second_form;
 
 enum { MLAF_ARGS_MAX = 640 };

@@ -178,6 +178,24 @@ static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream
   return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), a, stream, err);
 }
 
+mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream) {
+  const mlaf_calls *calls = plan->point.op->calls;
+  mlaf_err err;
+  mlaf_visit visit;
+  mlaf_whole_args first;
+  const mlaf_device_ops *ops = mlaf_ops(plan->shared->dev);
+  mlaf_status st = ops->enter ? ops->enter(plan->shared->dev, &visit, &err) : MLAF_OK;
+  if (!st) {
+    const mlaf_function *fn = mlaf_second_kernel(plan->shared, calls->second);
+    st = calls->second->make(mlaf_loaded_bound(plan->from.loaded), fn, args, at, again, &first, stream, &err);
+    if (ops->leave) ops->leave(plan->shared->dev, &visit);
+  }
+  if (!st) memcpy(args, &first, calls->args_size);
+  if (!st) return MLAF_OK;
+  err.status = st;
+  return mlaf_shared_report(plan->shared, &err);
+}
+
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_visit visit;

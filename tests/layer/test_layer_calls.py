@@ -89,7 +89,13 @@ class LayerTest(unittest.TestCase):
             slots = self.ints("int64", [page[0] * PAGE + t for page in pages])
             hidden, positions = Buffer(self.ctx, (2, D), "bfloat16", bits), self.ints("int64", [t, t])
             if t:
-                y = self.layer(hidden, positions, slots, cache, self.ints("int32", [t + 1] * 2), table)
+                room = Buffer(self.ctx, (self.layer.workspace_size(),), "uint8")
+                y = self.layer(hidden, positions, slots, cache, self.ints("int32", [t + 1] * 2), table, workspace=room)
+                other = self.layer(hidden, positions, slots, cache, self.ints("int32", [0] * 2), self.ints("int32", [3, 6, 4, 8], 2, 2),
+                                   workspace=room, same_tables=True)  # the tables of the call before are taken, not these
+                self.assertEqual(other.read(), y.read())
+                with self.assertRaisesRegex(Exception, "workspace="):
+                    self.layer(hidden, positions, slots, cache, self.ints("int32", [t + 1] * 2), table, same_tables=True)
             else:
                 y = self.layer.forward(hidden, positions, slots, cache, qo_indptr=lists[0], kv_indptr=lists[1], kv_indices=lists[2],
                                        kv_last_page_lens=self.ints("int32", [1, 1]))

@@ -143,7 +143,7 @@ static void wrong_calls(void **state) {
     says(r, mlaf_layer_execute(layer, &a, NULL), MLAF_E_ARG, part);       \
   } while (0)
   WRONG(struct_size, 24, "MLAF_LAYER_ARGS_INIT");
-  WRONG(flags, 1, "flags is 0x1");
+  WRONG(flags, 2, "flags is 0x2");
   WRONG(batch, 3, "batch is 3, must be 0..2");
   WRONG(batch, -1, "batch is -1");
   WRONG(q_len, 2, "q_len is 2, must be 1..1");

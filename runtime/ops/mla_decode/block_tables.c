@@ -120,14 +120,16 @@ static void fill(const mlaf_problem *p, const mlaf_execute_args *a, int32_t *at,
   out->num_pages = a->num_pages ? (a->num_pages - 1) * step + t->sub : 0;
 }
 
-mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a,
-                                     void *at, void *stream, mlaf_execute_args *out, mlaf_err *err) {
+/* What `make` has of mlaf_second_form. */
+static mlaf_status make_at(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a, void *at,
+                           bool again, void *stream, mlaf_execute_args *out, mlaf_err *err) {
   tables_args t;
   mlaf_status st = check(p, a, err);
   if (!st && !fn)
     st = mlaf_fail(err, MLAF_E_ARG, "block_table, page_tokens or page_rows is given: make the plan with MLAF_PLAN_TABLES");
   if (st) return st;
   fill(p, a, at, &t, out);
+  if (again) return MLAF_OK;
   const int waves = THREADS / mlaf_info(dev)->wave_size;
   const int64_t longest = a->block_table ? (int64_t)t.width * t.sub : t.room;
   const uint32_t chunks = divide_up(longest, CHUNK);
@@ -140,6 +142,19 @@ mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, 
                               .args_size = sizeof t,
                               .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
   return mlaf_ops(dev)->launch(dev, stream, &launch, err);
+}
+
+mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a,
+                                     void *at, void *stream, mlaf_execute_args *out, mlaf_err *err) {
+  return make_at(dev, fn, p, a, at, false, stream, out, err);
+}
+
+/* --- elsewhere --- */
+
+static mlaf_status make(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, bool again, void *first,
+                        void *stream, mlaf_err *err) {
+  const mlaf_problem p = mlaf_decode_problem(b);
+  return make_at(b->dev, fn, &p, args, at, again, stream, first, err);
 }
 
 /* --- in the workspace --- */
@@ -188,4 +203,5 @@ const mlaf_second_form mlaf_block_tables = {.kernel = &kernel,
                                             .what = "the kernel that reads block tables",
                                             .wanted = wanted,
                                             .workspace = workspace,
-                                            .launch = launch_second};
+                                            .launch = launch_second,
+                                            .make = make};

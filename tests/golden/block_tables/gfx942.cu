@@ -29,6 +29,7 @@ MLAF_DEV int my_share() { return group_y(); }
 MLAF_DEV int my_thread() { return thread_id(); }
 MLAF_DEV int exchange(int x, int lane, int d) { return __builtin_amdgcn_ds_bpermute((lane ^ d) << 2, x); }
 MLAF_DEV void wait_for_previous_launch() {}
+MLAF_DEV void let_next_launch_start() {}
 MLAF_DEV void publish() {}
 MLAF_DEV int read(const int* p) { return *(const MLAF_GLOBAL int*)(u64)p; }
 MLAF_DEV void write(int* p, int x) { *(MLAF_GLOBAL int*)(u64)p = x; }
@@ -115,6 +116,7 @@ MLAF_DEV void copy_ids(const mlaf_block_tables_args& a, const request& x, i64 to
 }
 
 extern "C" __global__ void __launch_bounds__(256) mlaf_block_tables(mlaf_block_tables_args a) {
+  let_next_launch_start(); // which waits for this one before it reads tables
   wait_for_previous_launch(); // it may still read the tables that are written here
   const int lane = my_thread() % LANES;
   const i64 first = ((i64)my_block() * WAVES + my_thread() / LANES) * a.group;

@@ -115,6 +115,7 @@ MLAF_DEV void copy_ids(const mlaf_block_tables_args& a, const request& x, i64 to
 }
 
 extern "C" __global__ void __launch_bounds__(256) mlaf_block_tables(mlaf_block_tables_args a) {
+  let_next_launch_start(); // which waits for this one before it reads tables
   wait_for_previous_launch(); // it may still read the tables that are written here
   const int lane = my_thread() % LANES;
   const i64 first = ((i64)my_block() * WAVES + my_thread() / LANES) * a.group;
