@@ -83,6 +83,9 @@ mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **o
 mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */
 mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_choice_layer layer);
+/* Read what plans' first questions want, so that they need not: the device's rows of a text, SQL and the schema for it. Of this
+ * layer. */
+void mlaf_db_get_ready(mlaf_db *db, const mlaf_device_info *dev);
 void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
 bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permissions or a newer schema */

@@ -111,6 +111,8 @@ void mlaf_db_texts_free(mlaf_db_texts *texts);
 typedef bool (*mlaf_db_texts_fn)(void *user, int64_t id, const mlaf_choice_row *row);
 mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_point *p, mlaf_db_texts_fn fn, void *user,
                                mlaf_err *err);
+/* Parse the device's rows now, which else are parsed when they are first looked at. */
+void mlaf_db_texts_get_ready(mlaf_db *db, const char *device);
 /* All of a row that mlaf_db_texts_near has named. */
 mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mlaf_err *err);
 /* The rows parsed so far: what a test counts. */

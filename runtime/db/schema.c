@@ -134,3 +134,15 @@ sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err) {
   }
   return *slot;
 }
+
+/* What fails here fails again, and is said, where it is wanted. */
+void mlaf_db_get_ready(mlaf_db *db, const mlaf_device_info *dev) {
+  static const mlaf_db_stmt always[] = {MLAF_S_NEAR, MLAF_S_CHOICE_BY_ID, MLAF_S_ANY_SAMPLE};
+  static const mlaf_db_stmt tuned[] = {MLAF_S_FASTEST, MLAF_S_SAMPLES}; /* a third of a millisecond */
+  mlaf_err ignored;
+  if (db->texts) mlaf_db_texts_get_ready(db, dev->id);
+  if (!db->sql) return; /* a text, or nothing: it is not asked in SQL */
+  for (size_t i = 0; i < sizeof always / sizeof *always; i++) mlaf_db_prepare(db, always[i], &ignored);
+  if (mlaf_db_pragma(db, "SELECT EXISTS (SELECT 1 FROM sample)") != 1) return;
+  for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++) mlaf_db_prepare(db, tuned[i], &ignored);
+}

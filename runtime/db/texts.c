@@ -1,5 +1,6 @@
 /* Tuning texts as a layer. Importing them into SQLite cost a process 7 ms before its first plan; a plan wants a few rows of one
- * device and one shape, and finds them by the first two columns. The text stays the truth: nothing derived from it is kept. */
+ * device and one shape, and finds them by the first two columns. The text stays the truth: of what is derived from it a process
+ * keeps the rows that it once parsed, as a plan looks at the same ones several times. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,19 @@
 #include "db/db_internal.h"
 #include "op/op.h"
 
-enum { OFFSET_BITS = 40 }; /* an id is a file's number, then where the row begins */
+enum { LINE_BITS = 40 }; /* an id is a file's number, then its line's */
+
+typedef struct text_line {
+  const char *at;
+  size_t n;
+  mlaf_choice_row *row; /* NULL: not parsed yet, or wrong */
+  bool wrong;
+} text_line;
 
 typedef struct text_file {
   char *path, *text;
-  const char *rows, *end;
+  text_line *lines;
+  size_t n_lines;
   int version;
   bool complained;
 } text_file;
@@ -25,6 +34,8 @@ struct mlaf_db_texts {
 void mlaf_db_texts_free(mlaf_db_texts *t) {
   if (!t) return;
   for (size_t i = 0; i < t->n; i++) {
+    for (size_t k = 0; k < t->files[i].n_lines; k++) free(t->files[i].lines[k].row);
+    free(t->files[i].lines);
     free(t->files[i].path);
     free(t->files[i].text);
   }
@@ -44,17 +55,34 @@ mlaf_status mlaf_db_texts_open(const char *name, const mlaf_log *log, mlaf_db **
   return MLAF_OK;
 }
 
+static size_t length_of(const char *line, const char *end) {
+  const char *stop = memchr(line, '\n', (size_t)(end - line));
+  return (size_t)((stop ? stop : end) - line);
+}
+
+static bool find_lines(text_file *f, const char *rows, const char *end) {
+  size_t n = 1;
+  for (const char *p = rows; (p = memchr(p, '\n', (size_t)(end - p))); p++) n++;
+  if (!(f->lines = calloc(n, sizeof *f->lines))) return false;
+  for (const char *p = rows; p < end; p += f->lines[f->n_lines - 1].n + 1)
+    f->lines[f->n_lines++] = (text_line){.at = p, .n = length_of(p, end)};
+  return true;
+}
+
 static mlaf_status add_file(mlaf_db_texts *t, const char *path, mlaf_err *err) {
   text_file *grown = realloc(t->files, (t->n + 1) * sizeof *grown);
   if (!grown) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a tuning text");
   t->files = grown;
   text_file *f = &grown[t->n];
   void *text = NULL;
+  const char *rows;
   size_t size;
   mlaf_status status = mlaf_file_read(path, MLAF_DB_TEXT_MAX, &text, &size, err);
   if (status != MLAF_OK) return status;
-  *f = (text_file){.path = mlaf_strdup(path), .text = text, .end = (char *)text + strlen(text)};
-  status = f->path ? mlaf_db_text_head(text, &f->version, &f->rows, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  *f = (text_file){.path = mlaf_strdup(path), .text = text};
+  status = f->path ? mlaf_db_text_head(text, &f->version, &rows, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  if (status == MLAF_OK && !find_lines(f, rows, (char *)text + strlen(text)))
+    status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a tuning text");
   if (status == MLAF_OK) {
     t->n++;
     return MLAF_OK;
@@ -73,30 +101,40 @@ size_t mlaf_db_texts_parsed(const mlaf_db *db) { return db->texts ? db->texts->p
 
 /* --- one row --- */
 
-static size_t length_of(const char *line, const char *end) {
-  const char *stop = memchr(line, '\n', (size_t)(end - line));
-  return (size_t)((stop ? stop : end) - line);
-}
+static mlaf_status no_row(mlaf_err *err) { return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a tuned choice"); }
 
-static mlaf_status read_row(mlaf_db *db, text_file *f, const char *line, bool whole, mlaf_choice_row *out, mlaf_err *err) {
+/* Wrong rows are told of once. */
+static mlaf_status read_row(mlaf_db *db, text_file *f, text_line *line, mlaf_err *err) {
   mlaf_err why = {MLAF_OK, ""};
+  if (line->row) return MLAF_OK;
+  if (line->wrong) return mlaf_fail(err, MLAF_E_DB, "%s: a row is wrong", f->path);
+  mlaf_choice_row *row = calloc(1, sizeof *row);
+  if (!row) return no_row(err);
   db->texts->parsed++;
-  mlaf_status status = mlaf_db_text_row(line, length_of(line, f->end), 0, f->version, whole, out, &why);
-  out->imported = true;
-  if (status == MLAF_OK) return MLAF_OK;
+  mlaf_status status = mlaf_db_text_row(line->at, line->n, 0, f->version, true, row, &why);
+  row->imported = true;
+  if (status == MLAF_OK) {
+    line->row = row;
+    return MLAF_OK;
+  }
   size_t number = 1;
-  for (const char *p = f->text; p < line; p++) number += *p == '\n';
-  mlaf_db_text_row(line, length_of(line, f->end), number, f->version, whole, out, &why);
+  for (const char *p = f->text; p < line->at; p++) number += *p == '\n';
+  mlaf_db_text_row(line->at, line->n, number, f->version, true, row, &why);
+  free(row);
   if (!f->complained) mlaf_log_line(&db->log, MLAF_LOG_WARN, "passing over a tuned choice: %s: %s", f->path, why.text);
   f->complained = true;
+  line->wrong = status != MLAF_E_NOMEM;
   return mlaf_fail(err, status, "%s: %s", f->path, why.text);
 }
 
 mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mlaf_err *err) {
-  text_file *f = &db->texts->files[id >> OFFSET_BITS];
-  const mlaf_status status = read_row(db, f, f->text + (id & ((INT64_C(1) << OFFSET_BITS) - 1)), true, out, err);
+  text_file *f = &db->texts->files[id >> LINE_BITS];
+  text_line *line = &f->lines[id & ((INT64_C(1) << LINE_BITS) - 1)];
+  const mlaf_status status = read_row(db, f, line, err);
+  if (status != MLAF_OK) return status;
+  *out = *line->row;
   out->choice.layer = db->layer;
-  return status;
+  return MLAF_OK;
 }
 
 /* --- rows of a device and a shape --- */
@@ -111,14 +149,19 @@ typedef struct looking {
   void *user;
 } looking;
 
-/* The text of another device or shape; one with an escape in it is only known when it was parsed. */
-static bool differs(const looking *k, const char *line, size_t n, const char **problem) {
-  const char *tab = memchr(line, '\t', n);
-  const size_t device = tab ? (size_t)(tab - line) : n, shape = strlen(k->shape), left = tab ? n - device - 1 : 0;
-  if (!tab || line[0] == '#') return true;
+static bool of_device(const char *device, const text_line *line, const char **problem) {
+  const char *tab = memchr(line->at, '\t', line->n);
+  const size_t n = tab ? (size_t)(tab - line->at) : 0;
+  if (!tab || line->at[0] == '#') return false;
   *problem = tab + 1;
-  if (left < shape || memcmp(*problem, k->shape, shape) != 0) return true;
-  return !memchr(line, '\\', device) && (device != strlen(k->device) || memcmp(line, k->device, device) != 0);
+  return memchr(line->at, '\\', n) || (n == strlen(device) && memcmp(line->at, device, n) == 0);
+}
+
+/* The text of another device or shape; one with an escape in it is only known when it was parsed. */
+static bool differs(const looking *k, const text_line *line, const char **problem) {
+  const size_t shape = strlen(k->shape);
+  if (!of_device(k->device, line, problem)) return true;
+  return (size_t)(line->at + line->n - *problem) < shape || memcmp(*problem, k->shape, shape) != 0;
 }
 
 static bool same_problem(const char *a, const char *b) {
@@ -148,18 +191,26 @@ static bool remember(looking *k, const char *problem) {
 /* false: no memory. */
 static bool look_in(looking *k, size_t number) {
   text_file *f = &k->db->texts->files[number];
-  for (const char *line = f->rows; line < f->end;) {
-    const size_t n = length_of(line, f->end);
-    const char *at = line, *problem;
-    mlaf_choice_row row;
-    line += n + (line + n < f->end);
-    if (differs(k, at, n, &problem) || is_seen(k, problem) || read_row(k->db, f, at, false, &row, NULL) != MLAF_OK) continue;
-    if (strcmp(row.device, k->device) != 0) continue;
+  for (size_t i = 0; i < f->n_lines; i++) {
+    text_line *line = &f->lines[i];
+    const char *problem;
+    if (differs(k, line, &problem) || is_seen(k, problem) || read_row(k->db, f, line, NULL) != MLAF_OK) continue;
+    if (strcmp(line->row->device, k->device) != 0) continue;
     if (!remember(k, problem)) return false;
-    if (row.protocol != MLAF_DB_PROTOCOL) continue;
-    if (!k->fn(k->user, (int64_t)number << OFFSET_BITS | (at - f->text), &row)) return false;
+    if (line->row->protocol != MLAF_DB_PROTOCOL) continue;
+    if (!k->fn(k->user, (int64_t)number << LINE_BITS | (int64_t)i, line->row)) return false;
   }
   return true;
+}
+
+void mlaf_db_texts_get_ready(mlaf_db *db, const char *device) {
+  mlaf_err ignored;
+  const char *problem;
+  for (size_t i = 0; i < db->texts->n; i++)
+    for (size_t k = 0; k < db->texts->files[i].n_lines; k++) {
+      text_line *line = &db->texts->files[i].lines[k];
+      if (of_device(device, line, &problem)) read_row(db, &db->texts->files[i], line, &ignored);
+    }
 }
 
 mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_point *p, mlaf_db_texts_fn fn, void *user,

@@ -120,7 +120,10 @@ static void get_ready(mlaf_ctx *ctx) {
   if (ctx->bundle) return;
   mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
   mlaf_ctx_toolchain(ctx);
-  for (int layer = 0; ctx->db && layer < MLAF_LAYER_COUNT; layer++) mlaf_db_layer(ctx->db, (mlaf_choice_layer)layer);
+  for (int i = 0; ctx->db && i < MLAF_LAYER_COUNT; i++) {
+    mlaf_db *layer = mlaf_db_layer(ctx->db, (mlaf_choice_layer)i);
+    if (layer) mlaf_db_get_ready(layer, mlaf_info(mlaf_ctx_device(ctx)));
+  }
 }
 
 mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size) {

@@ -390,15 +390,17 @@ static mlaf_status from_lengths(planner *p, const char *lengths) {
   return MLAF_E_NOT_TUNED;
 }
 
+static bool may_guess_library(const planner *p) {
+  const bool asked = p->opts->flags & MLAF_PLAN_LIBRARY && p->opts->effort != MLAF_EFFORT_DB_ONLY;
+  return asked && p->problem->op->calls->libraries && mlaf_ops(mlaf_ctx_device(p->ctx))->features & MLAF_DEVICE_LIBRARIES;
+}
+
 /* A library's product that nobody tuned, where one is known to be better than any kernel: before what is fitted or guessed. */
 static mlaf_status from_library(planner *p) {
-  mlaf_device *dev = mlaf_ctx_device(p->ctx);
   mlaf_variant *list = NULL;
   size_t n = 0;
   mlaf_gen *gen;
   mlaf_err why = {MLAF_OK, ""};
-  const bool asked = p->opts->flags & MLAF_PLAN_LIBRARY && p->opts->effort != MLAF_EFFORT_DB_ONLY;
-  if (!asked || !p->problem->op->calls->libraries || !(mlaf_ops(dev)->features & MLAF_DEVICE_LIBRARIES)) return MLAF_E_NOT_TUNED;
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
   if (!st) st = mlaf_gen_known_library(gen, mlaf_point_text(p->problem).s, info(p)->target, &list, &n, &why);
   if (!st && n) {
@@ -415,7 +417,7 @@ static mlaf_status from_database(planner *p) {
   mlaf_choice choice;
   mlaf_rung rung;
   bool asked = !p->lengths_text[0]; /* for what was timed with the caller's lengths */
-  bool guessed = false;             /* for a library's product that is known to be better */
+  bool guessed = !may_guess_library(p); /* for a library's product that is known to be better */
   bool beside = false;              /* for what was timed beside a library that does not serve */
   mlaf_hashes_load(&p->ctx->hashes, mlaf_compiler_cache_dir(p->ctx->compiler), p->ctx->gen_root);
   while (p->n_refused < REFUSED_MAX) {
