@@ -6,7 +6,7 @@ from .buffers import Buffer
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32, library
-from .mla_gather_kv_b import GatherArgs, _cache
+from .mla_gather_kv_b import GatherArgs, _cache, _put_scale
 from .mla_prefill import DTYPES, PrefillArgs, _put
 from .tensors import check_tensor, dtype_name, fail, row_stride
 
@@ -134,10 +134,8 @@ class ChunkedPrefill:
             fail(f"kv_cache has pages of {kv_cache.shape[1]}, and this was made for {self._page}")
         check_tensor("block_table", block_table, "int32", batch, None)
         check_tensor("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
-        if scale is not None and not isinstance(scale, (int, float)):
-            args["scale_at"] = scale.data_ptr()
-        elif scale is not None:
-            args["scale"] = float(scale)
+        if scale is not None:
+            _put_scale(args, scale)
         return _struct(GatherArgs, **args, table=block_table.data_ptr(), table_width=block_table.shape[1],
                        table_stride=row_stride(block_table, 0, "block_table") or block_table.shape[1], w=weight.data_ptr(),
                        w_row_stride=row_stride(weight, 0, "kv_b_weight"))

@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, fail, row_stride
+from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
@@ -65,6 +65,17 @@ def _split(args, cache, kpe, rank, rope, dtype):
     return "split"
 
 
+def _put_scale(args, scale):
+    """The cache's: a number, or float32 on the device."""
+    if isinstance(scale, (int, float)):
+        args["scale"] = float(scale)
+        return
+    if dtype_name(scale) != "float32":
+        fail(f"the cache's scale is {dtype_name(scale)}, must be float32")
+    check_place("the cache's scale", scale)
+    args["scale_at"] = scale.data_ptr()
+
+
 def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
     """What both have in common: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
     dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
@@ -74,12 +85,7 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
     check_tensor("the weight", weight, dtype, heads * (nope + vdim), rank)
     kind = _cache(args, cache, rank, rope, dtype, ctx.target)
     if kind in FP8.values() and scale is not None:
-        if isinstance(scale, (int, float)):
-            args["scale"] = float(scale)
-        else:
-            if dtype_name(scale) != "float32":
-                fail(f"the cache's scale is {dtype_name(scale)}, must be float32")
-            args["scale_at"] = scale.data_ptr()
+        _put_scale(args, scale)
     args.update(w=weight.data_ptr(), w_row_stride=row_stride(weight, 0, "the weight"), tokens=k.shape[0])
     for name, tensor in (("k", k), ("v", v)):
         token, head = _strides(tensor)[:2]

@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I64, PTR, U32
-from .tensors import dtype_name, fail, row_stride
+from .tensors import check_place, dtype_name, fail, row_stride
 
 __all__ = ["merge_attn_states"]
 
@@ -29,6 +29,7 @@ def _values(name, tensor, dtype, shape):
     """[T, H, V]: the address, and the strides of tokens and heads."""
     if dtype_name(tensor) != dtype:
         fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
+    check_place(name, tensor)
     if tuple(tensor.shape) != shape:
         fail(f"{name} has the shape {tuple(tensor.shape)}, must be {shape}")
     if tensor.stride()[2] != 1 and shape[2] > 1:
@@ -41,6 +42,7 @@ def _sums(name, tensor, tokens, heads):
     """[H, T] of any strides: the address, and the strides of tokens and heads; those of one may be anything."""
     if dtype_name(tensor) != "float32":
         fail(f"{name} is {dtype_name(tensor)}, must be float32")
+    check_place(name, tensor)
     if tuple(tensor.shape) != (heads, tokens):
         fail(f"{name} has the shape {tuple(tensor.shape)}, must be ({heads}, {tokens})")
     head, token = row_stride(tensor, 0, name) or 1, row_stride(tensor, 1, name) or 1

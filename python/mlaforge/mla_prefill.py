@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, empty, fail, row_stride
+from .tensors import check_place, check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
 
@@ -36,6 +36,7 @@ def _put_scale(args, name, tensor, dtype):
         fail(f"{name}_descale is set, and q is {dtype}: only inputs of 8 bits have scales")
     if dtype_name(tensor) != "float32":
         fail(f"{name}_descale is {dtype_name(tensor)}, must be float32")
+    check_place(f"{name}_descale", tensor)
     if any(n != 1 and s != 0 for n, s in zip(tensor.shape, tensor.stride())):
         fail(f"{name}_descale has the shape {tuple(tensor.shape)} and more than one scale; a tensor has one: one element, or expanded from it")
     args[name + "_scale"] = tensor.data_ptr()

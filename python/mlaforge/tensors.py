@@ -15,12 +15,23 @@ def dtype_name(tensor):
     return str(tensor.dtype).rsplit(".", 1)[-1]
 
 
+def check_place(name, tensor):
+    """A kernel that follows an address of host memory ends every later use of the device."""
+    try:
+        where = tensor.get_device()
+    except (AttributeError, TypeError):
+        return
+    if where < 0:
+        fail(f"{name} lies in host memory (a CPU tensor): move it to the device first")
+
+
 def check_tensor(name, tensor, dtype, *shape):
     """Of a type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
     if not hasattr(tensor, "data_ptr"):
         fail(f"{name} is {type(tensor).__name__}, must be a tensor")
     if dtype is not None and dtype_name(tensor) != dtype:
         fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
+    check_place(name, tensor)
     have = tuple(tensor.shape)
     if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
         fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
