@@ -20,6 +20,9 @@
 /* Opaque, immutable. Thread-safe: any number of threads may execute one at once, each with its own workspace and outputs. */
 typedef struct mlaf_chunked_prefill mlaf_chunked_prefill;
 
+/* How keys turn that a cache holds as they were: by cached.rope_table (mlaforge/mla_gather_kv_b.h). */
+enum { MLAF_CHUNKED_PAIRS = 1, MLAF_CHUNKED_HALVES = 2 };
+
 typedef struct mlaf_chunked_prefill_desc {
   uint32_t struct_size;               /* sizeof(mlaf_chunked_prefill_desc), set by MLAF_CHUNKED_PREFILL_DESC_INIT */
   uint32_t flags;                     /* 0 */
@@ -32,7 +35,7 @@ typedef struct mlaf_chunked_prefill_desc {
   int32_t batch, tokens;              /* requests, and new tokens of one: what to plan for. Any others are served */
   const mlaf_plan_opts *plan;         /* NULL: MLAF_PLAN_OPTS_INIT */
   int32_t crossover;                  /* what mlaf_chunked_prefill_crossover shall say; 0: it finds out */
-  int32_t reserved;                   /* 0 */
+  int32_t rotate;                     /* MLAF_CHUNKED_PAIRS, _HALVES: the cache's keys are not rotated; 0: they are */
 } mlaf_chunked_prefill_desc;
 #define MLAF_CHUNKED_PREFILL_DESC_INIT                                                                                     \
   {                                                                                                                        \

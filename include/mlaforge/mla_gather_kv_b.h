@@ -5,7 +5,10 @@
  *
  * What mla_prefill reads for a context: k with k_pe, and v in the same buffer. Tokens are a chunk of each request: those of
  * request r stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 and have the positions from seq_starts[r] on. A plan of a problem such as
- * "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and requests. */
+ * "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and requests.
+ *
+ * Where the problem says rope_pairs or rope_halves, the cache's rope is not rotated: k_pe is, by its token's position, as
+ * mla_append would have rotated it. */
 #ifndef MLAFORGE_MLA_GATHER_KV_B_H
 #define MLAFORGE_MLA_GATHER_KV_B_H
 
@@ -48,6 +51,10 @@ typedef struct mlaf_gather_kv_b_args {
   int64_t cache_kpe_row_stride;
   void *workspace;       /* 256-byte aligned; NULL unless mlaf_run_workspace says that a launch wants one, as those of plans */
   size_t workspace_size; /* made with MLAF_PLAN_LIBRARY may. Launches that overlap must not share it */
+  /* Of rope_pairs and rope_halves only: a row a position, P/2 cosines, then P/2 sines, dense, 16-byte aligned. Positions outside
+   * of it: NaN. */
+  const float *rope_table;
+  int64_t rope_rows;
 } mlaf_gather_kv_b_args;
 #define MLAF_GATHER_KV_B_ARGS_INIT {.struct_size = sizeof(mlaf_gather_kv_b_args), .scale = 1.0f}
 

@@ -20,7 +20,7 @@ class ChunkedDesc(ctypes.Structure):
     """mlaf_chunked_prefill_desc of include/mlaforge/chunked_prefill.h; so are the others."""
     _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in ("heads", "nope", "rope", "vdim", "rank", "dtype")] + [
         ("layout", ctypes.c_char_p)] + [(name, I32) for name in ("page_tokens", "chunk_tokens", "batch", "tokens")] + [("plan", PTR),
-        ("crossover", I32), ("reserved", I32)]
+        ("crossover", I32), ("rotate", I32)]
 
 
 class ChunkedArgs(ctypes.Structure):

@@ -22,7 +22,7 @@ class GatherArgs(ctypes.Structure):
                 ("seq_starts", PTR), ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("k", PTR), ("k_token_stride", I64),
                 ("k_head_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64), ("k_pe", PTR),
                 ("k_pe_token_stride", I64), ("k_pe_head_stride", I64), ("cache_kpe", PTR), ("cache_kpe_row_stride", I64),
-                ("workspace", PTR), ("workspace_size", ctypes.c_size_t)]
+                ("workspace", PTR), ("workspace_size", ctypes.c_size_t), ("rope_table", PTR), ("rope_rows", I64)]
 
 
 def _strides(tensor):

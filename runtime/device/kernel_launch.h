@@ -30,7 +30,8 @@ enum {
    * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
    * Only where parts meet may it be left out. */
   MLAF_KERNEL_FITS = 8,
-  /* It takes the whole of a projection's or a prefill's argument block; others take what is before the scales. */
+  /* It takes the whole of a projection's, a prefill's or a gather's argument block; others take what is before the scales, or
+   * before the table of rotations. */
   MLAF_KERNEL_SCALES = 16,
   /* No kernel but a vendor's library's product (device/matmul.h); no code object of a compiler says so. */
   MLAF_KERNEL_LIBRARY = 32,

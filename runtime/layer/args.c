@@ -277,7 +277,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->q_pe_head_stride = out->q_pe_out_head_stride = layer_q_row(s);
     out->q_pe_token_stride = out->q_pe_out_token_stride = (int64_t)s->heads * layer_q_row(s);
   }
-  if (!layer_turns(s) || layer_turns_on_read(s)) return;
+  if (!layer_turns(s) || (layer_turns_on_read(s) && !turned)) return;
   out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
@@ -356,6 +356,9 @@ static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_gath
   out->w = l->weights.kv_b.data;
   out->w_row_stride = l->weights.kv_b.stride;
   out->w_head_stride = (d->nope + d->v) * l->weights.kv_b.stride;
+  if (!layer_turns_on_read(s)) return;
+  out->rope_table = d->cos;
+  out->rope_rows = d->table_rows;
 }
 
 static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, void *kv, void *k_pe, mlaf_gather_kv_b_args *out) {

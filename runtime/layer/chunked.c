@@ -29,9 +29,9 @@ static mlaf_status take_desc(const mlaf_chunked_prefill_desc *in, mlaf_chunked_p
 }
 
 static mlaf_status check_desc(const mlaf_chunked_prefill_desc *d, mlaf_err *err) {
-  if (d->crossover < 0 || d->reserved)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: crossover is %d, must be 0 or more; reserved is %d, must be 0",
-                     d->crossover, d->reserved);
+  if (d->crossover < 0 || d->rotate < 0 || d->rotate > MLAF_CHUNKED_HALVES)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: crossover is %d, must be 0 or more; rotate is %d, must be "
+                     "0..%d", d->crossover, d->rotate, MLAF_CHUNKED_HALVES);
   if (d->flags) return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: flags is %#x, must be 0", d->flags);
   if (d->chunk_tokens < 1 || d->page_tokens < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: chunk_tokens is %d and page_tokens %d, must be positive",
@@ -47,6 +47,7 @@ static mlaf_status check_desc(const mlaf_chunked_prefill_desc *d, mlaf_err *err)
 static int32_t at_most(int64_t n, int32_t most) { return n > most ? most : (int32_t)n; }
 
 void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
+  static const char *const turns[] = {"", ",rope_pairs", ",rope_halves"};
   const char *type = d->dtype == MLAF_F16 ? "f16" : "bf16", *layout = d->layout ? d->layout : "paged";
   const int32_t rows = at_most((int64_t)d->batch * d->tokens, 1 << 20), batch = at_most(d->batch, 1 << 16);
   const int32_t tokens = at_most(d->tokens, 1 << 20), keys = d->chunk_tokens / batch > 0 ? d->chunk_tokens / batch : 1;
@@ -58,8 +59,8 @@ void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
                part == CHUNKED_FRESH ? ",causal" : "", batch, tokens, part == CHUNKED_FRESH ? tokens : at_most(keys, 1 << 24));
       break;
     case CHUNKED_GATHER:
-      snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s,t%d", d->heads, d->nope, d->rope, d->vdim, d->rank, type,
-               layout, at_most(d->chunk_tokens, 1 << 20));
+      snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s%s,t%d", d->heads, d->nope, d->rope, d->vdim, d->rank, type,
+               layout, turns[d->rotate], at_most(d->chunk_tokens, 1 << 20));
       break;
     default: snprintf(out, size, "mla_merge:h%d,v%d,%s,t%d", d->heads, d->vdim, type, rows);
   }

@@ -20,7 +20,7 @@ typedef enum layer_kind {
   LAYER_Q_B,
   LAYER_BESIDE, /* q_b with blocks beside it that append; of more than LAYER_BESIDE_MOST tokens q_b, then append */
   LAYER_APPEND,
-  LAYER_TURN, /* append, and the rope columns of queries are turned in place */
+  LAYER_TURN, /* append, and the rope columns of queries are turned in place; where keys turn on read, LAYER_APPEND follows */
   LAYER_ABSORB,
   LAYER_DECODE,
   LAYER_V_OUT,

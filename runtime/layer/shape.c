@@ -54,13 +54,14 @@ int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
 
 /* --- stages as problems --- */
 
+static const char *const styles[] = {"pairs", "halves", "unrotated"};
+
+/* Of rows that stay. Turning queries rotates the key, too, which an append behind it then writes anew. */
 static const char *append_style(const layer_shape *s) {
-  static const char *const styles[] = {"pairs", "halves", "unrotated"};
   return styles[layer_turns_on_read(s) ? MLAF_LAYER_UNROTATED : s->d.rope_style];
 }
 
 static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, size_t size) {
-  static const char *const styles[] = {"pairs", "halves", "unrotated"};
   const mlaf_layer_desc *d = &s->d;
   const char *type = d->dtype == MLAF_F16 ? "f16" : "bf16", *style = styles[d->rope_style];
   const bool norms = !(d->flags & MLAF_LAYER_NO_NORMS);
@@ -86,7 +87,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
-                      cache, append_style(s), norms ? ",norm" : "");
+                      cache, kind == LAYER_TURN ? style : append_style(s), norms ? ",norm" : "");
     case LAYER_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s%s,%s", s->heads, d->nope, d->rope, d->rank, type, kv_b, style);
     case LAYER_DECODE:
@@ -94,8 +95,8 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
                       q_len > 1 ? ",causal" : "", type, d->page_size, layer_turns_on_read(s) ? ",rope_" : "",
                       layer_turns_on_read(s) ? style : "");
     case LAYER_GATHER:
-      return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->v, d->rank, type,
-                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged");
+      return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s%s%s", s->heads, d->nope, d->rope, d->v, d->rank, type,
+                      cache, layer_turns_on_read(s) ? ",rope_" : "", layer_turns_on_read(s) ? style : "");
     case LAYER_PREFILL:
       return snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,%s,causal", s->heads, d->nope, d->rope, d->v, type);
     case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s%s", s->heads, d->rank, d->v, type, kv_b);
@@ -132,6 +133,7 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
   d.batch = 1;
   d.tokens = s->d.prefill_tokens;
   d.crossover = s->d.prefill_crossover;
+  if (layer_turns_on_read(s)) d.rotate = s->d.rope_style == MLAF_LAYER_PAIRS ? MLAF_CHUNKED_PAIRS : MLAF_CHUNKED_HALVES;
   return d;
 }
 
@@ -168,9 +170,6 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
-  if (d->prefill_tokens && d->flags & MLAF_LAYER_ROPE_ON_READ)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a cache that is not rotated, "
-                     "yet: 0", d->prefill_tokens);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
                      "it, and set MLAF_LAYER_KV_B_16", d->prefill_tokens);
@@ -191,9 +190,11 @@ static void order_forms(layer_shape *s) {
   const layer_kind few[] = {LAYER_BESIDE, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
   const layer_kind apart[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
   const layer_kind many[] = {LAYER_Q_B, layer_turns(s) ? LAYER_TURN : LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
+  const layer_kind read[] = {LAYER_Q_B, LAYER_TURN, LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
   if (s->d.flags & MLAF_LAYER_APPEND_APART) order(s, LAYER_FEW, apart, sizeof apart / sizeof *apart);
   else order(s, LAYER_FEW, few, sizeof few / sizeof *few);
-  if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
+  if (s->d.prefill_tokens && layer_turns_on_read(s)) order(s, LAYER_MANY, read, sizeof read / sizeof *read);
+  else if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
 }
 
 /* Every stage in every q_len is a problem that its operation takes. */

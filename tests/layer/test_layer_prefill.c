@@ -172,9 +172,6 @@ static void stages_and_refusals(void **state) {
   a.schedule = other, a.batch = 0;
   assert_int_equal(mlaf_layer_execute(layer, &a, NULL), MLAF_OK);
   model x = m;
-  x.desc.flags = MLAF_LAYER_ROPE_ON_READ;
-  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "no prefill reads a cache that is not rotated");
-  x = m;
   x.desc.prefill_chunk = -1;
   says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_chunk is -1, must be 1..");
   end(&p.c);

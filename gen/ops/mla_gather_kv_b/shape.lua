@@ -2,7 +2,7 @@
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.
-shape.FIELDS = { "heads", "nope", "rope", "vdim", "rank", "dtype", "layout" }
+shape.FIELDS = { "heads", "nope", "rope", "vdim", "rank", "dtype", "layout", "rotate" }
 
 -- Of a block that gathers rows for a library's product.
 shape.ASIDE_THREADS = 256

@@ -47,6 +47,7 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
       {"k", a->k, ALIGN, true},
       {"v", a->v, ALIGN, false},
       {"k_pe", a->k_pe, ALIGN, false},
+      {"rope_table", a->rope_table, ALIGN, s->rotate},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
@@ -56,6 +57,11 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
   if (a->cache_kpe && !(gather_is_split(s) && s->rope))
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe is set, and the problem's cache is %s: NULL",
                      gather_is_split(s) ? "without rope columns" : "not split");
+  if (!s->rotate && (a->rope_table || a->rope_rows))
+    return mlaf_fail(err, MLAF_E_ARG, "rope_table is %p of %lld rows, and the problem's cache is rotated: plan with rope_pairs "
+                     "or rope_halves, or leave the table out", (const void *)a->rope_table, (long long)a->rope_rows);
+  if (s->rotate && a->rope_rows < 1)
+    return mlaf_fail(err, MLAF_E_ARG, "rope_rows is %lld, must be 1 or more: a row for each position", (long long)a->rope_rows);
   if (a->k_pe && !s->rope) return mlaf_fail(err, MLAF_E_ARG, "k_pe is set, and the problem has no rope columns: NULL");
   return MLAF_OK;
 }
@@ -129,6 +135,9 @@ mlaf_status gather_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (library != !!b->stage[1].fn)
     return mlaf_fail(err, MLAF_E_ARG, library ? "a library's product, and no kernel that gathers its rows"
                                               : "a second kernel, and the first gathers for itself");
+  if (!(b->stage[library].launch.flags & MLAF_KERNEL_SCALES) != !s.rotate)
+    return mlaf_fail(err, MLAF_E_ARG, s.rotate ? "its kernel takes no table, and the problem rotates"
+                                               : "its kernel takes a table of rotations, and the problem has none");
   if (library && s.nope != s.vdim)
     return mlaf_fail(err, MLAF_E_ARG, "a library's product makes as many columns of K as of V, here %d and %d", s.nope, s.vdim);
   if (!b->stage[library].rows_per_wg)

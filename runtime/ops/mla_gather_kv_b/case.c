@@ -49,6 +49,12 @@ static void lay_out(gather_case *c) {
   c->w_count = (size_t)(heads * c->w_head);
   c->k_count = (size_t)(rows * c->k_token);
   c->v_count = spec->joined ? 0 : (size_t)(rows * c->v_token);
+  c->rope_rows = 0;
+  for (int r = 0; r < spec->n && s->rotate; r++) {
+    const int64_t end = spec->start[r] + spec->length[r];
+    if (end > c->rope_rows) c->rope_rows = end;
+  }
+  if (c->rope_rows > 1) c->rope_rows--;
   c->k_pe_count = s->rope ? (size_t)(rows * c->k_pe_token) : 0;
 }
 
@@ -70,13 +76,17 @@ static mlaf_status allocate(gather_case *c, mlaf_err *err) {
   c->indptr = filled(words * sizeof *c->indptr, 0);
   c->cu = filled(words * sizeof *c->cu, 0);
   c->starts = filled(words * sizeof *c->starts, POISON);
-  if (c->cache && c->kpe && c->w && c->k && c->v && c->k_pe && c->table && c->indptr && c->cu && c->starts) return MLAF_OK;
+  c->rope_table = filled((size_t)(c->rope_rows * c->s.rope) * sizeof *c->rope_table, POISON);
+  if (c->cache && c->kpe && c->w && c->k && c->v && c->k_pe && c->table && c->indptr && c->cu && c->starts &&
+      c->rope_table)
+    return MLAF_OK;
   return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %lld tokens", c->head.name, (long long)c->tokens);
 }
 
 void gather_case_free(gather_case *c) {
   if (!c) return;
-  void *const all[] = {c->cache, c->kpe, c->w, c->k, c->v, c->k_pe, c->table, c->indptr, c->cu, c->starts};
+  void *const all[] = {c->cache, c->kpe, c->w, c->k, c->v, c->k_pe, c->table, c->indptr, c->cu, c->starts,
+                       c->rope_table};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
   free(c);
 }
@@ -154,6 +164,16 @@ const unsigned char *gather_case_rope(const gather_case *c, const unsigned char 
   return c->kpe + (row - c->cache) / c->cache_row * c->kpe_row;
 }
 
+/* No position has the angles of another. */
+static void fill_table(gather_case *c, mlaf_rng *rng) {
+  const int half = c->s.rope / 2;
+  for (int64_t i = 0; i < c->rope_rows * half; i++) {
+    const double angle = mlaf_rng_normal(rng) * 8;
+    float *row = c->rope_table + i / half * 2 * half;
+    row[i % half] = (float)cos(angle), row[half + i % half] = (float)sin(angle);
+  }
+}
+
 static void fill_data(gather_case *c, mlaf_rng *rng) {
   const gather_shape *s = &c->s;
   for (int r = 0; r < c->spec.n; r++)
@@ -196,6 +216,7 @@ mlaf_status gather_case_make(const mlaf_point *p, const gather_spec *spec, uint6
   if (!st) st = fill_tables(c, &rng, err);
   if (!st) {
     fill_data(c, &rng);
+    fill_table(c, &rng); /* last, so that a problem that rotates has the other data of one that does not */
     inject_fault(c, inject, &rng);
     *out = c;
     return MLAF_OK;

@@ -29,6 +29,8 @@ typedef struct gather_case {
   int64_t table_stride, table_count;
   int64_t w_row, w_head, k_token, k_head, v_token, v_head, k_pe_token, k_pe_head; /* elements */
   int64_t kpe_row;                                                                /* bytes, of a split cache */
+  int64_t rope_rows; /* of the table, which ends before the last position; 0: nothing turns */
+  float *rope_table;
   unsigned char *cache, *kpe;
   int32_t *table, *indptr, *cu, *starts;
   uint16_t *w, *k, *v, *k_pe; /* k, v, k_pe: what is there before the launch */
@@ -51,6 +53,9 @@ double gather_e4m3(bool fnuz, uint8_t code);
  * scaled first), and what is behind the product. `row` NULL: NaN; pe: its rope columns. */
 void gather_decode_row(const gather_shape *s, const unsigned char *row, const unsigned char *pe, double *latent, double *rope,
                        double scale, double *behind);
+/* What a problem that rotates makes of rope columns, which it rounds to the problem's type first: by a row of the table, NULL:
+ * NaN. slack: what fp32 may be off by before it rounds. */
+void gather_turn(const gather_shape *s, const float *table, double *rope, double *slack);
 /* Output `f` of [N+V] of a head: its value, and what fp32 may be off by before it rounds. w: the head's row f of W. */
 double gather_output(const gather_shape *s, const uint16_t *w, const double *latent, double behind, double *slack);
 

@@ -35,6 +35,7 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
       .k_pe_head_stride = c->k_pe_head,
       .cache_kpe_row_stride = c->kpe_row / 2,
       .workspace_size = workspace,
+      .rope_rows = c->rope_rows,
   };
 #define ARG(name) offsetof(mlaf_gather_kv_b_args, name)
   const mlaf_use pe = !c->k_pe_count ? MLAF_USE_NONE : spec->spare ? MLAF_USE_OPTIONAL_OUTPUT : MLAF_USE_INOUT;
@@ -50,6 +51,8 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
       [AT_V] = {"v", c->v_count ? MLAF_USE_INOUT : MLAF_USE_NONE, c->v_count * 2, ARG(v), c->v},
       [AT_K_PE] = {"k_pe", pe, c->k_pe_count * 2, ARG(k_pe), spec->spare ? NULL : c->k_pe},
       {"cache_kpe", c->kpe_bytes ? MLAF_USE_INPUT : MLAF_USE_NONE, c->kpe_bytes, ARG(cache_kpe), c->kpe},
+      {"rope_table", c->rope_rows ? MLAF_USE_INPUT : MLAF_USE_NONE, (size_t)(c->rope_rows * c->s.rope) * sizeof(float),
+       ARG(rope_table), c->rope_table},
       {"workspace", workspace ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, workspace, ARG(workspace), NULL},
   };
 #undef ARG
@@ -80,7 +83,8 @@ static void see(walk *w, const char *what, int head, int column, uint16_t got, d
            w->request, (long long)w->token, what, head, text);
 }
 
-static void see_token(walk *w, void *const *outputs, const double *latent, const double *rope, double behind) {
+static void see_token(walk *w, void *const *outputs, const double *latent, const double *rope, const double *rope_slack,
+                      double behind) {
   const gather_case *c = w->c;
   const gather_shape *s = &c->s;
   const uint16_t *k = (const uint16_t *)outputs[AT_K] + w->token * c->k_token;
@@ -96,7 +100,7 @@ static void see_token(walk *w, void *const *outputs, const double *latent, const
         see(w, "v", h, i - s->nope, v[i - s->nope], want, slack);
     }
     for (int i = 0; pe && i < s->rope && (h == 0 || c->k_pe_head); i++)
-      see(w, "k_pe", h, i, pe[w->token * c->k_pe_token + h * c->k_pe_head + i], rope[i], fabs(rope[i]) * 0x1p-22);
+      see(w, "k_pe", h, i, pe[w->token * c->k_pe_token + h * c->k_pe_head + i], rope[i], rope_slack[i]);
   }
   w->out->rows += s->heads;
 }
@@ -124,12 +128,16 @@ bool gather_compare(const mlaf_case *head, void *const *outputs, mlaf_verify_res
   const gather_case *c = (const gather_case *)head;
   const gather_shape *s = &c->s;
   walk w = {.c = c, .out = out, .good = true};
-  double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], behind;
+  double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], slack[MLA_GATHER_KV_B_ROPE_MAX + 1], behind;
   for (w.request = 0; w.request < c->spec.n; w.request++)
     for (w.token = c->cu[w.request]; w.token < c->cu[w.request + 1]; w.token++) {
       const unsigned char *row = gather_case_row(c, w.request, w.token);
       gather_decode_row(s, row, gather_case_rope(c, row), latent, rope, (double)c->scale, &behind);
-      see_token(&w, outputs, latent, rope, behind);
+      const int64_t position = w.token - c->cu[w.request] + (c->spec.no_starts ? 0 : c->starts[w.request]);
+      const bool inside = position >= 0 && position < c->rope_rows;
+      for (int i = 0; i < s->rope; i++) slack[i] = fabs(rope[i]) * 0x1p-22;
+      if (s->rotate) gather_turn(s, inside ? c->rope_table + position * s->rope : NULL, rope, slack);
+      see_token(&w, outputs, latent, rope, slack, behind);
     }
   if (!w.good) return false;
   const int columns = c->v_count ? s->nope : s->out;

@@ -9,7 +9,7 @@
 
 #include "op/ulp.h"
 
-enum { KV, K_PE, PATTERN = 509, PAGE = 64, REQUEST = 1024, ROWS_LEAST = 3, OWNED = 8 };
+enum { KV, K_PE, PATTERN = 509, PAGE = 64, REQUEST = 1024, ROWS_LEAST = 3, OWNED = 9 };
 #define FLAT_SCALE 0.03125f
 
 typedef struct gather_data {
@@ -22,6 +22,7 @@ typedef struct gather_data {
   unsigned char *pattern; /* [PATTERN] rows */
   int32_t *table;         /* page of each PAGE tokens; requests begin at a page, so this is one for all */
   int64_t pages;
+  float *angles; /* of a problem that rotates: [REQUEST, P] */
   void *owned[OWNED];
   int n_owned;
 } gather_data;
@@ -109,6 +110,24 @@ static mlaf_status write_tables(gather_data *d, mlaf_err *err) {
   return st;
 }
 
+/* Positions of a request are below REQUEST. */
+static mlaf_status write_angles(gather_data *d, mlaf_err *err) {
+  const int half = d->s.rope / 2;
+  const size_t bytes = REQUEST * 2 * (size_t)half * sizeof *d->angles;
+  void *at = NULL;
+  if (!d->s.rotate) return MLAF_OK;
+  d->angles = malloc(bytes);
+  if (!d->angles) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a table of %d positions", REQUEST);
+  for (int i = 0; i < REQUEST * half; i++) {
+    float *row = d->angles + i / half * 2 * half;
+    row[i % half] = (float)cos(i * 0.7), row[half + i % half] = (float)sin(i * 0.7);
+  }
+  const mlaf_status st = own(d, d->angles, bytes, &at, err);
+  d->args.rope_table = at;
+  d->args.rope_rows = REQUEST;
+  return st;
+}
+
 static mlaf_status alloc_outputs(gather_data *d, mlaf_err *err) {
   const size_t T = (size_t)d->s.tokens, kv = (size_t)(d->s.heads * d->s.out) * 2, pe = (size_t)d->s.rope * 2;
   d->head.outputs[KV] = (mlaf_data_output){"k", offsetof(mlaf_gather_kv_b_args, k), T, kv};
@@ -145,6 +164,7 @@ mlaf_status gather_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_d
   if (!st) st = draw(d, opts->seed, err);
   if (!st) st = write_cache(d, err);
   if (!st) st = write_tables(d, err);
+  if (!st) st = write_angles(d, err);
   if (!st) st = alloc_outputs(d, err);
   if (st) {
     gather_data_close(&d->head);
@@ -160,6 +180,7 @@ void gather_data_close(mlaf_data *data) {
   for (int i = 0; i < d->n_owned; i++) mlaf_ops(d->dev)->mem_free(d->dev, d->owned[i], NULL);
   free(d->pattern);
   free(d->table);
+  free(d->angles);
   free(d);
 }
 
@@ -176,7 +197,8 @@ static double worst_row(const gather_data *d, int output, size_t row, const uint
   const gather_shape *s = &d->s;
   const uint16_t *block = mlaf_pool_block(d->pool);
   const size_t at = (size_t)d->table[row / PAGE] * PAGE + row % PAGE;
-  double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], behind, worst = 0;
+  double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], off[MLA_GATHER_KV_B_ROPE_MAX + 1], behind;
+  double worst = 0;
   uint16_t w[MLA_GATHER_KV_B_RANK_MAX];
   const size_t row_bytes = (size_t)gather_row_bytes(s);
   const unsigned char *const cached = d->pattern + at % PATTERN * row_bytes;
@@ -184,7 +206,9 @@ static double worst_row(const gather_data *d, int output, size_t row, const uint
                                                      : cached + gather_latent_bytes(s);
   gather_decode_row(s, cached, pe, latent, rope, (double)FLAT_SCALE, &behind);
   if (output == K_PE) {
-    for (int i = 0; i < s->rope; i++) worst = fmax(worst, mlaf_off16(s->dtype, got[i], rope[i], fabs(rope[i]) * 0x1p-22));
+    for (int i = 0; i < s->rope; i++) off[i] = fabs(rope[i]) * 0x1p-22;
+    if (s->rotate) gather_turn(s, d->angles + row % REQUEST * (size_t)s->rope, rope, off);
+    for (int i = 0; i < s->rope; i++) worst = fmax(worst, mlaf_off16(s->dtype, got[i], rope[i], off[i]));
     return worst;
   }
   const int all = s->heads * s->out, n = outputs && outputs < all ? outputs : all;

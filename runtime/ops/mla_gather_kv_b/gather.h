@@ -9,12 +9,13 @@
 #include "ops/mla_gather_kv_b/launch.h"
 
 enum { GATHER_PAGED, GATHER_DS_MLA, GATHER_E4M3FN, GATHER_E4M3FNUZ, GATHER_SPLIT }; /* words of the layout */
+enum { GATHER_AS_IT_IS, GATHER_PAIRS, GATHER_HALVES };                          /* of the rotation */
 enum { GATHER_WORKSPACE_ALIGN = 256 };
 enum { GATHER_TILE = 128, GATHER_SCALES = 16 }; /* columns of a scale of fp8_ds_mla; bytes of a row's scales */
 
 /* A problem of it, spelled out. */
 typedef struct gather_shape {
-  int heads, nope, rope, vdim, rank, dtype, layout;
+  int heads, nope, rope, vdim, rank, dtype, layout, rotate;
   int out; /* nope + vdim */
   int64_t tokens;
 } gather_shape;

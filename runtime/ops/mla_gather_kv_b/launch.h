@@ -23,6 +23,8 @@ typedef struct mlaf_gather_kv_b_kernel_args {
   uint32_t page_tokens, shares;
   float scale;
   uint32_t kpe_row; /* of a split cache */
+  const float *rope_table; /* from here on: only of kernels that say MLAF_KERNEL_SCALES, which rotate */
+  int64_t rope_rows;
 } mlaf_gather_kv_b_kernel_args;
 
 #endif

@@ -1,4 +1,6 @@
 /* Filling a launch. */
+#include <stddef.h>
+
 #include "device/matmul.h"
 #include "ops/mla_gather_kv_b/gather.h"
 
@@ -7,7 +9,8 @@ typedef struct parameters {
   mlaf_gather_kv_b_kernel_args args;
   _Alignas(64) unsigned char w[MLAF_MAP_BYTES];
 } parameters;
-_Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "templates/mla_gather_kv_b/lib/args.h has as many bytes");
+_Static_assert(offsetof(parameters, w) == 256, "where it is with and without the table of rotations");
+_Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 224, "templates/mla_gather_kv_b/lib/args.h has as many bytes");
 _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 
 /* PART outputs: no share is smaller, since no kernel has larger tiles; gathering a tile's tokens takes as long as about as many.
@@ -20,7 +23,9 @@ _Static_assert(LIBRARY_AT + 2 * sizeof(mlaf_matmul_args) <= MLAF_PARAMETERS_MAX,
 
 uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
   if (launch->flags & MLAF_KERNEL_LIBRARY) return sizeof(mlaf_matmul_args);
-  return launch->n_maps ? sizeof(parameters) : sizeof(mlaf_gather_kv_b_kernel_args);
+  if (launch->n_maps) return sizeof(parameters);
+  return launch->flags & MLAF_KERNEL_SCALES ? sizeof(mlaf_gather_kv_b_kernel_args)
+                                            : offsetof(mlaf_gather_kv_b_kernel_args, rope_table);
 }
 
 /* The longest length below this one that shares of as many parts as can be have; 0: there is none. */
@@ -71,6 +76,8 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
       .table_width = a->table_width ? a->table_width : (int32_t)(a->table_stride > INT32_MAX ? INT32_MAX : a->table_stride),
       .page_tokens = (uint32_t)a->page_tokens,
       .scale = a->scale,
+      .rope_table = a->rope_table,
+      .rope_rows = a->rope_rows,
   };
   if (gather_is_split(s)) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
   else out->scale_at = a->scale_at;

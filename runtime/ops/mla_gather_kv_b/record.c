@@ -21,6 +21,7 @@ gather_shape gather_shape_of(const mlaf_point *p) {
       .rank = v[MLA_GATHER_KV_B_RANK],
       .dtype = v[MLA_GATHER_KV_B_DTYPE],
       .layout = v[MLA_GATHER_KV_B_LAYOUT],
+      .rotate = v[MLA_GATHER_KV_B_ROTATE],
       .out = v[MLA_GATHER_KV_B_NOPE] + v[MLA_GATHER_KV_B_VDIM],
       .tokens = v[MLA_GATHER_KV_B_TOKENS],
   };

@@ -36,6 +36,20 @@ void gather_decode_row(const gather_shape *s, const unsigned char *row, const un
   }
 }
 
+void gather_turn(const gather_shape *s, const float *table, double *rope, double *slack) {
+  const int half = s->rope / 2;
+  for (int i = 0; i < s->rope; i++) {
+    rope[i] = (double)mlaf_decode16(s->dtype, mlaf_encode16(s->dtype, (float)rope[i]));
+    slack[i] = 0;
+  }
+  for (int i = 0; i < half; i++) {
+    const int at = s->rotate == GATHER_PAIRS ? 2 * i : i, to = s->rotate == GATHER_PAIRS ? 2 * i + 1 : i + half;
+    const double x = rope[at], y = rope[to], c = table ? (double)table[i] : NAN, n = table ? (double)table[half + i] : NAN;
+    rope[at] = x * c - y * n, rope[to] = y * c + x * n;
+    slack[at] = (fabs(x * c) + fabs(y * n)) * 0x1p-22, slack[to] = (fabs(y * c) + fabs(x * n)) * 0x1p-22;
+  }
+}
+
 /* u = 2^-24; rounding errors of a sum of n terms stay below 8 sqrt(n) u times the sum of magnitudes but for a chance of
  * 2 exp(-32) (Higham and Mary 2019); one more for the scale. */
 double gather_output(const gather_shape *s, const uint16_t *w, const double *latent, double behind, double *slack) {

@@ -1,5 +1,6 @@
 // The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row.
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
+// table of rotations says MLAF_KERNEL_SCALES (16).
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
   union {
@@ -22,5 +23,13 @@ struct mlaf_gather_kv_b_kernel_args {
   u32 page_tokens, shares;
   float scale;
   u32 kpe_row;
+//@ if rotate > 0 then
+  const char* rope_table; // a row of fp32 a position: P/2 cosines, P/2 sines
+  i64 rope_rows;
+//@ end
 };
+//@ if rotate > 0 then
+static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 224, "differs from runtime/ops/mla_gather_kv_b/launch.h");
+//@ else
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
+//@ end

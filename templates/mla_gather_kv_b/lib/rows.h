@@ -5,6 +5,9 @@
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
+//
+// With `rotate` the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i, x_2i+1),
+// or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 //@ needs("R", "H", "N", "OUT")
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
@@ -89,9 +92,55 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 //@ end
 }
 
+//@ if rotate > 0 then
+//@ local angles = rotate == 1 and 4 or 8
+// Of a token that is there. A search shared with find_row would make other machine code of kernels that rotate nothing.
+MLAF_DEV i64 position_of(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
+  int r = 0;
+  for (int above = a.batch; above - r > 1;) { // request r begins at t or before, `above` behind it
+    const int middle = (r + above) >> 1;
+    if (load<int>(a.cu_seqlens + middle) <= t) r = middle;
+    else above = middle;
+  }
+  return t - load<int>(a.cu_seqlens + r) + (a.seq_starts ? load<int>(a.seq_starts + r) : 0);
+}
+
+// Columns 8c .. 8c+7 of a token's, turned: of pairs both are in them, of halves the other is P/2 columns on.
+MLAF_DEV word4 turned8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, float scale) {
+  constexpr int ANGLES = ${angles}, CHUNKS = ${rope} / 8; // of 16 bytes
+  const i64 position = position_of(a, t);
+  if (row < 0 || (u64)position >= (u64)a.rope_rows) return nan8();
+  const int first = ANGLES * ${rotate == 1 and "c" or "(c % (CHUNKS / 2))"};
+  const char* const at = a.rope_table + (position * ${rope} + first) * 4;
+  float v[8], cosine[ANGLES], sine[ANGLES];
+  unpack(v, rope8(a, row, c, scale));
+#pragma unroll
+  for (int i = 0; i < ANGLES; i += 4) {
+    const word4 x = load<word4>(at + 4 * i), y = load<word4>(at + ${2 * rope} + 4 * i);
+    cosine[i] = float_of(x.x), cosine[i + 1] = float_of(x.y), cosine[i + 2] = float_of(x.z), cosine[i + 3] = float_of(x.w);
+    sine[i] = float_of(y.x), sine[i + 1] = float_of(y.y), sine[i + 2] = float_of(y.z), sine[i + 3] = float_of(y.w);
+  }
+//@ if rotate == 1 then
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const float across = v[2 * i + 1] * sine[i], back = v[2 * i] * sine[i];
+    v[2 * i] = multiply_add(v[2 * i], cosine[i], -across);
+    v[2 * i + 1] = multiply_add(v[2 * i + 1], cosine[i], back);
+  }
+//@ else
+  float other[8];
+  unpack(other, rope8(a, row, c < CHUNKS / 2 ? c + CHUNKS / 2 : c - CHUNKS / 2, scale));
+  const float sign = c < CHUNKS / 2 ? -1.0f : 1.0f;
+#pragma unroll
+  for (int i = 0; i < 8; i++) v[i] = multiply_add(v[i], cosine[i], sign * (other[i] * sine[i]));
+//@ end
+  return pack(v);
+}
+//@ end
+
 // The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
-  const word4 x = rope8(a, row, c, scale);
+  const word4 x = ${rotate > 0 and "turned8(a, t, row, c, scale)" or "rope8(a, row, c, scale)"};
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
   for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
 }

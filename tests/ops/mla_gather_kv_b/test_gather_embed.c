@@ -11,7 +11,7 @@
   X(flags) X(batch) X(page_tokens) X(tokens) X(cache) X(cache_row_stride) X(cache_page_stride) X(num_pages) X(scale_at) X(scale) \
   X(table_width) X(table) X(table_stride) X(table_indptr) X(cu_seqlens) X(seq_starts) X(w) X(w_row_stride) X(w_head_stride) X(k) \
   X(k_token_stride) X(k_head_stride) X(v) X(v_token_stride) X(v_head_stride) X(k_pe) X(k_pe_token_stride) X(k_pe_head_stride) \
-  X(cache_kpe) X(cache_kpe_row_stride)
+  X(cache_kpe) X(cache_kpe_row_stride) X(rope_table) X(rope_rows)
 
 enum { ROUNDS = 20000 };
 
@@ -19,7 +19,7 @@ enum { ROUNDS = 20000 };
 static void *address(void) { return address_but_one_of(100); }
 static int64_t stride(void) { return next(40) ? (int64_t)(16 * (50 + next(5000))) : (int64_t)next(1000) - 20; }
 
-static mlaf_gather_kv_b_args random_args(bool split) {
+static mlaf_gather_kv_b_args random_args(bool split, bool rotates) {
   mlaf_gather_kv_b_args a = MLAF_GATHER_KV_B_ARGS_INIT;
   int64_t *const strides[] = {&a.cache_row_stride, &a.cache_page_stride, &a.w_row_stride, &a.w_head_stride, &a.k_token_stride,
                               &a.k_head_stride, &a.v_token_stride, &a.v_head_stride, &a.k_pe_token_stride, &a.k_pe_head_stride,
@@ -35,6 +35,7 @@ static mlaf_gather_kv_b_args random_args(bool split) {
   a.page_tokens = (int32_t)next(100), a.num_pages = (int64_t)next(1 << 20) - (next(30) ? 0 : 1 << 20);
   a.table_stride = (int64_t)next(5000) - !next(50), a.table_width = next(2) ? 0 : (int32_t)next(2000);
   a.scale = next(30) ? 0.5f : -1.0f;
+  if (next(50) ? rotates : !rotates) a.rope_table = address(), a.rope_rows = (int64_t)next(99999);
   return a;
 }
 
@@ -51,16 +52,18 @@ static void the_same_launch(void **state) {
     v[MLA_GATHER_KV_B_HEADS] = 1 + (int32_t)next(128), v[MLA_GATHER_KV_B_NOPE] = 16 * (1 + (int32_t)next(12));
     v[MLA_GATHER_KV_B_ROPE] = 32 * (int32_t)next(3), v[MLA_GATHER_KV_B_VDIM] = 16 * (1 + (int32_t)next(16));
     v[MLA_GATHER_KV_B_RANK] = 32 * (1 + (int32_t)next(16)), v[MLA_GATHER_KV_B_LAYOUT] = (int32_t)next(5);
+    v[MLA_GATHER_KV_B_ROTATE] = v[MLA_GATHER_KV_B_ROPE] ? (int32_t)next(3) : 0;
     v[MLA_GATHER_KV_B_TOKENS] = 1;
     memcpy(row.values, v, sizeof row.values);
     const uint32_t cluster = 1 + (uint32_t)next(2);
     dev.info.compute_units = next(20) ? 132 : 0;
     b.stage[0] = (mlaf_stage){.threads = 64u << next(3), .rows_per_wg = 32u << next(3),
-                              .launch = {.cluster = {cluster, 1, 1}, .n_maps = (uint32_t)next(2)}};
+                              .launch = {.cluster = {cluster, 1, 1}, .n_maps = (uint32_t)next(2),
+                                         .flags = v[MLA_GATHER_KV_B_ROTATE] ? MLAF_KERNEL_SCALES : 0}};
     const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg,
-                                 .cluster = {cluster, 1, 1}};
+                                 .cluster = {cluster, 1, 1}, .n_maps = b.stage[0].launch.n_maps};
     const mlaf_embed_plan plan = {.row = &row};
-    const mlaf_gather_kv_b_args a = random_args(v[MLA_GATHER_KV_B_LAYOUT] == GATHER_SPLIT);
+    const mlaf_gather_kv_b_args a = random_args(v[MLA_GATHER_KV_B_LAYOUT] == GATHER_SPLIT, v[MLA_GATHER_KV_B_ROTATE]);
     mlaf_embed_gather_args e;
     memset(&e, 0, sizeof e);
 #define COPY(m) e.m = a.m;
@@ -83,7 +86,7 @@ static void the_same_launch(void **state) {
     if (far) continue;
     assert_int_equal(p.launches[0].grid[0], (uint32_t)blocks);
     assert_memory_equal(&mine, p.parameters, sizeof mine);
-    assert_int_equal(p.launches[0].args_size, b.stage[0].launch.n_maps ? sizeof(parameters) : sizeof mine);
+    assert_int_equal(p.launches[0].args_size, block_bytes(&s, &k));
   }
   if (good < ROUNDS / 50 || refused < ROUNDS / 50) fail_msg("%d, %d", good, refused);
 }

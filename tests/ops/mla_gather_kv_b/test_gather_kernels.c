@@ -11,6 +11,8 @@ typedef int64_t i64;
 typedef uint32_t u32;
 typedef struct template_args template_args;
 #define mlaf_gather_kv_b_kernel_args template_args
+#undef static_assert
+#define static_assert(is, text) /* with the table of rotations and without: both stand there */
 #include "../templates/mla_gather_kv_b/lib/args.h"
 #undef mlaf_gather_kv_b_kernel_args
 
@@ -43,6 +45,8 @@ static void same_offsets(void **state) {
   SAME(scale);
   SAME(kpe);
   SAME(kpe_row);
+  SAME(rope_table);
+  SAME(rope_rows);
   assert_int_equal(sizeof(mlaf_gather_kv_b_kernel_args), sizeof(template_args));
 }
 
@@ -53,6 +57,9 @@ static void same_offsets(void **state) {
 
 #define SPLIT "mla_gather_kv_b:h2,n16,p32,v32,r64,bf16,split,t128", "mfma:blocks=2,stages=2,waves=2/s1"
 
+#define TURNS "mla_gather_kv_b:h2,n16,p32,v32,r64,bf16,paged,rope_pairs,t128", "mfma:blocks=2,stages=2,waves=2/s1"
+#define TURNED_HALVES "mla_gather_kv_b:h2,n16,p32,v32,r64,bf16,paged,rope_halves,t128", "mfma:blocks=2,stages=2,waves=2/s1"
+
 static void shapes_verify(void **state) {
   static const char *const list[][2] = {
       {V3, "mfma:blocks=1,stages=1,waves=4/s1"},
@@ -61,6 +68,8 @@ static void shapes_verify(void **state) {
       {"mla_gather_kv_b:h5,n16,p0,v48,r96,bf16,e4m3fn,t128", "mfma:blocks=2,stages=1,waves=2/s1"}, /* a last round half full */
       {"mla_gather_kv_b:h1,n48,p64,v16,r160,f16,fp8_ds_mla,t16", NULL},
       {SPLIT},
+      {TURNS},
+      {"mla_gather_kv_b:h1,n16,p64,v16,r32,f16,split,rope_halves,t64", NULL},
   };
   verdict_bench b;
   open_verdicts(&b);
@@ -102,6 +111,12 @@ static const struct {
     {TILES, "4 * (c / 16)", "4 * (c / 32)", MLAF_INJECT_NONE},
     {TILES, "(code & 0x7fu) == 0x7fu ? not_a_number() : x", "x", MLAF_INJECT_NAN_Q},
     {TILES, "R + 16 + 16 * c", "R + 16 * c", MLAF_INJECT_NONE},
+    {TURNS, "multiply_add(v[2 * i], cosine[i], -across)", "multiply_add(v[2 * i], cosine[i], across)", MLAF_INJECT_NONE},
+    {TURNS, "a.seq_starts ? load<int>(a.seq_starts + r) : 0", "0", MLAF_INJECT_NONE},
+    {TURNS, "above - r > 1", "above - r > 2", MLAF_INJECT_NONE},
+    {TURNS, "position * 32", "(position + 1) * 32", MLAF_INJECT_NONE},
+    {TURNS, "(u64)position >= (u64)a.rope_rows", "false", MLAF_INJECT_NONE},
+    {TURNED_HALVES, "c < CHUNKS / 2 ? -1.0f : 1.0f", "c <= CHUNKS / 2 ? -1.0f : 1.0f", MLAF_INJECT_NONE},
     {SPLIT, "row / a.cache_row * a.kpe_row", "row / (2 * R) * a.kpe_row", MLAF_INJECT_NONE},
 };
 
@@ -243,7 +258,7 @@ static void pairs_and_the_map_of_w(void **state) {
   b.stage[0].launch = (mlaf_kernel_launch){.n_maps = 0};
   assert_int_equal(gather_prepare(&b, 1, &a, &p, &err), MLAF_OK);
   assert_int_equal(p.launches[0].grid[0], 3 * k->shares);
-  assert_int_equal(p.launches[0].args_size, sizeof *k);
+  assert_int_equal(p.launches[0].args_size, offsetof(mlaf_gather_kv_b_kernel_args, rope_table)); /* it turns nothing */
 }
 
 int main(void) {

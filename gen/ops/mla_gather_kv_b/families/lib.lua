@@ -42,7 +42,7 @@ return { families = {
     stage = "aside",
     template = "mla_gather_kv_b/aside",
     arch = EVERY,
-    problem = { "heads", "rope", "rank", "dtype", "layout" },
+    problem = { "heads", "rope", "rank", "dtype", "layout", "rotate" },
     params = { rows = { 8, 32 } }, -- tokens of a block
     rules = { scaled_before },
     cost = function(_, v)

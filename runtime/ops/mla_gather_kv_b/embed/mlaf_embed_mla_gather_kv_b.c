@@ -4,6 +4,7 @@
 #include "mlaf_embed_mla_gather_kv_b.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "mlaf_embed_inside.h"
@@ -26,12 +27,14 @@ typedef struct kernel_args {
   uint32_t page_tokens, shares;
   float scale;
   uint32_t kpe_row; /* of a split cache */
+  const float *rope_table; /* from here on: of a problem that rotates */
+  int64_t rope_rows;
 } kernel_args;
 typedef struct parameters {
   kernel_args args;
   _Alignas(64) unsigned char w[128];
 } parameters;
-_Static_assert(sizeof(kernel_args) == 208, "not the kernels' layout");
+_Static_assert(sizeof(kernel_args) == 224, "not the kernels' layout");
 _Static_assert(sizeof(mlaf_embed_gather_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
 
 enum { PAGED, DS_MLA, E4M3FN, E4M3FNUZ, SPLIT }; /* layouts */
@@ -41,13 +44,13 @@ static const int64_t STRIDE_MOST = INT64_C(1) << 40, KPE_STRIDE_MOST = INT64_C(1
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX;
 
 typedef struct shape {
-  int heads, nope, rope, vdim, rank, layout, out;
+  int heads, nope, rope, vdim, rank, layout, rotate, out;
 } shape;
 
 static shape shape_of(const mlaf_embed_plan *x) {
   mlaf_embed_gather_problem p;
   memcpy(&p, x->row->values, sizeof p);
-  return (shape){p.heads, p.nope, p.rope, p.vdim, p.rank, p.layout, p.nope + p.vdim};
+  return (shape){p.heads, p.nope, p.rope, p.vdim, p.rank, p.layout, p.rotate, p.nope + p.vdim};
 }
 
 /* Of the cache: bytes of what strides count, and of a row. */
@@ -102,6 +105,7 @@ static mlaf_embed_status check_pointers(const shape *s, const mlaf_embed_gather_
       {"k", a->k, ALIGN, 1},
       {"v", a->v, ALIGN, 0},
       {"k_pe", a->k_pe, ALIGN, 0},
+      {"rope_table", a->rope_table, ALIGN, s->rotate},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return refuse(err, "%s is NULL", list[i].name);
@@ -111,6 +115,11 @@ static mlaf_embed_status check_pointers(const shape *s, const mlaf_embed_gather_
   if (a->cache_kpe && !(s->layout == SPLIT && s->rope))
     return refuse(err, "cache_kpe is set, and the problem's cache is %s: NULL",
                   s->layout == SPLIT ? "without rope columns" : "not split");
+  if (!s->rotate && (a->rope_table || a->rope_rows))
+    return refuse(err, "rope_table is %p of %lld rows, and the problem's cache is rotated: plan with rope_pairs "
+                  "or rope_halves, or leave the table out", (const void *)a->rope_table, (long long)a->rope_rows);
+  if (s->rotate && a->rope_rows < 1)
+    return refuse(err, "rope_rows is %lld, must be 1 or more: a row for each position", (long long)a->rope_rows);
   if (a->k_pe && !s->rope) return refuse(err, "k_pe is set, and the problem has no rope columns: NULL");
   return MLAF_EMBED_OK;
 }
@@ -214,6 +223,8 @@ static void fill(const shape *s, const mlaf_embed_gather_args *a, kernel_args *o
       .table_width = a->table_width ? a->table_width : (int32_t)(a->table_stride > INT32_MAX ? INT32_MAX : a->table_stride),
       .page_tokens = (uint32_t)a->page_tokens,
       .scale = a->scale,
+      .rope_table = a->rope_table,
+      .rope_rows = a->rope_rows,
   };
   if (s->layout == SPLIT) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
   else out->scale_at = a->scale_at;
@@ -233,6 +244,10 @@ static uint64_t fill_all(const shape *s, const mlaf_embed_kernel *k, uint32_t un
   fill(s, a, out);
   out->shares = shares_of(s, tiles, units);
   return tiles * out->shares;
+}
+
+static size_t block_bytes(const shape *s, const mlaf_embed_kernel *k) {
+  return k->n_maps ? sizeof(parameters) : s->rotate ? sizeof(kernel_args) : offsetof(kernel_args, rope_table);
 }
 
 static const mlaf_embed_rules rules = {"mla_gather_kv_b", NULL, NULL, NULL, 0};
@@ -263,7 +278,7 @@ mlaf_embed_status mlaf_embed_gather_execute(const mlaf_embed_plan *x, const mlaf
     code = mlaf_embed_encode(x->owner, &k->maps[0], a->w, (uint64_t)columns, (uint64_t)s.out, (uint64_t)block.args.w_row,
                              block.w);
   if (!code)
-    code = mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block, k->n_maps ? sizeof block : sizeof block.args, stream);
+    code = mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block, block_bytes(&s, k), stream);
   mlaf_embed_leave(x->owner, previous);
   return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
 }

@@ -27,6 +27,8 @@ typedef struct mlaf_embed_gather_problem {
   int32_t dtype;     /* type of W, of K and V, and of what is not quantised (0: bf16, 1: f16) */
   int32_t layout;    /* rows of the cache: 16 bits a column, with scales inside, fp8 with one scale, or 16 bits in two tensors
                         (0: paged, 1: fp8_ds_mla, 2: e4m3fn, 3: e4m3fnuz, 4: split) */
+  int32_t rotate;    /* columns of keys are rotated on the way, the cache's are not: 2i and 2i+1, or i and i + P/2
+                        (0: not, 1: rope_pairs, 2: rope_halves) */
   int32_t tokens;    /* tokens of a chunk, of all requests together (1..1048576) */
   /* </problem> */
 } mlaf_embed_gather_problem;
@@ -64,6 +66,10 @@ typedef struct mlaf_embed_gather_args {
   /* Of split only: rows of P, in pages of as many rows as the cache's have, so that its page stride is whole rows. */
   const void *cache_kpe;
   int64_t cache_kpe_row_stride;
+  /* Of rope_pairs and rope_halves only: a row a position, P/2 cosines, then P/2 sines, dense, 16-byte aligned. Positions outside
+   * of it: NaN. */
+  const float *rope_table;
+  int64_t rope_rows;
 } mlaf_embed_gather_args;
 
 /* The plan of the nearest shape; loads its kernel at first use, so not inside a graph capture. */

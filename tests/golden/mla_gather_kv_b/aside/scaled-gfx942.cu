@@ -1,15 +1,16 @@
 // Generated from templates/mla_gather_kv_b/aside.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_gather_kv_b_aside_7340d212
+// symbol: mlaf_mla_gather_kv_b_aside_8c8ef9dc
 // parameters:
 //   dtype = bf16
 //   heads = 128
 //   layout = fp8_ds_mla
 //   rank = 512
 //   rope = 64
+//   rotate = 0
 //   rows = 32
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/aside target=gfx942 dtype=bf16 heads=128 layout=fp8_ds_mla rank=512 rope=64 rows=32
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/aside target=gfx942 dtype=bf16 heads=128 layout=fp8_ds_mla rank=512 rope=64 rotate=0 rows=32
 // Gathers a chunk's rows from the pages of the cache, dequantised, one behind the other: k[t] = latent[row of t], all R columns,
 // for a library's products; and k_pe[t] = the row's columns with positions. One text for CUDA and HIP. A block has `rows` tokens.
 //
@@ -57,7 +58,33 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 }
 // Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// [templates/mla_gather_kv_b/lib/args.h]
+// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
+// table of rotations says MLAF_KERNEL_SCALES (16).
+struct mlaf_gather_kv_b_kernel_args {
+  const char* cache;
+  union {
+    const float* scale_at;
+    const char* kpe;
+  };
+  const int* table;
+  const int* table_indptr;
+  const int* cu_seqlens;
+  const int* seq_starts;
+  const char* w;
+  char* k;
+  char* v;
+  char* k_pe;
+  i64 cache_row, cache_page, num_pages, table_stride;
+  i64 w_row, w_head;
+  i64 k_token, k_head, v_token, v_head, k_pe_token, k_pe_head;
+  i64 tokens;
+  int batch, table_width;
+  u32 page_tokens, shares;
+  float scale;
+  u32 kpe_row;
+};
+static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
@@ -66,7 +93,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_aside_7340d212_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_aside_8c8ef9dc_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     0, 0, 0, {0, 0}, 0, {}};
 
@@ -80,6 +107,9 @@ constexpr int R = 512, ROPE = 64, THREADS = 256, TOKENS = 32;
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
+//
+// With `rotate` the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i, x_2i+1),
+// or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -141,6 +171,7 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   return load<word4>(a.cache + row + R + 16 + 16 * c);
 }
 
+
 // The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);
@@ -164,7 +195,7 @@ MLAF_DEV const char* row_of_w(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return a.w + f / OUT * a.w_head + f % OUT * a.w_row;
 }
 
-extern "C" __global__ void __launch_bounds__(256) mlaf_mla_gather_kv_b_aside_7340d212(const mlaf_gather_kv_b_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(256) mlaf_mla_gather_kv_b_aside_8c8ef9dc(const mlaf_gather_kv_b_kernel_args a) {
   __shared__ i64 rows[TOKENS];
   const int thread = (int)my_thread();
   const i64 t0 = (i64)my_block() * TOKENS;

@@ -1,7 +1,7 @@
 // Generated from templates/mla_gather_kv_b/mfma.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_gather_kv_b_mfma_d1ab42eb
+// symbol: mlaf_mla_gather_kv_b_mfma_5243d3dd
 // parameters:
 //   blocks = 1
 //   dtype = bf16
@@ -10,10 +10,11 @@
 //   nope = 128
 //   rank = 512
 //   rope = 64
+//   rotate = 0
 //   stages = 2
 //   vdim = 128
 //   waves = 8
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx942 blocks=1 dtype=bf16 heads=16 layout=paged nope=128 rank=512 rope=64 stages=2 vdim=128 waves=8
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx942 blocks=1 dtype=bf16 heads=16 layout=paged nope=128 rank=512 rope=64 rotate=0 stages=2 vdim=128 waves=8
 // Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with 32x32x8 matrix instructions of CDNA.
 //
 //   kv[t, h, :] = W[h] latent[row of t]      k_pe[t] = the row's columns with positions
@@ -75,7 +76,33 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 }
 // Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// [templates/mla_gather_kv_b/lib/args.h]
+// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
+// table of rotations says MLAF_KERNEL_SCALES (16).
+struct mlaf_gather_kv_b_kernel_args {
+  const char* cache;
+  union {
+    const float* scale_at;
+    const char* kpe;
+  };
+  const int* table;
+  const int* table_indptr;
+  const int* cu_seqlens;
+  const int* seq_starts;
+  const char* w;
+  char* k;
+  char* v;
+  char* k_pe;
+  i64 cache_row, cache_page, num_pages, table_stride;
+  i64 w_row, w_head;
+  i64 k_token, k_head, v_token, v_head, k_pe_token, k_pe_head;
+  i64 tokens;
+  int batch, table_width;
+  u32 page_tokens, shares;
+  float scale;
+  u32 kpe_row;
+};
+static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
@@ -84,7 +111,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_mfma_d1ab42eb_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_mfma_5243d3dd_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     0, 0, 0, {0, 0}, 0, {}};
 
@@ -101,6 +128,9 @@ constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged b
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
+//
+// With `rotate` the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i, x_2i+1),
+// or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -149,6 +179,7 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   if (row < 0) return nan8();
   return load<word4>(a.cache + row + 2 * R + 16 * c);
 }
+
 
 // The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
@@ -234,7 +265,7 @@ MLAF_DEV void write(const mlaf_gather_kv_b_kernel_args& a, i64 t, int round, flo
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
                                      amdgpu_waves_per_eu(2, 2))) void
-mlaf_mla_gather_kv_b_mfma_d1ab42eb(mlaf_gather_kv_b_kernel_args a) {
+mlaf_mla_gather_kv_b_mfma_5243d3dd(mlaf_gather_kv_b_kernel_args a) {
   __shared__ __attribute__((aligned(16))) char lds[65536];
   const int thread = (int)my_thread(), lane = thread & 63, wave = uniform(thread >> 6);
   const u32 tiles = (u32)((a.tokens + TOKENS - 1) / TOKENS), share = my_block() / tiles;

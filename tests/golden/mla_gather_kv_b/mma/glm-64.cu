@@ -1,7 +1,7 @@
 // Generated from templates/mla_gather_kv_b/mma.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_mma_1228e63b
+// symbol: mlaf_mla_gather_kv_b_mma_781bf981
 // parameters:
 //   across = 4
 //   cols = 128
@@ -11,10 +11,11 @@
 //   nope = 192
 //   rank = 512
 //   rope = 64
+//   rotate = 0
 //   rows = 64
 //   stages = 4
 //   vdim = 256
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_90a across=4 cols=128 dtype=bf16 heads=8 layout=fp8_ds_mla nope=192 rank=512 rope=64 rows=64 stages=4 vdim=256
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_90a across=4 cols=128 dtype=bf16 heads=8 layout=fp8_ds_mla nope=192 rank=512 rope=64 rotate=0 rows=64 stages=4 vdim=256
 // Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with warp-wide matrix instructions, for every
 // NVIDIA GPU since Ampere.
 //
@@ -76,7 +77,33 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 // Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
-// [templates/mla_gather_kv_b/lib/args.h]
+// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
+// table of rotations says MLAF_KERNEL_SCALES (16).
+struct mlaf_gather_kv_b_kernel_args {
+  const char* cache;
+  union {
+    const float* scale_at;
+    const char* kpe;
+  };
+  const int* table;
+  const int* table_indptr;
+  const int* cu_seqlens;
+  const int* seq_starts;
+  const char* w;
+  char* k;
+  char* v;
+  char* k_pe;
+  i64 cache_row, cache_page, num_pages, table_stride;
+  i64 w_row, w_head;
+  i64 k_token, k_head, v_token, v_head, k_pe_token, k_pe_head;
+  i64 tokens;
+  int batch, table_width;
+  u32 page_tokens, shares;
+  float scale;
+  u32 kpe_row;
+};
+static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
@@ -85,7 +112,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_1228e63b_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_781bf981_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 140800, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};
 
@@ -106,6 +133,9 @@ constexpr int PITCH_X = 2 * R + 16, PITCH_W = 2 * STEP + 16; // bytes of a row i
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
+//
+// With `rotate` the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i, x_2i+1),
+// or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -166,6 +196,7 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   if (row < 0) return nan8();
   return load<word4>(a.cache + row + R + 16 + 16 * c);
 }
+
 
 // The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
@@ -266,7 +297,7 @@ MLAF_DEV void write(const mlaf_gather_kv_b_kernel_args& a, const i64* rows, i64 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_gather_kv_b_mma_1228e63b(const __grid_constant__ mlaf_gather_kv_b_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_gather_kv_b_mma_781bf981(const __grid_constant__ mlaf_gather_kv_b_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   char* const x = memory;
   i64* const rows = (i64*)(memory + TOKENS * PITCH_X + STAGES * COLS * PITCH_W);

@@ -1,7 +1,7 @@
 // Generated from templates/mla_gather_kv_b/sm90.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_sm90_e938b405
+// symbol: mlaf_mla_gather_kv_b_sm90_58411ee2
 // parameters:
 //   cluster = 1
 //   dtype = f16
@@ -10,8 +10,9 @@
 //   nope = 192
 //   rank = 512
 //   rope = 64
+//   rotate = 0
 //   vdim = 256
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/sm90 target=sm_90a cluster=1 dtype=f16 heads=4 layout=e4m3fn nope=192 rank=512 rope=64 vdim=256
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/sm90 target=sm_90a cluster=1 dtype=f16 heads=4 layout=e4m3fn nope=192 rank=512 rope=64 rotate=0 vdim=256
 // Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, for Hopper: wgmma, W by tensor copies.
 //
 //   kv[t, h, :] = W[h] latent[row of t]      k_pe[t] = the row's columns with positions
@@ -77,7 +78,33 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 }
 // Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// [templates/mla_gather_kv_b/lib/args.h]
+// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
+// table of rotations says MLAF_KERNEL_SCALES (16).
+struct mlaf_gather_kv_b_kernel_args {
+  const char* cache;
+  union {
+    const float* scale_at;
+    const char* kpe;
+  };
+  const int* table;
+  const int* table_indptr;
+  const int* cu_seqlens;
+  const int* seq_starts;
+  const char* w;
+  char* k;
+  char* v;
+  char* k_pe;
+  i64 cache_row, cache_page, num_pages, table_stride;
+  i64 w_row, w_head;
+  i64 k_token, k_head, v_token, v_head, k_pe_token, k_pe_head;
+  i64 tokens;
+  int batch, table_width;
+  u32 page_tokens, shares;
+  float scale;
+  u32 kpe_row;
+};
+static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
@@ -86,7 +113,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_sm90_e938b405_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_sm90_58411ee2_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 230656, {1, 1, 1},
     1, 0, 0, {0, 0}, 1, {{1, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -165,6 +192,9 @@ constexpr int STAGES = 12, CLUSTER = 1, SLAB = TOKENS * 128, STEP = COLS * 128, 
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
+//
+// With `rotate` the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i, x_2i+1),
+// or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -225,6 +255,7 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   if (row < 0) return nan8();
   return decode8(load<word2>(a.cache + row + R + 8 * c), scale);
 }
+
 
 // The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
@@ -447,7 +478,7 @@ MLAF_DEV void work_on_tiles(const mlaf_gather_kv_b_kernel_args& a, math& c, i64 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_gather_kv_b_sm90_e938b405(const __grid_constant__ mlaf_gather_kv_b_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_gather_kv_b_sm90_58411ee2(const __grid_constant__ mlaf_gather_kv_b_params p) {
   const u32 shared = shared_address(memory()), rank = 0;
   const u32 tiles_of_tokens = ((u32)((p.a.tokens + TOKENS - 1) / TOKENS) + CLUSTER - 1) / CLUSTER * CLUSTER;
   const u32 share = my_block() / tiles_of_tokens;
