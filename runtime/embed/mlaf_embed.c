@@ -40,6 +40,22 @@ void mlaf_embed_leave(const mlaf_embed *e, int previous) {
   else if (previous != e->device) e->d.set_device(previous);
 }
 
+mlaf_embed_status mlaf_embed_expect(const mlaf_embed_plan *x, const void *args, const mlaf_embed_rules *rules, char *why,
+                                    size_t size) {
+  if (!x || !args) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
+  return x->rules == rules ? MLAF_EMBED_OK
+                           : mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a plan of another operation, %s", x->rules->op);
+}
+mlaf_embed_status mlaf_embed_begin(const mlaf_embed *e, int *previous, char *why, size_t size) {
+  const int code = mlaf_embed_enter(e, previous);
+  return !code ? MLAF_EMBED_OK
+               : mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
+}
+mlaf_embed_status mlaf_embed_end(const mlaf_embed *e, int previous, int code, char *why, size_t size) {
+  mlaf_embed_leave(e, previous);
+  return !code ? MLAF_EMBED_OK : mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code);
+}
+
 /* What a kernel wants said before its first launch, as mlaforge's runtime/cuda/module.c. */
 static int prepare(const driver *d, const mlaf_embed_kernel *k, void *function) {
   const uint32_t blocks = (k->cluster[0] ? k->cluster[0] : 1) * (k->cluster[1] ? k->cluster[1] : 1) *

@@ -43,6 +43,13 @@ mlaf_embed_status mlaf_embed_fail(char *why, size_t size, mlaf_embed_status stat
 mlaf_embed_status mlaf_embed_extra_load(mlaf_embed *e, const char *symbol, const char *what, char *why, size_t size);
 const mlaf_embed_kernel *mlaf_embed_extra(const mlaf_embed *e, const char *symbol, void **function); /* NULL: not loaded */
 
+/* What every execute asks first: that nothing is NULL, and that x is a plan of the operation with these rules. */
+mlaf_embed_status mlaf_embed_expect(const mlaf_embed_plan *x, const void *args, const mlaf_embed_rules *rules, char *why,
+                                    size_t size);
+/* And what it begins and ends its launches with: enter and leave, below, in words. `code`: of the driver, between them. */
+mlaf_embed_status mlaf_embed_begin(const mlaf_embed *e, int *previous, char *why, size_t size);
+mlaf_embed_status mlaf_embed_end(const mlaf_embed *e, int previous, int code, char *why, size_t size);
+
 /* Make our device current on this thread and remember what was; leave puts it back. Driver errors are numbers other than 0. */
 int mlaf_embed_enter(const mlaf_embed *e, int *previous);
 void mlaf_embed_leave(const mlaf_embed *e, int previous);

@@ -23,6 +23,7 @@ typedef struct batch {
   size_t n;
   struct value { char *text; bool covered; } values[MAX_VALUES]; /* of parameters; owned */
   int n_values;
+  bool together[MAX_VALUES][MAX_VALUES]; /* two values that a kernel has, the lower number first */
 } batch;
 
 static void add_kernel(batch *b, const mlaf_kernel_desc *k) {
@@ -70,19 +71,40 @@ static void read_values(batch *b, candidate *c) {
   }
 }
 
-/* Those with the most values that none before had, until all are there: each value of each parameter of each family once. */
+static bool *pair(batch *b, const candidate *c, int i, int k) {
+  const int x = c->values[i], y = c->values[k];
+  return x < y ? &b->together[x][y] : &b->together[y][x];
+}
+
+static int fresh_pairs(batch *b, const candidate *c) {
+  int n = 0;
+  for (int i = 0; i < c->n; i++)
+    for (int k = i + 1; k < c->n; k++) n += !*pair(b, c, i, k);
+  return n;
+}
+
+static int fresh_values(const batch *b, const candidate *c) {
+  int n = 0;
+  for (int k = 0; k < c->n; k++) n += !b->values[c->values[k]].covered;
+  return n;
+}
+
+/* Those with the most values that none before had, until all are there: each value of each parameter of each family once. Among
+ * equals the one with the most pairs of values that none before had: more pairs for no more kernels. */
 static void cover(batch *b, const candidate *list, size_t n) {
   for (;;) {
     const candidate *best = NULL;
-    int most = 0;
+    int most = 0, pairs = 0;
     for (size_t i = 0; i < n; i++) {
-      int fresh = 0;
-      for (int k = 0; k < list[i].n; k++) fresh += !b->values[list[i].values[k]].covered;
-      if (fresh > most) most = fresh, best = &list[i];
+      const int fresh = fresh_values(b, &list[i]), both = fresh && fresh >= most ? fresh_pairs(b, &list[i]) : 0;
+      if (fresh > most || (fresh && fresh == most && both > pairs)) most = fresh, pairs = both, best = &list[i];
     }
     if (!best) return;
     add_kernel(b, best->kernel);
-    for (int k = 0; k < best->n; k++) b->values[best->values[k]].covered = true;
+    for (int i = 0; i < best->n; i++) {
+      b->values[best->values[i]].covered = true;
+      for (int k = i + 1; k < best->n; k++) *pair(b, best, i, k) = true;
+    }
   }
 }
 

@@ -4,22 +4,14 @@ import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, EmulatorTest, bf16, values, wide
 
 HEADS, NOPE, ROPE, VDIM, RANK, PAGE = 2, 32, 32, 64, 64, 16
 OUT, QK, ROW = NOPE + VDIM, NOPE + ROPE, RANK + ROPE
 FRESH, CACHED, TABLE = [3, 0, 2], [20, 5, 0], [[4, 1], [0, -1], [-1, -1]]
 
 
-class ChunkedPrefillTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
+class ChunkedPrefillTest(EmulatorTest):
     def tensor(self, *shape, size=1.0):
         bits = [bf16(self.rng.gauss(0, size)) for _ in range(math.prod(shape))]
         return Buffer(self.ctx, shape, "bfloat16", bits), [wide(b) for b in bits]

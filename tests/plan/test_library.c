@@ -17,6 +17,7 @@
 #include "op/numeric.h"
 #include "op/projection.h"
 #include "ops/mla_gather_kv_b/gather.h"
+#include "parsed.h"
 #include "plan/ctx.h"
 #include "plan/place.h"
 #include "run/build.h"
@@ -67,13 +68,6 @@ static fakelt_seen *seen(bool hip) {
   memcpy(&get, &found, sizeof get);
   dlclose(lib);
   return get();
-}
-
-static mlaf_point point(const char *text) {
-  mlaf_point p;
-  char why[200] = "";
-  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
-  return p;
 }
 
 /* Built and loaded, as a plan would. */

@@ -1,5 +1,8 @@
-"""Plain buffers with values in them, and bf16 by hand."""
+"""Plain buffers with values in them, bf16 by hand, and what tests over the emulator begin with."""
+import math
+import random
 import struct
+import unittest
 
 import mlaforge
 
@@ -39,3 +42,31 @@ class Foreign:
 
     def stride(self):
         return self._buffer.stride()
+
+
+class EmulatorTest(unittest.TestCase):
+    """A context on the emulator for a class of tests; random numbers, the same for each."""
+    SEED = 7
+
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def setUp(self):
+        self.rng = random.Random(self.SEED)
+
+    def tensor(self, shape, strides=None):
+        """A buffer of bf16, and its rows as floats by their index."""
+        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
+        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
+        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
+        steps = buffer.stride()
+
+        def row(*at):
+            first = sum(i * s for i, s in zip(at, steps))
+            return [wide(b) for b in bits[first:first + shape[-1]]]
+        return buffer, row

@@ -268,14 +268,13 @@ mlaf_embed_status mlaf_embed_projection_execute(const mlaf_embed_projection *op,
                                                 const mlaf_embed_projection_args *a, const mlaf_embed_beside *beside,
                                                 void *stream, char *why, size_t size) {
   reason err = {why, size};
-  if (!x || !a) return refuse(&err, "a NULL pointer");
-  if (x->rules != &op->rules) return refuse(&err, "a plan of another operation, %s", x->rules->op);
+  mlaf_embed_status st = mlaf_embed_expect(x, a, &op->rules, why, size);
+  if (st) return st;
   const product p = op->product(x->row->values);
-  const mlaf_embed_status bad = check(&p, a, &err);
-  if (bad || !a->tokens) return bad;
-  int previous = 0, code = mlaf_embed_enter(x->owner, &previous);
-  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
-  code = launch(x, &p, a, beside, stream);
-  mlaf_embed_leave(x->owner, previous);
-  return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
+  st = check(&p, a, &err);
+  if (st || !a->tokens) return st;
+  int previous = 0;
+  if ((st = mlaf_embed_begin(x->owner, &previous, why, size))) return st;
+  const int code = launch(x, &p, a, beside, stream);
+  return mlaf_embed_end(x->owner, previous, code, why, size);
 }

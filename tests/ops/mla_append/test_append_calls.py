@@ -1,11 +1,10 @@
 """The entry points of vLLM and AITER that append to a cache, over the emulator with plain buffers, against plain Python."""
 import math
-import random
 import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, EmulatorTest, values, wide
 
 RANK, ROPE, BLOCK, POSITIONS = 128, 32, 4, 11
 ROW, DS_ROW = RANK + ROPE, RANK + 16 + 2 * ROPE
@@ -25,30 +24,7 @@ def turned(row, cos, sin, halves):
     return out
 
 
-class AppendTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
-    def setUp(self):
-        self.rng = random.Random(7)
-
-    def tensor(self, shape, strides=None):
-        """A buffer of bf16, and its rows as floats by their index."""
-        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
-        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
-        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
-        steps = buffer.stride()
-
-        def row(*at):
-            first = sum(i * s for i, s in zip(at, steps))
-            return [wide(b) for b in bits[first:first + shape[-1]]]
-        return buffer, row
-
+class AppendTest(EmulatorTest):
     def ints(self, numbers):
         return Buffer(self.ctx, (len(numbers),), "int64", numbers)
 

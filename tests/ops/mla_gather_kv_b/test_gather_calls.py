@@ -4,21 +4,13 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, EmulatorTest, bf16, values, wide
 
 HEADS, NOPE, ROPE, VDIM, RANK = 2, 32, 32, 16, 64
 PAGE, PAGES, ROW = 4, 7, RANK + ROPE
 
 
-class GatherTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
+class GatherTest(EmulatorTest):
     def setUp(self):
         rng = random.Random(3)
         out = HEADS * (NOPE + VDIM)

@@ -4,21 +4,13 @@ import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, EmulatorTest, bf16, values, wide
 
 TOKENS, HEADS, VDIM = 6, 3, 64
 NAN, INF = 0x7FC0, math.inf
 
 
-class MergeTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
+class MergeTest(EmulatorTest):
     def setUp(self):
         rng = random.Random(5)
         # A token each: two parts, either empty by either sign, both empty, and one far above the other.

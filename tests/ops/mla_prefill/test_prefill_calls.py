@@ -1,10 +1,9 @@
 """The entry points of prefill over the emulator with plain buffers, against plain Python."""
 import math
-import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, EmulatorTest, bf16, values, wide
 
 HEADS, NOPE, ROPE, VDIM = 2, 64, 64, 48
 QK = NOPE + ROPE
@@ -30,31 +29,13 @@ def expected(q, k, v, lengths, scale, causal):
     return out, sums
 
 
-class PrefillTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
-    def setUp(self):
-        self.rng = random.Random(7)
-
+class PrefillTest(EmulatorTest):
     def tensor(self, shape, strides=None):
         """A buffer of bf16, and its rows as floats: [token][head], or [token]."""
-        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
-        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
-        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
-        steps = buffer.stride()
-
-        def row(at):
-            first = sum(i * s for i, s in zip(at, steps))
-            return [wide(b) for b in bits[first:first + shape[-1]]]
+        buffer, row = super().tensor(shape, strides)
         if len(shape) == 2:
-            return buffer, [row((t,)) for t in range(shape[0])]
-        return buffer, [[row((t, h)) for h in range(shape[1])] for t in range(shape[0])]
+            return buffer, [row(t) for t in range(shape[0])]
+        return buffer, [[row(t, h) for h in range(shape[1])] for t in range(shape[0])]
 
     def lengths(self, pairs):
         cu = [[sum(p[i] for p in pairs[:n]) for n in range(len(pairs) + 1)] for i in (0, 1)]

@@ -4,6 +4,7 @@
 
 #include "op/e4m3.h"
 #include "op/projection_case.h"
+#include "parsed.h"
 
 #define MFMA_16 "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17", "mfma_fp8:blocks=2,depth=1,pass=32,waves=2/s1"
 #define MFMA_8 "mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mfma_fp8:blocks=4,depth=1,pass=16,waves=1/s1"
@@ -74,19 +75,6 @@ static void mistakes_are_found(void **state) {
       fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
   }
   close_verdicts(&b);
-}
-
-static mlaf_point point(const char *text) {
-  mlaf_point p;
-  char why[200] = "";
-  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
-  return p;
-}
-
-static void refused(const mlaf_bound *b, const mlaf_projection_args *a, const char *why) {
-  mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(b->point.op->calls->check_args(b, 1, a, &err), MLAF_E_ARG);
-  if (!strstr(err.text, why)) fail_msg("'%s' does not say '%s'", err.text, why);
 }
 
 static void arguments_are_checked(void **state) {

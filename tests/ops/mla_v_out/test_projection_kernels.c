@@ -5,6 +5,7 @@
 #include "verdict.h"
 
 #include "op/projection_case.h"
+#include "parsed.h"
 
 /* The templates' header is C++ for the kernel compiler and plain enough for C under other names. */
 typedef int64_t i64;
@@ -145,19 +146,6 @@ static void mistakes_are_found(void **state) {
 }
 
 /* --- arguments --- */
-
-static mlaf_point point(const char *text) {
-  mlaf_point p;
-  char why[200] = "";
-  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
-  return p;
-}
-
-static void refused(const mlaf_bound *b, const mlaf_projection_args *a, const char *why) {
-  mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(b->point.op->calls->check_args(b, 1, a, &err), MLAF_E_ARG);
-  if (!strstr(err.text, why)) fail_msg("'%s' does not say '%s'", err.text, why);
-}
 
 static void arguments_are_checked(void **state) {
   _Alignas(16) static char memory[64];

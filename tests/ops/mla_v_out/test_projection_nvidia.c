@@ -8,6 +8,7 @@
 #include "gen/gen.h"
 #include "need.h"
 #include "op/projection.h"
+#include "parsed.h"
 #include "run/resources.h"
 
 static const char *const TARGET = "sm_90a";
@@ -17,13 +18,6 @@ typedef struct one {
   mlaf_variant variant; /* its kernel's texts are the space's */
   mlaf_compile_job job;
 } one;
-
-static mlaf_point point(const char *text) {
-  mlaf_point p;
-  char why[200] = "";
-  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
-  return p;
-}
 
 /* Whether the i-th of n candidates of a family is looked at: the model's first, and the last. */
 static bool wanted(const mlaf_variant *list, size_t n, size_t i, const char *family) {

@@ -1,38 +1,16 @@
 """The projections from Python, over the emulator with plain buffers, against plain Python."""
 import math
-import random
 import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, EmulatorTest, values, wide
 
 H, N, P, R, V, D, TOKENS = 2, 32, 32, 64, 32, 128, 3
 
 
-class ProjectionTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
-    def setUp(self):
-        self.rng = random.Random(11)
-
-    def tensor(self, shape, strides=None):
-        """A buffer of bf16, and its rows as floats by their index."""
-        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
-        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
-        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
-        steps = buffer.stride()
-
-        def row(*at):
-            first = sum(i * s for i, s in zip(at, steps))
-            return [wide(b) for b in bits[first:first + shape[-1]]]
-        return buffer, row
+class ProjectionTest(EmulatorTest):
+    SEED = 11
 
     def empty(self, *shape):
         return Buffer(self.ctx, shape, "bfloat16", [0] * math.prod(shape))

@@ -274,20 +274,18 @@ mlaf_embed_status mlaf_embed_append_plan(mlaf_embed *e, const mlaf_embed_append_
 mlaf_embed_status mlaf_embed_append_execute(const mlaf_embed_plan *x, const mlaf_embed_append_args *a, void *stream, char *why,
                                             size_t size) {
   reason err = {why, size};
-  if (!x || !a) return refuse(&err, "a NULL pointer");
-  if (x->rules != &rules) return refuse(&err, "a plan of another operation, %s", x->rules->op);
+  mlaf_embed_status st = mlaf_embed_expect(x, a, &rules, why, size);
+  if (st) return st;
   const mlaf_embed_kernel *k = x->kernels[0];
   const shape s = shape_of(x);
   struct { _Alignas(64) kernel_args a; } block;
   uint64_t blocks;
   int previous = 0;
-  const mlaf_embed_status bad = check(&s, k, a, &err);
-  if (bad || !a->tokens) return bad;
+  st = check(&s, k, a, &err);
+  if (st || !a->tokens) return st;
   fill_all(&s, a, k->threads, mlaf_embed_wave(x->owner), k->rows_per_wg, &block.a, &blocks);
-  int code = mlaf_embed_enter(x->owner, &previous);
-  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
+  if ((st = mlaf_embed_begin(x->owner, &previous, why, size))) return st;
   const uint32_t grid[] = {(uint32_t)blocks, 1, 1};
-  code = mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block.a, sizeof block.a, stream);
-  mlaf_embed_leave(x->owner, previous);
-  return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
+  const int code = mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block.a, sizeof block.a, stream);
+  return mlaf_embed_end(x->owner, previous, code, why, size);
 }

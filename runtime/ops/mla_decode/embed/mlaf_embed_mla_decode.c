@@ -184,9 +184,9 @@ static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_decode_args 
 
 mlaf_embed_status mlaf_embed_decode_execute(const mlaf_embed_plan *x, const mlaf_embed_decode_args *a, void *stream, char *why,
                                             size_t size) {
-  int previous = 0, code;
-  if (!x || !a) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
-  if (x->rules != &rules) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a plan of another operation, %s", x->rules->op);
+  int previous = 0;
+  mlaf_embed_status st = mlaf_embed_expect(x, a, &rules, why, size);
+  if (st) return st;
   const mlaf_embed_decode_problem r = tuned(x);
   const workspace w = layout(x, a->total_q);
   block b = {.a = {.q = a->q, .ckv = a->ckv, .kpe = a->kpe ? a->kpe : a->ckv ? (const uint16_t *)a->ckv + r.rank : NULL,
@@ -205,9 +205,8 @@ mlaf_embed_status mlaf_embed_decode_execute(const mlaf_embed_plan *x, const mlaf
   }
   const int64_t rows = a->total_q * r.heads;
   combine_args c = {b.a.part_o, b.a.part_lse, a->o, a->lse, rows, x->knob, 0};
-  if ((code = mlaf_embed_enter(x->owner, &previous)))
-    return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
-  code = encode_maps(x, &b);
+  if ((st = mlaf_embed_begin(x->owner, &previous, why, size))) return st;
+  int code = encode_maps(x, &b);
   decode_args plain = b.a; /* what a combine kernel takes */
   if (r.rotate) {
     b.a.rotate.ckv_row_stride = (uint32_t)plain.ckv_row_stride;
@@ -225,6 +224,5 @@ mlaf_embed_status mlaf_embed_decode_execute(const mlaf_embed_plan *x, const mlaf
     code = mlaf_embed_launch(x->owner, x->kernels[1], x->functions[1], (uint32_t[]){combine_blocks(x, rows), 1, 1},
                              whole ? (void *)&plain : (void *)&c,
                              whole ? sizeof plain : sizeof c, stream);
-  mlaf_embed_leave(x->owner, previous);
-  return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
+  return mlaf_embed_end(x->owner, previous, code, why, size);
 }

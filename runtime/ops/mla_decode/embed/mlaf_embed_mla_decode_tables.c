@@ -73,11 +73,11 @@ mlaf_embed_status mlaf_embed_decode_tables_make(const mlaf_embed_plan *x, const 
   kernel.flags |= EMBED_OVERLAPS; /* it waits before it reads or writes anything */
   const int waves = (int)(kernel.threads / mlaf_embed_wave(e));
   const uint32_t grid[] = {(uint32_t)groups(groups(a->batch, k.group), waves), (uint32_t)k.chunks, 1};
-  int previous = 0, code = mlaf_embed_enter(e, &previous);
-  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
-  code = mlaf_embed_launch(e, &kernel, function, grid, &k, sizeof k, stream);
-  mlaf_embed_leave(e, previous);
-  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code);
+  int previous = 0;
+  mlaf_embed_status st = mlaf_embed_begin(e, &previous, why, size);
+  if (st) return st;
+  st = mlaf_embed_end(e, previous, mlaf_embed_launch(e, &kernel, function, grid, &k, sizeof k, stream), why, size);
+  if (st) return st;
   a->qo_indptr = qo;
   a->kv_indptr = k.kv_indptr;
   a->kv_last_page_lens = k.kv_last_page_lens;

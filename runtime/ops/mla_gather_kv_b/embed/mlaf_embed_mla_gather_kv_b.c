@@ -260,25 +260,24 @@ mlaf_embed_status mlaf_embed_gather_plan(mlaf_embed *e, const mlaf_embed_gather_
 mlaf_embed_status mlaf_embed_gather_execute(const mlaf_embed_plan *x, const mlaf_embed_gather_args *a, void *stream, char *why,
                                             size_t size) {
   reason err = {why, size};
-  if (!x || !a) return refuse(&err, "a NULL pointer");
-  if (x->rules != &rules) return refuse(&err, "a plan of another operation, %s", x->rules->op);
+  mlaf_embed_status st = mlaf_embed_expect(x, a, &rules, why, size);
+  if (st) return st;
   const mlaf_embed_kernel *k = x->kernels[0];
   const shape s = shape_of(x);
   parameters block;
-  const mlaf_embed_status bad = check(&s, k, a, &err);
-  if (bad || !a->tokens || !a->batch) return bad;
+  st = check(&s, k, a, &err);
+  if (st || !a->tokens || !a->batch) return st;
   const uint32_t grid[] = {(uint32_t)fill_all(&s, k, mlaf_embed_units(x->owner), a, &block.args), 1, 1};
   const int64_t columns = (s.heads - 1) * (block.args.w_head / 2) + s.rank; /* all heads of W beside each other */
   if (k->n_maps && columns > INT32_MAX)
     return refuse(&err, "w_head_stride is %lld: the last of %d heads begins more than 2^31 elements behind the first",
                   (long long)block.args.w_head / 2, s.heads);
-  int previous = 0, code = mlaf_embed_enter(x->owner, &previous);
-  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
+  int previous = 0, code = 0;
+  if ((st = mlaf_embed_begin(x->owner, &previous, why, size))) return st;
   if (k->n_maps)
     code = mlaf_embed_encode(x->owner, &k->maps[0], a->w, (uint64_t)columns, (uint64_t)s.out, (uint64_t)block.args.w_row,
                              block.w);
   if (!code)
     code = mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block, block_bytes(&s, k), stream);
-  mlaf_embed_leave(x->owner, previous);
-  return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
+  return mlaf_embed_end(x->owner, previous, code, why, size);
 }

@@ -244,14 +244,13 @@ mlaf_embed_status mlaf_embed_prefill_plan(mlaf_embed *e, const mlaf_embed_prefil
 mlaf_embed_status mlaf_embed_prefill_execute(const mlaf_embed_plan *x, const mlaf_embed_prefill_args *a, void *stream, char *why,
                                              size_t size) {
   reason err = {why, size};
-  if (!x || !a) return refuse(&err, "a NULL pointer");
-  if (x->rules != &rules) return refuse(&err, "a plan of another operation, %s", x->rules->op);
+  mlaf_embed_status st = mlaf_embed_expect(x, a, &rules, why, size);
+  if (st) return st;
   const shape s = shape_of(x);
-  const mlaf_embed_status bad = check(&s, x->kernels[0], a, &err);
-  if (bad || !a->total_q || !a->batch) return bad;
-  int previous = 0, code = mlaf_embed_enter(x->owner, &previous);
-  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
-  code = launch(x, &s, a, stream);
-  mlaf_embed_leave(x->owner, previous);
-  return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
+  st = check(&s, x->kernels[0], a, &err);
+  if (st || !a->total_q || !a->batch) return st;
+  int previous = 0;
+  if ((st = mlaf_embed_begin(x->owner, &previous, why, size))) return st;
+  const int code = launch(x, &s, a, stream);
+  return mlaf_embed_end(x->owner, previous, code, why, size);
 }

@@ -71,9 +71,7 @@ static mlaf_embed_status fill(const int32_t *values, const mlaf_embed_kernel *k,
 mlaf_embed_status mlaf_embed_q_b_append_execute(const mlaf_embed_plan *x, const mlaf_embed_projection_args *a,
                                                 const mlaf_embed_append_args *append, void *stream, char *why, size_t size) {
   mlaf_embed_beside beside;
-  if (!x || !a || !append) return refuse("a NULL pointer");
-  if (x->rules != &mlaf_embed_q_b_op.rules) return refuse("a plan of another operation, %s", x->rules->op);
-  const mlaf_embed_status bad = fill(x->row->values, x->kernels[0], mlaf_embed_wave(x->owner), a->tokens, append, &beside, why,
-                                     size);
-  return bad ? bad : mlaf_embed_projection_execute(&mlaf_embed_q_b_op, x, a, &beside, stream, why, size);
+  mlaf_embed_status st = mlaf_embed_expect(x, append ? (const void *)a : NULL, &mlaf_embed_q_b_op.rules, why, size);
+  if (!st) st = fill(x->row->values, x->kernels[0], mlaf_embed_wave(x->owner), a->tokens, append, &beside, why, size);
+  return st ? st : mlaf_embed_projection_execute(&mlaf_embed_q_b_op, x, a, &beside, stream, why, size);
 }
