@@ -6,6 +6,8 @@ local plan = {}
 
 local STATIC_LDS = 49152
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
+-- Of three warpgroups at launch, of the two that multiply once the third, of loaders, has kept what it needs: a thread's.
+local LAUNCHED_REGS, LENT_REGS, KEPT_REGS = 168, 232, 40
 plan.PER_SM_MOST = 3 -- as many blocks of an SM as there is room for, at least 3
 
 local ceil_div = require("whole").ceil_div
@@ -150,13 +152,17 @@ function plan.ring(s)
   local gain_at = lds - gain
   -- One block more shall not find room: what comes early does not spread over the SMs evenly.
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
-  local workers = 128 * groups * ways + 64
+  -- A norm's registers beside many sums: those of whole warpgroups of loaders are lent (setmaxnreg).
+  local lends = s.norm == 1 and groups == 2 and tiles == 1 and ways * s.split == 1 and s.rows // 2 + 92 > LAUNCHED_REGS
+  if lends and s.rows // 2 + 100 > LENT_REGS then return refuse("%d sums of a thread and a norm", s.rows // 2) end
+  local workers = 128 * groups * ways + (lends and 128 or 64)
   if workers > 1024 then return refuse("%d threads of a block", workers) end
   local threads = workers + (s.turn > 0 and (tiles > 1 and 128 or 64) or 0) -- fewer blocks turn as many columns
   local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 60 or 0 }, { "rest", tiles > 1 and 32 or 48 } }
+  if lends then regs = { { "all that a launch gives", LAUNCHED_REGS } } end
   local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or tiles > 1 and 32 or 44), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,
-    known = groups == 1 or s.per_sm == 1, sums_at = sums_at,
+    lends = lends, lent = LENT_REGS, kept = KEPT_REGS, known = groups == 1 or s.per_sm == 1, sums_at = sums_at,
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 

@@ -49,7 +49,8 @@ constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${row
 constexpr int THREADS = ${tiles > 1 and plan.workers - 64 or plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64;
 constexpr int WAY_WARPS = ${4 * tokens64}, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
-//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
+//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
+//@   writers = plan.lends and "32 * MATH_WARPS" or "THREADS" })
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
 //@ if norm == 1 then
@@ -70,28 +71,7 @@ MLAF_DEV void sync_workers() {
 //@ end
 }
 
-// A ring of STAGES places, as each of its users walks it through all passes.
-struct ring {
-  int stage;
-  u32 lap; // parity of the place's use
-  __device__ __forceinline__ void next() {
-    if (++stage == STAGES) stage = 0, lap ^= 1;
-  }
-  template <int N>
-  __device__ __forceinline__ void advance() { // N places, which are no more than STAGES
-    if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
-  }
-  __device__ __forceinline__ void advance(int steps) {
-    stage += steps;
-    lap ^= stage / STAGES & 1;
-    stage %= STAGES;
-  }
-};
-
-// A warp is done with a place.
-MLAF_DEV void give_back(u32 barrier, int lane) {
-  if (lane == 0) barrier_arrive(barrier);
-}
+//@ include("lib/projection/places.h")
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
@@ -292,6 +272,24 @@ MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shar
 }
 
 //@ end
+//@ if plan.lends then
+MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
+                        int thread, ring& r) {
+  if (thread == 32 * W_WARP)
+    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_w(p, shared, at, step, r);
+    }
+  if (thread == 32 * X_WARP)
+    for (int step = begin; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_x(p, shared, at, step, t0, r);
+    }
+  __syncwarp();
+  if (warp == W_WARP) wait_for_previous_launch();
+}
+
+//@ end
 //@ local side = require("projection/side")
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
     const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
@@ -334,6 +332,26 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ end
 //@ if tiles > 1 then
   walk_tiles(p, memory, shared, at, warp, thread, r);
+//@ elseif plan.lends then
+  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  if (warp >= W_WARP) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
+#pragma unroll 1
+    for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+      load_pass(p, shared, at, begin, end, t0, warp, thread, r);
+      for (int i = 0; i < 3; i++) sync_workers(); // the ring is done with; sums are there; and are written
+    }
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 ${plan.lent};");
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    multiply_pass(memory, shared, begin, end, thread, r);
+    sync_workers();
+    write_pass(p.a, at, t0, (float*)memory, rank);
+    fence_async(); // copies of the next pass come to where the sums are
+    sync_workers();
+  }
 //@ else
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {

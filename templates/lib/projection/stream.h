@@ -123,7 +123,8 @@ MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
   }
 }
 
-//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
+//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
+//@   writers = "THREADS" })
 
 //@ local side = require("projection/side")
 //@ local args = side.args(template, "mlaf_projection_kernel_args")

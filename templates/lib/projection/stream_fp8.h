@@ -152,7 +152,8 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of
   }
 }
 
-//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
+//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
+//@   writers = "THREADS" })
 
 //@ local side = require("projection/side")
 //@ local args = side.args(template, "mlaf_projection_scaled_args")

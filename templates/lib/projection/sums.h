@@ -37,7 +37,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 //@ if split > 1 then
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
-    for (int i = (int)my_thread(); i < 2 * ITEMS_OF_PASS; i += THREADS) {
+    for (int i = (int)my_thread(); i < 2 * ITEMS_OF_PASS; i += ${writers}) {
       float* const at = sums + i / (2 * OCTETS) * PITCH + i % (2 * OCTETS) * 4;
       float v[4] = {};
 #pragma unroll
@@ -57,7 +57,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   const u32 shared = shared_address(sums);
 //@ end
 #pragma unroll (WAYS == 1 ? 2 : 1)
-  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
+  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * ${writers}) {
     const int token = i / OCTETS, column = i % OCTETS * 8;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
     float v[2][4] = {};
