@@ -80,6 +80,12 @@ static mlaf_status open_ordinal(mlaf_cuda *c, int ordinal, mlaf_err *err) {
   return st;
 }
 
+/* Programs that show a launch as what it is want it to be one. */
+static bool wants_graphs(const mlaf_cuda *c) {
+  const char *says = getenv("MLAF_LAUNCH_GRAPHS");
+  return c->api.cuGraphKernelNodeGetParams_v2 && c->api.cuGraphExecKernelNodeSetParams_v2 && !(says && !strcmp(says, "0"));
+}
+
 static _Atomic uint64_t opened;
 
 static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
@@ -94,6 +100,7 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
     free(c);
     return st;
   }
+  c->graphs = wants_graphs(c);
   mlaf_log_line(log, MLAF_LOG_DEBUG, "cuda: %s, %s, %s", c->api.library, c->base.info.id, c->base.info.driver);
   *out = (mlaf_device *)c;
   return MLAF_OK;
@@ -341,6 +348,9 @@ const mlaf_device_ops mlaf_cuda_ops = {
     .can_reach = cuda_can_reach,
     .enter = cuda_visit,
     .leave = cuda_leave,
+    .chain_open = mlaf_cuda_chain_open,
+    .chain_close = mlaf_cuda_chain_close,
+    .chain_launch = mlaf_cuda_chain_launch,
     .library_workspace = mlaf_cuda_library_workspace,
     .library_open = mlaf_cuda_library_open,
 };

@@ -10,7 +10,7 @@ enum { CUDA_OK = 0, CUDA_INVALID_VALUE = 1, CUDA_OUT_OF_MEMORY = 2, CUDA_STUB_LI
        CUDA_INVALID_DEVICE = 101, CUDA_INVALID_IMAGE = 200, CUDA_NO_BINARY_FOR_GPU = 209, CUDA_ILLEGAL_ADDRESS = 700,
        CUDA_LAUNCH_TIMEOUT = 702, CUDA_ASSERT = 710, CUDA_HARDWARE_STACK = 714, CUDA_LAUNCH_FAILED = 719,
        CUDA_CAPTURE_IMPLICIT = 906 /* the default stream would wait for one that captures */ };
-enum { CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1 };
+enum { CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1, CUDA_CAPTURE_RELAXED = 2 };
 /* CUdevice_attribute. */
 enum {
   CUDA_ATTR_MAX_THREADS = 1, CUDA_ATTR_WARP_SIZE = 10, CUDA_ATTR_CLOCK_KHZ = 13, CUDA_ATTR_SM_COUNT = 16,
@@ -42,6 +42,15 @@ typedef struct cuda_launch_config {
   unsigned n_attributes;
 } cuda_launch_config;
 _Static_assert(sizeof(cuda_launch_attribute) == 72 && sizeof(cuda_launch_config) == 56, "not the driver's layout");
+
+/* CUDA_KERNEL_NODE_PARAMS_v2. */
+typedef struct cuda_kernel_node {
+  void *function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+  void *kernel, *context; /* in place of the function; of a kernel */
+} cuda_kernel_node;
+_Static_assert(sizeof(cuda_kernel_node) == 72, "not the driver's layout");
 
 /* cuTensorMapEncodeTiled's enumerations. */
 enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLAIN = 0, CUDA_TENSOR_OOB_ZEROS = 0 };
@@ -77,9 +86,12 @@ enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLA
   X(cuStreamDestroy_v2, (void *stream))                                                                               \
   X(cuStreamSynchronize, (void *stream))                                                                              \
   X(cuStreamIsCapturing, (void *stream, int *status))                                                                 \
+  X(cuStreamQuery, (void *stream))                                                                                    \
+  X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                   \
   X(cuPointerGetAttribute, (void *data, int attribute, cuda_ptr ptr))                                                 \
   X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                                \
   X(cuStreamEndCapture, (void *stream, void **graph))                                                                 \
+  X(cuGraphGetNodes, (void *graph, void **nodes, size_t *n))                                                          \
   X(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                                \
   X(cuGraphUpload, (void *exec, void *stream))                                                                        \
   X(cuGraphLaunch, (void *exec, void *stream))                                                                        \
@@ -95,6 +107,8 @@ enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLA
 #define MLAF_CUDA_NEW_FUNCTIONS(X)                                                                                    \
   X(cuFuncGetParamInfo, (void *function, size_t index, size_t *offset, size_t *size))                                 \
   X(cuLaunchKernelEx, (const cuda_launch_config *config, void *function, void **params, void **extra))                \
+  X(cuGraphKernelNodeGetParams_v2, (void *node, cuda_kernel_node *out))                                               \
+  X(cuGraphExecKernelNodeSetParams_v2, (void *exec, void *node, const cuda_kernel_node *params))                      \
   X(cuTensorMapEncodeTiled, (void *map, int type, uint32_t rank, void *data, const uint64_t *dims,                    \
                              const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,           \
                              int interleave, int swizzle, int l2, int oob))

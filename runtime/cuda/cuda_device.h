@@ -15,9 +15,11 @@ typedef struct mlaf_cuda {
   void *context; /* the primary context: the one the application's runtime API uses */
   bool can_overlap; /* compute capability 9.0 or later: programmatic dependent launch */
   bool reaches_host; /* kernels may read any host memory (GH200) */
+  bool graphs; /* some launches behind each other may be one graph (chain.c) */
   uint64_t serial; /* no two devices that were ever opened have one */
-  pthread_mutex_t lock; /* of the two below */
+  pthread_mutex_t lock; /* of the lists below and the library */
   mlaf_module *modules; /* that are loaded: plans of one kernel share it */
+  mlaf_chain *chains;   /* that are open: plans of the same kernels share one */
   mlaf_matmul_library *library; /* cuBLASLt, from the first product on */
 } mlaf_cuda;
 
@@ -61,6 +63,10 @@ mlaf_status mlaf_cuda_library_open(mlaf_device *dev, mlaf_err *err);
 size_t mlaf_cuda_library_workspace(const mlaf_function *fn);
 mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err);
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
+mlaf_status mlaf_cuda_chain_open(mlaf_device *dev, const mlaf_launch *like, size_t n, mlaf_chain **out, mlaf_err *err);
+void mlaf_cuda_chain_close(mlaf_device *dev, mlaf_chain *chain);
+mlaf_status mlaf_cuda_chain_launch(mlaf_device *dev, void *stream, mlaf_chain *chain, const mlaf_launch *launches, size_t n,
+                                   mlaf_err *err);
 mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                            mlaf_timing *out, mlaf_err *err);
 /* By cuBLASLt, as compile/vendor.h finds it; device/device.h. */

@@ -9,6 +9,7 @@
 typedef struct mlaf_device mlaf_device;     /* a back end's device; first member is mlaf_device_base */
 typedef struct mlaf_module mlaf_module;     /* a loaded code object */
 typedef struct mlaf_function mlaf_function; /* a kernel in it; lives as long as its module */
+typedef struct mlaf_chain mlaf_chain;       /* kernels that are launched one behind the other, again and again */
 struct mlaf_profile;                        /* device/profile.h */
 
 /* Who this device is. `id` is the database's HARD key: arch with features, CU and XCC count, partitions; never the
@@ -136,6 +137,14 @@ typedef struct mlaf_device_ops {
   mlaf_status (*profile)(mlaf_device *dev, const mlaf_launch *launches, size_t n, struct mlaf_profile *out, mlaf_timing *timing,
                          mlaf_err *err);
   mlaf_status (*profile_count)(mlaf_device *dev, const mlaf_launch *launch, struct mlaf_profile *out, mlaf_err *err);
+  /* What makes launches of these kernels, one behind the other, cheaper for the host: grids and arguments may differ from one
+   * call to the next, the rest is as `like` says. *out NULL: there is no such thing for them. chain_launch is `launch` of each,
+   * by any thread in any stream, in the way that costs the host least and the device nothing; `chain` may be NULL. All NULL:
+   * this back end has no such way. */
+  mlaf_status (*chain_open)(mlaf_device *dev, const mlaf_launch *like, size_t n, mlaf_chain **out, mlaf_err *err);
+  void (*chain_close)(mlaf_device *dev, mlaf_chain *chain);
+  mlaf_status (*chain_launch)(mlaf_device *dev, void *stream, mlaf_chain *chain, const mlaf_launch *launches, size_t n,
+                              mlaf_err *err);
   /* Bytes of workspace that a function of MLAF_KERNEL_LIBRARY wants. NULL without MLAF_DEVICE_LIBRARIES. */
   size_t (*library_workspace)(const mlaf_function *fn);
   /* Load the library and make its handle, if that was not done: E_NO_DEVICE says why it cannot serve. NULL: as above. */

@@ -9,6 +9,7 @@
 struct mlaf_loaded {
   mlaf_bound bound;
   const mlaf_calls *calls;
+  mlaf_chain *chain; /* NULL: its kernels are launched one by one */
   char name[256];
 };
 
@@ -63,8 +64,27 @@ mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const 
   return MLAF_OK;
 }
 
+void mlaf_loaded_chain(mlaf_loaded *l) {
+  const mlaf_device_ops *ops = mlaf_ops(l->bound.dev);
+  mlaf_launch like[MLAF_STAGES_MAX];
+  mlaf_err ignored;
+  size_t n = 0;
+  if (l->chain || !ops->chain_open) return;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
+    const mlaf_stage *s = &l->bound.stage[i];
+    if (!s->fn) continue;
+    if (s->launch.flags & MLAF_KERNEL_LIBRARY) return;
+    like[n] = (mlaf_launch){.fn = s->fn, .block = {s->threads, 1, 1}, .args_size = l->calls->parameter_bytes(i, &s->launch),
+                            .flags = s->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
+    for (int d = 0; d < 3; d++) like[n].cluster[d] = s->launch.cluster[d] ? s->launch.cluster[d] : 1;
+    n++;
+  }
+  if (ops->chain_open(l->bound.dev, like, n, &l->chain, &ignored)) l->chain = NULL;
+}
+
 void mlaf_loaded_close(mlaf_loaded *l) {
   if (!l) return;
+  if (l->chain) mlaf_ops(l->bound.dev)->chain_close(l->bound.dev, l->chain);
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (l->bound.stage[i].module) mlaf_ops(l->bound.dev)->module_unload(l->bound.dev, l->bound.stage[i].module);
   free(l);
@@ -96,6 +116,8 @@ mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *
   const void *a = mlaf_args_take(l->calls, args, &whole, err);
   mlaf_status st = a ? mlaf_loaded_check(l, knob, a, err) : MLAF_E_ARG;
   if (!st) st = mlaf_loaded_prepare(l, knob, a, &prepared, err);
+  if (!st && l->chain && prepared.n > 1)
+    return mlaf_ops(dev)->chain_launch(dev, stream, l->chain, prepared.launches, prepared.n, err);
   for (size_t i = 0; !st && i < prepared.n; i++) st = mlaf_ops(dev)->launch(dev, stream, &prepared.launches[i], err);
   return st;
 }

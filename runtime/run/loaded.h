@@ -27,6 +27,9 @@ typedef struct mlaf_loaded_desc {
 mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err);
 void mlaf_loaded_close(mlaf_loaded *l);
+/* For who launches it again and again: the host's way of several kernels is made cheaper, where the device has one. Before other
+ * threads see it. What cannot be had is launched one by one. */
+void mlaf_loaded_chain(mlaf_loaded *l);
 
 mlaf_device *mlaf_loaded_device(const mlaf_loaded *l);
 const mlaf_point *mlaf_loaded_problem(const mlaf_loaded *l);

@@ -8,6 +8,7 @@
  *   FAKECUDA_BUS=bits                width of the memory bus (default 6144; 6016 makes it the device of tuning/nvidia-h200.tsv)
  *   fakecuda_depth()                 contexts on this thread's stack
  *   FAKECUDA_ANY=1                   any other kernel is there, too, and does nothing
+ *   fakecuda_busy()                  a stream has work that is not done yet, or none (what runs, runs at once all the same)
  *   fakecuda_foreign()               a kernel of another library's runs, or is recorded
  *   fakecuda_last(), _before()       the last kernel that ran, and the one before it
  *
@@ -22,7 +23,7 @@
 #include "fake/driver.h"
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
-       INVALID_HANDLE = 400, NOT_FOUND = 500, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901 };
+       INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901 };
 enum { MAX_NODES = 256, MAX_RANGES = 1024 };
 
 typedef struct node {
@@ -32,8 +33,9 @@ typedef struct node {
 } node;
 typedef struct sequence { /* a stream and what it captures, a graph */
   handle base;
-  int capturing, n;
+  int capturing, n, busy;
   node *nodes;
+  const node *origin; /* of a graph that was made ready: the graph's */
 } sequence;
 typedef struct kernel {
   const char *name;
@@ -374,22 +376,33 @@ static void run_node(const node *k) {
   memcpy(&f, k->args, sizeof f);
   for (uint32_t i = 0; i < f.n; i++) f.to[i] = f.value;
 }
-static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream, void **params,
-                  void **extra, const node *attributes) {
+/* What a launch would run, if it may be launched. */
+static int make_node(kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **params, void **extra,
+                     const node *attributes, node *out) {
   const unsigned gx = grid[0], gy = grid[1], gz = grid[2], bx = block[0], by = block[1], bz = block[2];
-  sequence *s = stream;
   /* One pointer per parameter; a raw block would start at another place when the parameter wants alignment. */
   if (!params || !params[0] || extra) return INVALID_VALUE;
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535) return INVALID_VALUE;
-  if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
   if (shared > 49152 && shared > (unsigned)f->granted) return INVALID_VALUE;
   node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, f->args_size, 0, {0}, 0, 0}, {0}};
   memcpy(k.shape.cluster, attributes->shape.cluster, sizeof k.shape.cluster);
+  for (int i = 0; i < 3; i++)
+    if (k.shape.cluster[i] && grid[i] % k.shape.cluster[i]) return INVALID_VALUE;
   if (k.shape.cluster[0] * k.shape.cluster[1] * k.shape.cluster[2] > 8 && !f->wide) return INVALID_VALUE;
   k.shape.shared_percent = (uint32_t)f->percent;
   k.shape.overlaps = attributes->shape.overlaps;
   if (k.shape.args_size > sizeof k.args) return INVALID_VALUE;
   memcpy(k.args, params[0], k.shape.args_size);
+  *out = k;
+  return SUCCESS;
+}
+static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream, void **params,
+                  void **extra, const node *attributes) {
+  sequence *s = stream;
+  node k;
+  if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
+  const int code = make_node(f, grid, block, shared, params, extra, attributes, &k);
+  if (code) return code;
   if (!s || !s->capturing) {
     run_node(&k);
     return SUCCESS;
@@ -442,8 +455,6 @@ int cuLaunchKernelEx(const launch_config *config, void *function, void **params,
     else
       return INVALID_VALUE;
   }
-  for (int i = 0; i < 3; i++)
-    if (with.shape.cluster[i] && config->grid[i] % with.shape.cluster[i]) return INVALID_VALUE;
   return launch(function, config->grid, config->block, config->shared, config->stream, params, extra, &with);
 }
 EXPORT int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, const uint64_t *dims,
@@ -486,6 +497,31 @@ int cuStreamSynchronize(void *stream) {
   if (stream && (!is(stream, STREAM) || ((sequence *)stream)->capturing)) return INVALID_HANDLE;
   land();
   return SUCCESS;
+}
+static __thread int capture_mode; /* global, as drivers begin */
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER;
+  const int before_this = capture_mode;
+  if (*mode < 0 || *mode > 2) return INVALID_VALUE;
+  capture_mode = *mode;
+  *mode = before_this;
+  return SUCCESS;
+}
+static int default_busy;
+EXPORT void fakecuda_busy(void *stream, int busy);
+void fakecuda_busy(void *stream, int busy) {
+  if (stream) ((sequence *)stream)->busy = busy;
+  else
+    default_busy = busy;
+}
+/* Asked strictly while somebody captures, it spoils the capture. */
+EXPORT int cuStreamQuery(void *stream);
+int cuStreamQuery(void *stream) {
+  ENTER_CONTEXT;
+  if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
+  if ((capturing && capture_mode != 2) || (stream && ((sequence *)stream)->capturing)) return CAPTURE_INVALIDATED;
+  return (stream ? ((sequence *)stream)->busy : default_busy) ? NOT_READY : SUCCESS;
 }
 EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamBeginCapture_v2(void *stream, int mode) {
@@ -531,9 +567,44 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
     return OUT_OF_MEMORY;
   }
   to->n = from->n;
+  to->origin = from->nodes;
   memcpy(to->nodes, from->nodes, (size_t)from->n * sizeof(node));
   *exec = to;
   return SUCCESS;
+}
+EXPORT int cuGraphGetNodes(void *graph, void **nodes, size_t *n);
+int cuGraphGetNodes(void *graph, void **nodes, size_t *n) { /* in no promised order: the last first */
+  ENTER_CONTEXT;
+  const sequence *g = graph;
+  if (!is(g, GRAPH) || *n < (size_t)g->n) return INVALID_VALUE;
+  *n = (size_t)g->n;
+  for (int i = 0; i < g->n; i++) nodes[i] = &g->nodes[g->n - 1 - i];
+  return SUCCESS;
+}
+typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+  void *function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+  void *kernel, *context;
+} node_params;
+EXPORT int cuGraphKernelNodeGetParams_v2(void *at, node_params *out);
+int cuGraphKernelNodeGetParams_v2(void *at, node_params *out) {
+  ENTER_CONTEXT;
+  const node *k = at;
+  *out = (node_params){.function = &kernels[k->kernel], .shared = k->shape.shared};
+  memcpy(out->grid, k->shape.grid, sizeof out->grid);
+  memcpy(out->block, k->shape.block, sizeof out->block);
+  return SUCCESS;
+}
+EXPORT int cuGraphExecKernelNodeSetParams_v2(void *exec, void *at, const node_params *p);
+int cuGraphExecKernelNodeSetParams_v2(void *exec, void *at, const node_params *p) {
+  ENTER_CONTEXT;
+  sequence *e = exec;
+  const node *which = at;
+  if (!is(e, EXEC) || which < e->origin || which >= e->origin + e->n) return INVALID_HANDLE;
+  node *k = &e->nodes[which - e->origin];
+  const node attributes = *k; /* stay as they were recorded */
+  return make_node(p->function, p->grid, p->block, p->shared, p->params, p->extra, &attributes, k);
 }
 EXPORT int cuGraphUpload(void *exec, void *stream);
 int cuGraphUpload(void *exec, void *stream) {
@@ -544,7 +615,8 @@ EXPORT int cuGraphLaunch(void *exec, void *stream);
 int cuGraphLaunch(void *exec, void *stream) {
   ENTER_CONTEXT;
   const sequence *e = exec;
-  if (!is(e, EXEC) || !is(stream, STREAM)) return INVALID_HANDLE;
+  const sequence *to = stream;
+  if (!is(e, EXEC) || (to && (!is(to, STREAM) || to->capturing))) return INVALID_HANDLE;
   for (int i = 0; i < e->n; i++) run_node(&e->nodes[i]);
   return SUCCESS;
 }

@@ -119,6 +119,10 @@ static void every_call_may_fail(void **state) {
       /* the two clock rates are not needed (calls 8 and 9), nor is what finish() waits for: its work is done by then */
       bool forgiven = optional || (!strcmp(name, "cuDeviceGetAttribute") && (k == 8 || k == 9)) ||
                       (!strcmp(name, "cuStreamSynchronize") && k == calls) ||
+                      /* a chain that cannot be a graph is launched */
+                      (!strcmp(name, "cuStreamIsCapturing") && k == calls) || (!strcmp(name, "cuGraphLaunch") && k == calls) ||
+                      !strcmp(name, "cuStreamQuery") || !strcmp(name, "cuThreadExchangeStreamCaptureMode") ||
+                      !strcmp(name, "cuGraphExecKernelNodeSetParams_v2") ||
                       ((!strcmp(name, "cuCtxGetCurrent") || !strcmp(name, "cuCtxPushCurrent_v2")) && st == MLAF_OK);
       if (st == MLAF_OK && !forgiven) fail_msg("call %d of %s failed and nobody noticed", k, name);
       if (st != MLAF_OK && !strstr(err.text, "777")) fail_msg("%s: '%s' does not name the code", name, err.text);
@@ -295,6 +299,157 @@ static void modules_are_shared(void **state) {
   assert_int_equal(fake_calls("cuModuleLoadDataEx"), 3);
   ops->module_unload(dev, m[0]);
   mlaf_device_close(dev);
+}
+
+/* --- chains --- */
+
+enum { CHAIN_WORDS = 4 };
+typedef struct chained {
+  mlaf_device *dev;
+  mlaf_module *m;
+  uint32_t *mem;
+  fake_fill args;
+  mlaf_launch l[2];
+  mlaf_chain *chain;
+} chained;
+
+static void open_chained(chained *c) {
+  cubin code;
+  mlaf_function *fill = NULL, *big = NULL;
+  make_cubin(&code, 190);
+  *c = (chained){.dev = open_device("cuda")};
+  const mlaf_device_ops *ops = mlaf_ops(c->dev);
+  assert_int_equal(ops->mem_alloc(c->dev, CHAIN_WORDS * sizeof *c->mem, (void **)&c->mem, NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(c->dev, &code, sizeof code, &c->m, NULL), MLAF_OK);
+  assert_int_equal(ops->function_get(c->dev, c->m, "big", &big, NULL), MLAF_OK);
+  assert_int_equal(ops->function_get(c->dev, c->m, "fill", &fill, NULL), MLAF_OK);
+  c->args = (fake_fill){c->mem, 0, CHAIN_WORDS};
+  c->l[0] = (mlaf_launch){.fn = big, .grid = {2, 6, 1}, .block = {64, 1, 1}, .args = &nothing, .args_size = FAKE_BIG_ARGS,
+                          .cluster = {2, 3, 1}, .flags = MLAF_LAUNCH_OVERLAPS};
+  c->l[1] = (mlaf_launch){.fn = fill, .grid = {1, 1, 1}, .block = {32, 1, 1}, .args = &c->args, .args_size = sizeof c->args,
+                          .cluster = {1, 1, 1}, .flags = MLAF_LAUNCH_OVERLAPS};
+  assert_int_equal(ops->chain_open(c->dev, c->l, 2, &c->chain, NULL), MLAF_OK);
+}
+
+static void close_chained(chained *c) {
+  const mlaf_device_ops *ops = mlaf_ops(c->dev);
+  ops->chain_close(c->dev, c->chain);
+  ops->module_unload(c->dev, c->m);
+  ops->mem_free(c->dev, c->mem, NULL);
+  mlaf_device_close(c->dev);
+}
+
+/* Whether a call, with another grid and other arguments than the one before, became a graph. Right it must be either way. */
+static bool became_graph(chained *c, void *stream) {
+  const int graphs = fake_calls("cuGraphLaunch"), launches = fake_calls("cuLaunchKernelEx");
+  mlaf_err err = {MLAF_OK, ""};
+  c->args.value++;
+  c->l[0].grid[0] += 2;
+  if (mlaf_ops(c->dev)->chain_launch(c->dev, stream, c->chain, c->l, 2, &err)) fail_msg("%s", err.text);
+  for (int i = 0; i < CHAIN_WORDS; i++) assert_int_equal(c->mem[i], c->args.value);
+  fake_launch (*before)(void), seen;
+  fake_symbol("fakecuda_before", &before);
+  seen = before();
+  assert_int_equal(seen.grid[0], c->l[0].grid[0]);
+  assert_int_equal(seen.cluster[1], 3);
+  assert_int_equal(seen.overlaps, 1);
+  assert_int_equal(fake_last().overlaps, 1);
+  const int more = fake_calls("cuGraphLaunch") - graphs;
+  if (fake_calls("cuLaunchKernelEx") - launches != (more ? 0 : 2)) fail_msg("neither a graph nor two launches");
+  return more == 1;
+}
+
+static void set_busy(void *stream, int busy) {
+  void (*set)(void *, int);
+  fake_symbol("fakecuda_busy", &set);
+  set(stream, busy);
+}
+
+/* A graph for a stream with nothing to do, which is asked at every eighth call; launches behind work. */
+static void chains_on_idle_streams(void **state) {
+  use_fake();
+  chained c;
+  open_chained(&c);
+  void *stream;
+  assert_int_equal(mlaf_ops(c.dev)->stream_create(c.dev, &stream, NULL), MLAF_OK);
+  set_busy(stream, 1);
+  const int asked = fake_calls("cuStreamQuery");
+  for (int i = 0; i < 3; i++) assert_false(became_graph(&c, stream));
+  assert_int_equal(fake_calls("cuStreamQuery"), asked + 3);
+  set_busy(stream, 0);
+  for (int i = 0; i < 8; i++) assert_true(became_graph(&c, stream));
+  assert_int_equal(fake_calls("cuStreamQuery"), asked + 4);
+  set_busy(stream, 1);
+  assert_false(became_graph(&c, stream));
+  mlaf_ops(c.dev)->stream_destroy(c.dev, stream);
+  close_chained(&c);
+}
+
+/* Nobody's graph but the first stream's; none while something is captured there, and a question does not disturb who captures. */
+static void chains_of_one_stream(void **state) {
+  use_fake();
+  chained c;
+  open_chained(&c);
+  mlaf_cuda *device = mlaf_cuda_of(c.dev);
+  void *first, *second, *graph = NULL;
+  assert_int_equal(mlaf_ops(c.dev)->stream_create(c.dev, &first, NULL), MLAF_OK);
+  assert_int_equal(mlaf_ops(c.dev)->stream_create(c.dev, &second, NULL), MLAF_OK);
+  assert_true(became_graph(&c, first));
+  assert_false(became_graph(&c, second));
+  assert_false(became_graph(&c, NULL));
+  bool pushed;
+  assert_int_equal(mlaf_cuda_enter(device, &pushed, NULL), MLAF_OK);
+  assert_int_equal(device->api.cuStreamBeginCapture_v2(second, 1), 0);
+  for (int i = 0; i < 10; i++) assert_true(became_graph(&c, first)); /* asks once */
+  assert_int_equal(device->api.cuStreamEndCapture(second, &graph), 0);
+  device->api.cuGraphDestroy(graph);
+  assert_int_equal(device->api.cuStreamBeginCapture_v2(first, 1), 0);
+  const int graphs = fake_calls("cuGraphLaunch");
+  assert_int_equal(mlaf_ops(c.dev)->chain_launch(c.dev, first, c.chain, c.l, 2, NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuGraphLaunch"), graphs);
+  assert_int_equal(device->api.cuStreamEndCapture(first, &graph), 0);
+  device->api.cuGraphDestroy(graph);
+  mlaf_cuda_leave(device, pushed);
+  mlaf_ops(c.dev)->stream_destroy(c.dev, first);
+  mlaf_ops(c.dev)->stream_destroy(c.dev, second);
+  close_chained(&c);
+}
+
+/* What the driver does not take as a graph it gets as launches from then on; so it does with other kernels than the chain's. */
+static void chains_that_do_not_hold(void **state) {
+  use_fake();
+  mlaf_device_close(open_device("cuda")); /* loads the fake */
+  const int before = fake_int("fake_leaks");
+  chained c;
+  open_chained(&c);
+  const mlaf_device_ops *ops = mlaf_ops(c.dev);
+  mlaf_chain *same = NULL;
+  assert_int_equal(ops->chain_open(c.dev, c.l, 2, &same, NULL), MLAF_OK);
+  assert_ptr_equal(same, c.chain); /* plans of the same kernels share one */
+  ops->chain_close(c.dev, same);
+  mlaf_chain *none = (mlaf_chain *)&c;
+  assert_int_equal(ops->chain_open(c.dev, c.l, 1, &none, NULL), MLAF_OK);
+  assert_null(none); /* one launch is as cheap as can be */
+  assert_true(became_graph(&c, NULL));
+  const mlaf_launch turned[] = {c.l[1], c.l[0]};
+  const int graphs = fake_calls("cuGraphLaunch");
+  assert_int_equal(ops->chain_launch(c.dev, NULL, c.chain, turned, 2, NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuGraphLaunch"), graphs);
+  fake_reset();
+  setenv("FAKECUDA_FAIL", "cuGraphExecKernelNodeSetParams_v2:2:777", 1);
+  assert_false(became_graph(&c, NULL));
+  unsetenv("FAKECUDA_FAIL");
+  assert_false(became_graph(&c, NULL));
+  close_chained(&c);
+  setenv("MLAF_LAUNCH_GRAPHS", "0", 1);
+  open_chained(&c);
+  assert_null(c.chain);
+  assert_false(became_graph(&c, NULL));
+  unsetenv("MLAF_LAUNCH_GRAPHS");
+  mlaf_ops(c.dev)->module_unload(c.dev, c.m);
+  mlaf_ops(c.dev)->mem_free(c.dev, c.mem, NULL);
+  mlaf_device_close(c.dev);
+  assert_int_equal(fake_int("fake_leaks"), before);
 }
 
 /* Clusters and overlap travel as launch attributes; an older GPU is not asked to overlap. */
@@ -525,6 +680,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(launches_that_cannot_be),
       cmocka_unit_test(modules_are_shared),
       cmocka_unit_test(launch_attributes),
+      cmocka_unit_test(chains_on_idle_streams),
+      cmocka_unit_test(chains_of_one_stream),
+      cmocka_unit_test(chains_that_do_not_hold),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(maps_are_kept),
       cmocka_unit_test(a_launch_is_only_a_launch),
