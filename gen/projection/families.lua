@@ -10,6 +10,7 @@
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
+local lines = require("projection/lines")
 local side = require("projection/side")
 local families = {}
 
@@ -35,6 +36,10 @@ local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
+-- gfx942, modelled: of a dot product whose weights lie by inputs; of a wave's step: the trip to memory, what each load takes
+-- beyond, and what it takes with a norm; clk of a compute unit of a value of x with a norm; of x, which comes from an XCD's L2,
+-- what counts at the rate of the cache behind it.
+local DOT_INPUTS_NS, TRIP_NS, LOAD_NS, NORM_LOAD_NS, NORM_CLK, L2_X = 2300, 700, 25, 69, 0.07, 0.16
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
 local ceil_div = require("whole").ceil_div
@@ -108,7 +113,8 @@ local function dot(of, fields, layout)
           { "rest", 48 } },
         slack = 64,
         inflight = v.threads * 16 * loads, pass = v.pass,
-        begin_ns = HOPPER[arch.isa.family] and DOT_NS or 0, pace = HOPPER[arch.isa.family] and OLDER_PACE or 1,
+        begin_ns = HOPPER[arch.isa.family] and DOT_NS or CDNA[arch.isa.family] and not outputs and DOT_INPUTS_NS or 0,
+        pace = HOPPER[arch.isa.family] and OLDER_PACE or 1,
         clk = 16 * v.pass / 128, -- of a CU for 16 bytes of weights: 8 unpacked, 8 products a token, 128 lanes a clock
       }
     end,
@@ -316,7 +322,12 @@ local function mfma(of, fields, layout)
     rules = {
       passes(16, 64),
       function(p, v)
-        local steps = of(p).inner // (layout == "outputs" and 32 or 16)
+        local inner = of(p).inner
+        local shape = { layout = layout, weights = p.weights, inner = inner }
+        local steps = inner // lines.step(shape, layout == "outputs" and 32 or 16)
+        if v.depth > 2 and lines.whole(shape) then
+          return "four lines in turn: putting them in order takes longer than L1 gains"
+        end
         if v.waves * v.depth > steps and v.waves * v.depth > 1 then
           return ("%d waves with %d steps each on their way, and a sum has %d"):format(v.waves, v.depth, steps)
         end
@@ -328,15 +339,23 @@ local function mfma(of, fields, layout)
       local why = narrow(product, made.tile, layout == "outputs" and 16 or 64)
       if why then return { refused = why } end
       local groups, outputs = v.pass // 16, layout == "outputs"
-      local loads = outputs and 4 * v.blocks or 2 * v.blocks
+      local shape = { layout = layout, weights = p.weights, inner = product.inner }
+      local whole = lines.whole(shape) and 2 or 1 -- loads of a step
+      local loads = whole * (outputs and 4 * v.blocks or 2 * v.blocks)
       return {
         threads = 64 * v.waves, rows_per_wg = made.tile, lds_bytes = made.lds,
         regs = { { "sums", 4 * v.blocks * groups }, { "weights", v.depth * loads },
-          { "x", v.depth * groups * (outputs and 4 or 2) + 2 * groups },
-          { "norm", product.norm == 1 and 4 * v.depth + groups or 0 }, { "rest", 56 + 2 * v.blocks } },
+          { "x", whole * (v.depth * groups * (outputs and 4 or 2) + 2 * groups) },
+          { "norm", product.norm == 1 and 4 * v.depth * whole + groups + 16 or 0 }, { "rest", 56 + 2 * v.blocks * whole } },
         slack = 112, -- the compiler loads ahead where there is room
         inflight = v.waves * v.depth * loads * 256, pass = v.pass,
-        x_bytes = 2 * v.pass * product.inner,
+        x_bytes = L2_X * 2 * v.pass * product.inner,
+        -- 1 KB of a load takes 64 clk where four lanes ask for four rows, less where they ask for several lines of each.
+        -- With a norm x goes through vector instructions, too.
+        line_clk = outputs and 2 * product.inner * (made.tile + v.pass) / 1024 * 64 / (whole == 2 and v.depth or 1)
+          + (product.norm == 1 and NORM_CLK * v.pass * product.inner or 0) or nil,
+        chain_ns = outputs and product.inner / (32 * whole * v.waves * v.depth) * (TRIP_NS
+          + whole * v.depth * (LOAD_NS * (v.blocks + groups) + (product.norm == 1 and NORM_LOAD_NS or 0) * groups)) or 0,
         clk = 16 / 512 * groups * arch.model.mfma_clk / 4, -- of a CU for 16 bytes: one product is of 512 bytes of weights
       }
     end,

@@ -1,7 +1,7 @@
 -- Closed-form estimate of a projection's launch in ns, for ranking candidates and for planning without measurements; never called
 -- measured.
 --
---   T = launch + start + latencies + the most of { weights from memory, weights and x from L2, products }
+--   T = launch + start + latencies + the most of { weights from memory, weights and x from L2, products, lines of L1 }
 --
 -- x counts once for each block, since each reads all of it. What a block has in flight decides how much of the bandwidth a launch
 -- draws; the last round of blocks takes as long as a whole one. Sources of the numbers: gen/arch/TARGET.lua, and
@@ -40,8 +40,9 @@ function model.of(of)
     local products = passes * weights / 16 * cost.clk / (math.min(blocks, arch.device.cus) * m.clock_mhz)
     local trips = LATENCIES + (cost.ahead and passes - 2 or 0) -- a further pass begins anew
     local latencies = trips * m.hbm_latency_ns + ((cost.split or 1) > 1 and SHARED_NS + SHARED_BYTE_NS * (cost.sums or 0) or 0)
+    local lines = cost.line_clk and passes * ceil_div(blocks, arch.device.cus) * cost.line_clk / m.clock_mhz or 0
     local chain = rounds * passes * (cost.chain_ns or 0)
-    local work = math.max(1000 * math.max(memory, shared, products), chain)
+    local work = math.max(1000 * math.max(memory, shared, products, lines), chain)
     return m.launch_ns + m.wg_start_ns + latencies + (cost.begin_ns or 0) + work
   end
   return { estimate = estimate, second_ns = function(_, _, _, arch) return arch.model.launch_ns end }

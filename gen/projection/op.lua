@@ -4,6 +4,7 @@
 --   inflight  bytes of weights that a block has on their way
 --   clk       of a compute unit for 16 bytes of weights and the tokens of a pass
 --   x_bytes   of x that a block reads in a pass
+--   line_clk  that a block's loads take L1 in a pass; nil: not what binds
 --   split     blocks that share a sum; nil: 1
 --   ahead     its first weights are asked for before the launch waits for the one before
 --   pace      share of the bandwidth that it can draw; must be said where ahead is

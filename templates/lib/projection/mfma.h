@@ -2,7 +2,10 @@
 // the sums goes through LDS: a lane loads what it multiplies.
 //
 //   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
-//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
+//                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
+//                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
+//                   are asked for together lane l begins with line l % depth; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
 //   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
@@ -17,6 +20,10 @@
 //@ contract(layout == "outputs" or blocks == 4 or blocks == 8, "%d outputs of a lane are not 4 or 8", blocks)
 //@ local plan = require("projection/plan").mfma({ weights = weights, inner = inner, layout = layout, norm = norm,
 //@   waves = waves, blocks = blocks })
+//@ local lines = require("projection/lines")
+//@ local shape = { weights = weights, inner = inner, layout = layout }
+//@ local whole = lines.whole(shape)
+//@ contract(depth == 1 or depth == 2 or depth == 4, "depth %d is not 1, 2 or 4", depth)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of LDS", plan.lds)
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
 //@ declares{ threads = 64 * waves, rows_per_wg = plan.tile, lds_bytes = plan.lds }
@@ -31,7 +38,8 @@
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = 16, WAYS = ${waves}, THREADS = ${64 * waves}, TILE = ${plan.tile};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
-constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}, STEPS = INNER / ${plan.step}, DEPTH = ${depth}; // GROUPS: of 16 tokens
+constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}; // GROUPS: of 16 tokens
+constexpr int STEPS = INNER / ${lines.step(shape, plan.step)}, DEPTH = ${depth};
 
 //@ if weights ~= 0 or side.of(template) then
 //@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {}, flags = weights ~= 0 and 16 or 0 })
@@ -63,6 +71,72 @@ struct sums_of_wave {
 
 //@ if weights ~= 0 then
 //@ include("lib/projection/mfma_fp8.h", { layout = layout, norm = norm, blocks = blocks, values = plan.values })
+//@ elseif whole then
+// Lines in order: number j is what the lane loaded as number j - turn.
+template <int N>
+MLAF_DEV void in_order(word4 (&line)[N][2], int turn) {
+#pragma unroll
+  for (int bit = 1; bit < N; bit *= 2) {
+    const bool on = turn & bit;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        u32 was[N];
+#pragma unroll
+        for (int n = 0; n < N; n++) was[n] = line[n][h][i];
+#pragma unroll
+        for (int n = 0; n < N; n++) line[n][h][i] = on ? was[(n + N - bit) % N] : was[n];
+      }
+  }
+}
+
+template <int N>
+MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
+  word4 w[BLOCKS][N][2], x[GROUPS][N][2]; // halves of a line
+//@   if norm == 1 then
+  word4 gain[N][2];
+//@   end
+  const int turn = (int)my_thread() % N;
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const i64 at = (i64)step * 128 + (n + turn) % N * 128;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) w[b][n][h] = load_weights(o.w[b] + at + 64 * h);
+#pragma unroll
+      for (int g = 0; g < GROUPS; g++) x[g][n][h] = load<word4>(o.x[g] + at + 64 * h);
+//@   if norm == 1 then
+      gain[n][h] = load<word4>(o.gain + (i64)(step + n) * 128 + 64 * h);
+//@   end
+    }
+  }
+  __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) in_order<N>(w[b], turn);
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++) {
+    in_order<N>(x[g], turn);
+#pragma unroll
+    for (int n = 0; n < 2 * N; n++) {
+      word4 v = x[g][n / 2][n % 2];
+//@   if norm == 1 then
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const float lo = unpack_lo(v[i]), hi = unpack_hi(v[i]);
+        s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
+        v[i] = multiply2(v[i], gain[n / 2][n % 2][i]);
+      }
+//@   end
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) {
+        s.of[b][g] = mfma16(w[b][n / 2][n % 2].xy, v.xy, s.of[b][g]);
+        s.of[b][g] = mfma16(w[b][n / 2][n % 2].zw, v.zw, s.of[b][g]);
+      }
+    }
+  }
+}
 //@ elseif layout == "outputs" then
 template <int N>
 MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {

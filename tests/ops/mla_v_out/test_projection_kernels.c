@@ -49,7 +49,7 @@ static const char *const variants[][2] = {
     /* layout=outputs: W[h] of heads, one of all; odd dims; every class of tokens */
     {"mla_v_out:h3,r512,v128,bf16,t1", "dot:cols=1,depth=2,pass=1,threads=512/s1"},
     {"mla_v_out:h2,r96,v32,f16,t3", "dot:cols=2,depth=4,pass=4,threads=256/s1"},
-    {"mla_v_out:h2,r512,v128,bf16,t8", "mfma:blocks=1,depth=4,pass=16,waves=4/s1"},
+    {"mla_v_out:h2,r448,v128,bf16,t8", "mfma:blocks=1,depth=2,pass=16,waves=2/s1"},
     {"mla_v_out:h1,r256,v64,f16,t40", "mfma:blocks=4,depth=2,pass=64,waves=2/s1"},
     {"mla_v_out:h2,r160,v96,bf16,t17", NULL},
     {"mla_qkv_a:d512,l64,r96,p32,bf16,t2", "dot:cols=4,depth=2,pass=2,threads=256/s1"},
@@ -65,7 +65,7 @@ static const char *const variants[][2] = {
     {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,pass=16,waves=1/s1"},
     {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
     {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"},
-    {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=4,pass=16,waves=4/s1"},
+    {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=2,pass=16,waves=4/s1"},
     /* layout=inputs: every style, no rope, outputs that fill no tile */
     {"mla_q_absorb:h3,n128,p64,r512,bf16,pairs,t1", "dot:cols=8,depth=4,pass=1,threads=128/s1"},
     {"mla_q_absorb:h2,n96,p32,r160,f16,halves,t4", "dot:cols=16,depth=8,pass=4,threads=256/s1"},
@@ -115,7 +115,8 @@ static const struct {
     {DOT, "v[t][i] *= g[i];", ";"},
     {DOT, "d < LANES; d *= 2", "d < LANES / 4; d *= 2"},
     {MFMA, "v[k] *= factor", "v[k] *= 1.0f"},
-    {MFMA, "multiply2(v[i], gain[n][i])", "multiply2(v[i], gain[0][i])"},
+    {MFMA, "multiply2(v[i], gain[n / 2][n % 2][i])", "multiply2(v[i], gain[0][n % 2][i])"},
+    {MFMA, "(n + turn) % N * 128", "n * 128"},
     {BESIDE, "* warps + my_thread() / LANES", "* warps"},
     {TAKES_SEVERAL, "(u32)a.side_blocks * warps", "(u32)a.side_blocks * warps + 1"},
     {ADD, "v[k] += r[k]", "v[k] -= r[k]"},

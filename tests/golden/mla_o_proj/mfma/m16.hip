@@ -18,7 +18,10 @@
 // the sums goes through LDS: a lane loads what it multiplies.
 //
 //   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
-//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
+//                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
+//                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
+//                   are asked for together lane l begins with line l % depth; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
 //   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
@@ -119,7 +122,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-constexpr int BLOCKS = 1, GROUPS = 1, STEPS = INNER / 32, DEPTH = 4; // GROUPS: of 16 tokens
+constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
+constexpr int STEPS = INNER / 64, DEPTH = 4;
 
 struct operands {
   const char* w[1]; // rows of this lane
@@ -129,28 +133,56 @@ struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
 };
 
+// Lines in order: number j is what the lane loaded as number j - turn.
+template <int N>
+MLAF_DEV void in_order(word4 (&line)[N][2], int turn) {
+#pragma unroll
+  for (int bit = 1; bit < N; bit *= 2) {
+    const bool on = turn & bit;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        u32 was[N];
+#pragma unroll
+        for (int n = 0; n < N; n++) was[n] = line[n][h][i];
+#pragma unroll
+        for (int n = 0; n < N; n++) line[n][h][i] = on ? was[(n + N - bit) % N] : was[n];
+      }
+  }
+}
+
 template <int N>
 MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
-  word4 w[N][BLOCKS], x[N][GROUPS];
+  word4 w[BLOCKS][N][2], x[GROUPS][N][2]; // halves of a line
+  const int turn = (int)my_thread() % N;
 #pragma unroll
   for (int n = 0; n < N; n++) {
-    const i64 at = (i64)(step + n) * 64;
+    const i64 at = (i64)step * 128 + (n + turn) % N * 128;
 #pragma unroll
-    for (int b = 0; b < BLOCKS; b++) w[n][b] = load_weights(o.w[b] + at);
+    for (int h = 0; h < 2; h++) {
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) x[n][g] = load<word4>(o.x[g] + at);
+      for (int b = 0; b < BLOCKS; b++) w[b][n][h] = load_weights(o.w[b] + at + 64 * h);
+#pragma unroll
+      for (int g = 0; g < GROUPS; g++) x[g][n][h] = load<word4>(o.x[g] + at + 64 * h);
+    }
   }
+  __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
 #pragma unroll
-  for (int n = 0; n < N; n++)
+  for (int b = 0; b < BLOCKS; b++) in_order<N>(w[b], turn);
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      word4 v = x[n][g];
+  for (int g = 0; g < GROUPS; g++) {
+    in_order<N>(x[g], turn);
+#pragma unroll
+    for (int n = 0; n < 2 * N; n++) {
+      word4 v = x[g][n / 2][n % 2];
 #pragma unroll
       for (int b = 0; b < BLOCKS; b++) {
-        s.of[b][g] = mfma16(w[n][b].xy, v.xy, s.of[b][g]);
-        s.of[b][g] = mfma16(w[n][b].zw, v.zw, s.of[b][g]);
+        s.of[b][g] = mfma16(w[b][n / 2][n % 2].xy, v.xy, s.of[b][g]);
+        s.of[b][g] = mfma16(w[b][n / 2][n % 2].zw, v.zw, s.of[b][g]);
       }
     }
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(512) mlaf_mla_o_proj_mfma_d62371c4(const mlaf_projection_kernel_args a) {

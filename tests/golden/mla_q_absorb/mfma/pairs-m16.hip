@@ -18,7 +18,10 @@
 // the sums goes through LDS: a lane loads what it multiplies.
 //
 //   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
-//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
+//                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
+//                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
+//                   are asked for together lane l begins with line l % depth; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
 //   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
@@ -176,7 +179,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-constexpr int BLOCKS = 4, GROUPS = 1, STEPS = INNER / 16, DEPTH = 1; // GROUPS: of 16 tokens
+constexpr int BLOCKS = 4, GROUPS = 1; // GROUPS: of 16 tokens
+constexpr int STEPS = INNER / 16, DEPTH = 1;
 
 struct operands {
   const char* w[4]; // rows of this lane

@@ -24,7 +24,10 @@
 // the sums goes through LDS: a lane loads what it multiplies.
 //
 //   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
-//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
+//                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
+//                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
+//                   are asked for together lane l begins with line l % depth; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
 //   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
@@ -358,7 +361,8 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
-constexpr int BLOCKS = 1, GROUPS = 1, STEPS = INNER / 64, DEPTH = 1; // GROUPS: of 16 tokens
+constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
+constexpr int STEPS = INNER / 64, DEPTH = 1;
 
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
