@@ -33,6 +33,7 @@
 --   params    parameters it may take, with their values
 --   fixed     parameters that have one value, where there are any
 --   rules     functions (p, v, arch) that return the stated reason why a point cannot serve a problem, or nil
+--   asked     true: its kernels are in no space, and come where a caller names them, who knows what they stand on
 --   library   true: its kernels are a vendor's library's. They are in no space: a tuner asks for them (space.libraries)
 --   cost      function (p, v, arch), asked only when no rule objects; returns { refused = reason } or
 --     threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
@@ -82,6 +83,7 @@ local function add_family(op, name, family)
     op.libraries[#op.libraries + 1] = name
     return
   end
+  if family.asked then return end
   local of_stage = op.of_stage[family.stage] or error(("family %s: operation %s has no stage '%s'"):format(name, op.name,
     family.stage), 0)
   of_stage[#of_stage + 1] = name

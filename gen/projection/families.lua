@@ -29,8 +29,8 @@ local STREAM_INPUTS_NS = 60 -- the same of layout=inputs, whose words are put to
 local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, so that of equals the one with fewer is taken
 local WALK_NS = 100    -- of a ring that takes several tiles, each
 -- h200, by whole layers: with a norm, what half the shared memory saves where there is a block an SM; what a block of a small
--- launch takes from the one behind it, whose weights could be on their way; of weights that no cache holds, how much less fewer
--- SMs draw.
+-- launch takes from the one behind it, whose weights could be on their way (v_out), or its tiles (q_absorb, of which less than
+-- half of the SMs lose more than they give); of weights that no cache holds, how much less fewer SMs draw.
 local NORM_HALF_NS, SMALL_BYTES, SMALL_BLOCK_NS = 200, 4 << 20, 11
 local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
@@ -252,7 +252,7 @@ local function ring(of, fields, layout)
       if v.split > 1 and blocks > SMS then return { refused = ("%d shares of sums are more than a turn"):format(blocks) } end
       if v.split == 4 and tiles > CLUSTERS_OF_4 then return { refused = ("%d clusters of 4 take turns"):format(tiles) } end
       local use = blocks / (ceil_div(blocks, SMS) * SMS) * product.heads * product.outer / (tiles * v.rows)
-      if v.rows ~= 64 and blocks < 4 * SMS and use < 0.7 then
+      if v.rows ~= 64 and blocks < 4 * SMS and use < (layout == "inputs" and 0.4 or 0.7) then
         return { refused = ("%d blocks use %.0f %% of the SMs"):format(blocks, 100 * use) }
       end
       return {
@@ -261,7 +261,7 @@ local function ring(of, fields, layout)
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
         ahead = true, pace = weights < LARGE_BYTES and 1 or math.min(1, blocks / (0.95 * SMS)) ^ LARGE_DRAW,
         begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS - (v.per_sm == 2 and blocks <= SMS and NORM_HALF_NS or 0) or 0)
-          + (layout == "outputs" and weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - SMS // 4) or 0),
+          + (weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - SMS // (layout == "inputs" and 2 or 4)) or 0),
         sums = 4 * v.pass * v.rows,
         chain_ns = product.norm == 1 and (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / (64 * v.split * v.ways) or 0,
         x_bytes = RING_X * 2 * v.pass * product.inner / v.split,

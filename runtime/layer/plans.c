@@ -71,7 +71,7 @@ static mlaf_status make_decode(mlaf_ctx *ctx, const layer_shape *s, int q_len, l
   mlaf_plan_opts opts = *opts_of(s);
   mlaf_err err;
   mlaf_point p;
-  opts.flags |= MLAF_PLAN_TABLES;
+  opts.flags |= MLAF_PLAN_TABLES | (s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0u : (uint32_t)MLAF_PLAN_AHEAD);
   mlaf_plan **plans = out->decode[q_len - 1] = calloc(n, sizeof *plans);
   if (!plans) return report(ctx, mlaf_fail(&err, MLAF_E_NOMEM, "no memory for a layer's plans"), &err);
   mlaf_status st = report(ctx, layer_point(s, LAYER_DECODE, q_len, &p, &err), &err);

@@ -168,7 +168,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
-                         MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART;
+                         MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
+                         MLAF_LAYER_ROWS_ANYWHERE;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "

@@ -39,7 +39,7 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
                      in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");
-  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY;
+  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY | MLAF_PLAN_AHEAD;
   if (in->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: unknown flags 0x%x", in->flags & ~known);
   if ((unsigned)in->effort > MLAF_EFFORT_MEASURE || in->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: effort is %d (0..%d), reserved is %d (0)", in->effort,

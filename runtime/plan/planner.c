@@ -8,6 +8,7 @@
 #include "op/lengths.h"
 #include "plan/nearby.h"
 #include "op/nearest.h"
+#include "plan/plan.h"
 #include "plan/planner.h"
 #ifdef MLAF_HAVE_TUNE
 #include "tune/tune.h"
@@ -83,12 +84,34 @@ static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mla
   return st;
 }
 
+/* In place of a kernel its twin that reads ahead of its wait, where the caller allows that and there is one that runs. */
+static bool take_twin(planner *p, mlaf_build *b) {
+  const char *target = info(p)->target, *rest = strchr(b->name, ':');
+  char name[sizeof b->name];
+  mlaf_gen *gen;
+  mlaf_variant v = {.name = NULL};
+  mlaf_build twin = {.n = 0};
+  mlaf_err ignored;
+  if (!(p->opts->flags & MLAF_PLAN_AHEAD) || !rest || strlen(b->name) + sizeof "_ahead" > sizeof name) return false;
+  snprintf(name, sizeof name, "%.*s_ahead%s", (int)(rest - b->name), b->name, rest);
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &ignored);
+  if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(p->problem).s, target, name, &v, &ignored);
+  if (!st) st = mlaf_build_init(&v, &twin, &ignored);
+  if (!st) st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, &ignored);
+  if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
+  mlaf_variant_clear(&v);
+  mlaf_build_clear(st ? &twin : b);
+  if (!st) *b = twin;
+  return !st;
+}
+
 /* The code of a build: from the cache, or made, if that is allowed. `problem` is the one that its variant was chosen for. */
 static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf_err *err) {
   if (p->killed.status) { /* no rung below may stand in: it would serve although nothing is wrong with the better one */
     *err = p->killed;
     return err->status;
   }
+  if (take_twin(p, b)) return MLAF_OK;
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
   mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);

@@ -128,6 +128,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_few", with(HOPT, { ring = 25, cluster = 2, wgs = 1 }) }, { "sm90_few", with(HOPT, { ring = 16, wgs = 1,
       warps = 4 }) },
     { "sm90_few", with(HOPT, with(WALK, { ring = 20, raises = 2, cluster = 2 })) }, { "sm90_many", with(HOP, { cluster = 2 }) },
+    { "sm90_few", with(HOPT, with(WALK, { ring = 25, cluster = 2, ahead = true })) },
+    { "sm90_few", with(HOPT, { ring = 27, wgs = 1, ahead = true }) },
     { "sm90_many", HOP }, { "sm90_many", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
     { "sm90_many", with(HOP, { gather = true }) }, { "sm90_many", with(HOP, { gather = true, rope = 0, buffers = 4,
       shared = false }) },
@@ -146,7 +148,9 @@ test("the model's functions are the template's", function()
   -- Loaders that copy rows one by one are files of their own, which a tree may lack.
   local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_boxes = true,
     hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true }
-  local files = { sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/lib/meet.h" }, sm90_mid = { "mla_decode/sm90_mid.cu.in" },
+  local files = {
+    sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/lib/meet.h" },
+    sm90_mid = { "mla_decode/sm90_mid.cu.in" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
         "mla_decode/sm90_many/load.h",
@@ -295,6 +299,11 @@ local SEEDS = {
   end },
   { "boxes of V are given back before the products are through", "sm90_few", HOPT, LONG, "race", "slot", function(m)
     edit(m, "math 1", { "ARRIVE" }, "empty", "multiply_v()", earlier(2))
+  end },
+  { "Q that math brings is multiplied before all have brought theirs", "sm90_few", with(HOPT, { ahead = true }), LONG, "race",
+    "Q 0 of warp", function(m) edit(m, "math", { "ARRIVE", "WAIT" }, "named 3", "take_q()", drop) end },
+  { "loaders do not wait for barriers that math makes", "sm90_few", with(HOPT, { ahead = true }), LONG, "unmade", "", function(m)
+    edit(m, "producer", { "WAIT" }, "named 5", "produce()", drop)
   end },
   { "an empty barrier awaits one warp too many", "sm90_few", HOPT, LONG, "deadlock", "produce", function(m)
     counts(m, "empty%[3%]", 1)

@@ -4,6 +4,7 @@
 #include "db/db_fixture.h"
 #include "mlaforge/mlaforge.h"
 #include "need.h"
+#include "plan/plan.h"
 #include "point.h"
 
 #define SHAPE "mla_decode:h16,r512,p64,q1,bf16,page64,"
@@ -56,7 +57,7 @@ typedef struct planned {
   char rung[16], variant[256], tuned_for[MLAF_PROBLEM_TEXT_MAX], notes[4096];
 } planned;
 
-static planned plan(const fixture *f, const char *problem, mlaf_effort effort) {
+static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, uint32_t flags) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
@@ -66,7 +67,7 @@ static planned plan(const fixture *f, const char *problem, mlaf_effort effort) {
   char why[4096] = "", cache[512];
   snprintf(cache, sizeof cache, "%s/test-cache", getenv("MLAF_BUILD_DIR"));
   o.device = "cuda", o.db_path = f->d->path, o.cache_dir = cache, o.log_level = MLAF_LOG_ERROR;
-  opts.effort = effort;
+  opts.effort = effort, opts.flags = flags;
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
   if (mlaf_plan_create(ctx, &p, &opts, &made)) {
@@ -83,6 +84,8 @@ static planned plan(const fixture *f, const char *problem, mlaf_effort effort) {
   mlaf_ctx_destroy(ctx);
   return out;
 }
+
+static planned plan(const fixture *f, const char *problem, mlaf_effort effort) { return plan_as(f, problem, effort, 0); }
 
 static bool says_why(const planned *x) {
   return strstr(x->notes, "choice " ONE " of " SHAPE "b1,s1024: tuned for one request: requests of different lengths") != NULL;
@@ -105,6 +108,20 @@ static void only_choice_near_is_for_one_request(void **state) {
   end(&f);
 }
 
+/* A choice's kernel has a twin for whoever says what is old; another family's has none, and serves. */
+static void a_twin_reads_ahead(void **state) {
+  fixture f = begin(state);
+  tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
+  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD);
+  assert_string_equal(x.variant, "sm90_few_ahead:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1");
+  assert_string_equal(x.rung, "exact");
+  assert_string_equal(x.tuned_for, SHAPE "b1,s1024");
+  assert_string_equal(plan(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY).variant, ONE);
+  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD | MLAF_PLAN_NO_COMPILE); /* it was made above */
+  assert_non_null(strstr(x.variant, "_ahead:"));
+  end(&f);
+}
+
 static void a_farther_choice_for_several_serves_them(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
@@ -123,6 +140,7 @@ static void a_farther_choice_for_several_serves_them(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(only_choice_near_is_for_one_request, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(a_twin_reads_ahead, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_farther_choice_for_several_serves_them, db_dir_setup, db_dir_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,11 +100,12 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${side.
 //@   end
   const int thread = (int)my_thread(), lane = thread % LANES, warp = thread / LANES;
   const place p = my_place(a);
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(a, TILES)) return;
 //@ end
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 //@   if weights ~= 0 then
   const char *w[COLS], *scales[COLS];
 //@   else
@@ -190,11 +191,12 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${side.
   const int thread = (int)my_thread(), way = thread / SPAN, column = thread % SPAN * 8;
   const place p = my_place(a);
   const int output = p.first + column < OUTER ? p.first + column : OUTER - 8;
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(a, TILES)) return;
 //@ end
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     for (int i = thread; i < TOKENS * (ROWS * WAYS / 2); i += THREADS) { // two values at a time; zeros behind the last
       const int t = i / (ROWS * WAYS / 2), k = i % (ROWS * WAYS / 2) * 2;

@@ -1,5 +1,8 @@
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = ${arch.wave};
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = ${template:find("^mla_qkv_a/") and "true" or "false"};
 //@ if arch.wave == 32 then
 //@ include("lib/cuda.h")
 //@ include("lib/cuda_number.h")

@@ -96,11 +96,12 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
   const place p = my_place(a);
   float* const sums = (float*)memory;
   float* const squares = sums + WAYS * TOKENS * PITCH;
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(a, TILES)) return;
 //@ end
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     float s[NT][4] = {};

@@ -294,7 +294,7 @@ MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
     const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(p, TILES * SPLIT)) return;
 //@ end
@@ -324,6 +324,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   if (${tiles > 1 and "warp > X_WARP" or "thread >= TURN_AT"}) ask_turn(p.a, ${turner});
 //@ end
   if (warp != W_WARP) wait_for_previous_launch();
+  if (FIRST_OF_LAYER && warp != W_WARP) let_next_launch_start();
 //@ if turn > 0 then
   if (${tiles > 1 and "warp > X_WARP" or "thread >= TURN_AT"}) {
     turn_rows(p.a, at.x, at.y, ${turner});

@@ -130,7 +130,7 @@ MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
 //@ local args = side.args(template, "mlaf_projection_kernel_args")
 extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
   extern __shared__ __align__(128) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(a, TILES * SPLIT)) return;
 //@ end
@@ -165,6 +165,7 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
   if (rank == 0) ask_turn(a, p.first / TILE * THREADS + thread, TILES * THREADS);
 //@ end
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 
 #pragma unroll 1
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {

@@ -159,7 +159,7 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of
 //@ local args = side.args(template, "mlaf_projection_scaled_args")
 extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
   extern __shared__ __align__(128) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(a, TILES * SPLIT)) return;
 //@ end
@@ -188,6 +188,7 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
   lay_scales(a, p, rank, scales);
   __syncthreads();
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 
 #pragma unroll 1
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {

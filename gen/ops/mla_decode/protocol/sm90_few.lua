@@ -12,7 +12,7 @@ local sm90_few = {}
 function sm90_few.of(plan, v)
   local values = plan.boxes - (v.rope > 0 and 1 or 0)
   return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
-    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rotate = v.rotate,
+    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rotate = v.rotate, ahead = v.ahead,
     rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2 }
 end
 
@@ -20,8 +20,8 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
--- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; warps: that stand
--- for a warpgroup's four. sm90_few.of() fills it in.
+-- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; ahead: it is
+-- sm90_few_ahead, whose first Q math brings; warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
 local function block(m, v, id, ranges, cluster, whole)
   local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = PRODUCERS[v.load], math = {}, by_group = {} }
   local n_math = v.wgs * v.warps
@@ -51,13 +51,14 @@ local function block(m, v, id, ranges, cluster, whole)
     x.group[g] = m:named(name("named %d", 1 + g), v.warps)
     x.order[g] = m:named(name("order of warpgroup %d", g), 2 * v.warps)
   end
-  x.p, x.tops, x.zeros, x.o, x.piece, x.land = {}, {}, {}, {}, {}, {}
+  x.p, x.tops, x.zeros, x.o, x.piece, x.land, x.brought = {}, {}, {}, {}, {}, {}, {}
   for a = 0, n_math - 1 do
     local g, w = a // v.warps, a % v.warps
     x.p[a], x.tops[a] = m:place(name("P, warp %d.%d", g, w)), m:place(name("tops, warp %d.%d", g, w))
     x.zeros[a], x.o[a] = m:place(name("zeros, warp %d.%d", g, w)), m:place(name("O, warp %d.%d", g, w))
     x.piece[a] = m:place(name("published O, warp %d.%d", g, w))
     x.land[a] = {}
+    if v.ahead then x.brought[a] = m:place(name("Q 0 of warp %d.%d", g, w)) end
     for r = 1, v.cluster do x.land[a][r] = m:place(name("O of block %d for warp %d.%d", r, g, w)) end
   end
   x.state, x.factor = {}, m:place(name("factors"))
@@ -71,10 +72,11 @@ local function slot_of(x, i) return i % x.v.ring, i // x.v.ring end
 -- ---- Producer -----------------------------------------------------------------------------------------------------------
 local function announce(x, a, k, none)
   local place, n = k % x.v.places, k // x.v.places
+  local brought = x.v.ahead and k == 0
   a:wait(x.empty_q[place], n - 1, "announce()")
   a:write(x.facts[place], k, "announce()")
-  a:arrive(x.full_q[place], n, "announce()", none and 0 or 1)
-  if not none then a:copy(x.full_q[place], n, "announce()", x.q[place], k) end
+  a:arrive(x.full_q[place], n, "announce()", (none or brought) and 0 or 1)
+  if not (none or brought) then a:copy(x.full_q[place], n, "announce()", x.q[place], k) end
 end
 
 local function send_box(x, a, who, i, first)
@@ -89,6 +91,7 @@ local function produce(x, a, who, blocks)
   local last, from = x.producers[who] == "3", 0
   for k = 0, #x.ranges do
     local range = x.ranges[k + 1]
+    if x.v.ahead and k == 0 then a:sync(x.there, "produce()") end
     if last then announce(x, a, k, not range) end
     if not range then return end
     for i = from, from + range.tiles * x.v.boxes - 1 do
@@ -104,7 +107,23 @@ local function produce(x, a, who, blocks)
   end
 end
 
+-- By thread 0 of math.
+local function make_barriers(x, a)
+  local list = { x.ends, x.landed, x.met }
+  for s = 0, x.v.ring - 1 do list[#list + 1], list[#list + 2] = x.full[s], x.empty[s] end
+  for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
+  a:make(list, "make_barriers()")
+  if x.v.cluster > 1 then a:arrive(x.ends, 0, "make_barriers()", x.v.cluster) end
+end
+
+local function producer_ahead(x, a, who, blocks)
+  if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
+  produce(x, a, who, blocks)
+  if x.v.cluster > 1 then a:meet(x.cluster, "kernel") end
+end
+
 local function producer(x, a, who, blocks)
+  if x.v.ahead then return producer_ahead(x, a, who, blocks) end
   if who == 1 then -- thread < RING
     local list = {}
     for s = 0, x.v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
@@ -140,7 +159,11 @@ local function scores(x, a, k, first, group, tell)
       read_box(x, a, i, "scores()")
     end
   end
-  a:read(x.q[k % x.v.places], k, "scores()")
+  if x.v.ahead and k == 0 then
+    for w = 0, x.v.wgs * x.v.warps - 1 do a:read(x.brought[w], k, "scores()") end
+  else
+    a:read(x.q[k % x.v.places], k, "scores()")
+  end
 end
 
 -- Pairs of boxes: each is given back once the next is under way.
@@ -245,9 +268,16 @@ local function exchange(x, a, k, math_id, blocks, name)
   end
 end
 
+-- Of piece k's Q, in whose place O lies at the end of one that is not the block's last.
+local function q_places(x, k)
+  local out = { x.q[k % x.v.places] }
+  for a = 0, x.v.ahead and k % x.v.places == 0 and x.v.wgs * x.v.warps - 1 or -1 do out[#out + 1] = x.brought[a] end
+  return out
+end
+
 local function finish(x, a, k, math_id, blocks)
   local v, walks = x.v, not x.whole
-  local under = walks and { x.q[k % v.places] } or ring_places(x)
+  local under = walks and q_places(x, k) or ring_places(x)
   for round = 1, walks and v.rounds or 1 do
     local name = ("O %d.%d"):format(k, round)
     gather_o(x, a, name, math_id, under)
@@ -287,6 +317,10 @@ local function attend(x, a, math_id, blocks)
     a:wait(x.full_q[place], n, "attend()")
     a:read(x.facts[place], k, "attend()")
     local range = x.ranges[k + 1]
+    if k == 0 and v.ahead and range then
+      a:write(x.brought[math_id], k, "take_q()")
+      a:sync(x.all, "take_q()")
+    end
     if k == 0 and v.cluster > 1 and v.schedule == "fitted" and not (range and x.whole) then a:meet(x.cluster, "attend()") end
     if not range then return end
     for t = math_id // v.warps, range.tiles - 1, v.wgs do
@@ -321,6 +355,7 @@ function sm90_few.model(v, blocks)
     end
     for a = 0, n_math - 1 do
       local one = m:agent(("block %d math %d.%d"):format(id, a // v.warps, a % v.warps), id)
+      if v.ahead and a == 0 then make_barriers(xs[id], one) end
       if v.cluster > 1 then one:pass(xs[id].cluster, "kernel") end
       one:sync(x.there, "kernel")
       attend(x, one, a, xs)

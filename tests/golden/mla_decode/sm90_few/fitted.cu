@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_4652cdbb
+// symbol: mlaf_mla_decode_sm90_few_96c31446
 // parameters:
 //   causal = 1
 //   cluster = 1
@@ -12,10 +12,10 @@
 //   q_len = 2
 //   rank = 512
 //   rope = 0
-//   rows = 32
+//   rows = 8
 //   schedule = fitted
 //   wgs = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=32 schedule=fitted wgs=2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=8 schedule=fitted wgs=2
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
 // A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
@@ -67,9 +67,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_4652cdbb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 224320,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 225356,
     {1, 1, 1}, 13, 0, {}, 2,
-    {{3, 64, 32, 128}, {1, 64, 16, 128}}};
+    {{3, 64, 8, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -84,12 +84,12 @@ struct mlaf_decode_params {
 
 constexpr int H = 16, Q_LEN = 2, R = 512, ROPE = 0, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, TMA = 1;
-constexpr int N = 32, W = 2, C = 1;
-constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 18; // boxes of V, of a tile, of the ring
+constexpr int N = 8, W = 2, C = 1;
+constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 25; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
 // piece's Q while the ring is in use.
-constexpr int PLACES = 2, Q_BYTES = 32768, OUT_COLS = 128;
+constexpr int PLACES = 2, Q_BYTES = 8192, OUT_COLS = 128;
 struct shared_memory { // from the first multiple of 1024 on
   char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
   float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
@@ -102,9 +102,9 @@ struct shared_memory { // from the first multiple of 1024 on
 };
 constexpr int Q_AT = AT(q), P_AT = AT(p), STATE_AT = AT(state), TOPS_AT = AT(tops), BARS_AT = AT(full), BAD_AT = AT(bad);
 constexpr int FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q), ENDS_AT = AT(ends), MET_AT = AT(met), FACTS_AT = AT(facts);
-static_assert(BAD_AT + 4 * RING + 1024 == 224320, "plans/sm90_few.lua counts otherwise");
+static_assert(BAD_AT + 4 * RING + 1024 == 225356, "plans/sm90_few.lua counts otherwise");
 constexpr int WARPS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a piece's end: row states of a group's warps in half of its P
-constexpr int LAND_AT = 66048; // O that other blocks of the cluster send, in the place of ring and Q
+constexpr int LAND_AT = 16512; // O that other blocks of the cluster send, in the place of ring and Q
 constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
 constexpr bool ORDERED = W == 2 && 1;
 constexpr float LOWEST = -1e30f;
@@ -114,11 +114,11 @@ constexpr float LOWEST = -1e30f;
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %18, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-      "%16, %17, p, 1, 1, %19, 0;\n}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3}, "
+      "%4, %5, p, 1, 1, %7, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
 #define MEET_ROWS N
@@ -793,7 +793,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_4652cdbb(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_96c31446(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);

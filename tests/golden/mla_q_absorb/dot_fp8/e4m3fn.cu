@@ -29,6 +29,9 @@
 #define MLAF_BF16 0
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
@@ -291,8 +294,9 @@ extern "C" __global__ void __launch_bounds__(128) mlaf_mla_q_absorb_dot_fp8_4269
   const int thread = (int)my_thread(), way = thread / SPAN, column = thread % SPAN * 8;
   const place p = my_place(a);
   const int output = p.first + column < OUTER ? p.first + column : OUTER - 8;
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     for (int i = thread; i < TOKENS * (ROWS * WAYS / 2); i += THREADS) { // two values at a time; zeros behind the last
       const int t = i / (ROWS * WAYS / 2), k = i % (ROWS * WAYS / 2) * 2;

@@ -36,6 +36,9 @@
 #define MLAF_BF16 1
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
@@ -418,7 +421,7 @@ MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shar
 extern "C" __global__ void __launch_bounds__(320, 2) mlaf_mla_q_absorb_walk_99c644c6(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const place at = place_of(p.a, my_block() * TAKES);
@@ -436,6 +439,7 @@ extern "C" __global__ void __launch_bounds__(320, 2) mlaf_mla_q_absorb_walk_99c6
   __syncthreads();
   if (warp > X_WARP) ask_turn(p.a, at.first / TILE / TAKES * TURN_THREADS + thread - TURN_AT, TILES / TAKES * TURN_THREADS);
   if (warp != W_WARP) wait_for_previous_launch();
+  if (FIRST_OF_LAYER && warp != W_WARP) let_next_launch_start();
   if (warp > X_WARP) {
     turn_rows(p.a, at.x, at.y, at.first / TILE / TAKES * TURN_THREADS + thread - TURN_AT, TILES / TAKES * TURN_THREADS);
     return;

@@ -26,6 +26,9 @@
 #define MLAF_BF16 1
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = true;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
@@ -175,8 +178,9 @@ extern "C" __global__ void __launch_bounds__(256) mlaf_mla_qkv_a_dot_f54cf75b(co
   const float* const squares = nullptr;
   const int thread = (int)my_thread(), lane = thread % LANES, warp = thread / LANES;
   const place p = my_place(a);
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
   const char* w[COLS];
 #pragma unroll
   for (int c = 0; c < COLS; c++) {

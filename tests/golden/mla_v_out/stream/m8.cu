@@ -34,6 +34,9 @@
 #define MLAF_BF16 1
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
@@ -222,7 +225,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 
 extern "C" __global__ void __launch_bounds__(128, 4) mlaf_mla_v_out_stream_01f107d6(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
   const int rank = (int)(my_block() % SPLIT);
   const place p = place_of(a, my_block() / SPLIT);
@@ -236,6 +239,7 @@ extern "C" __global__ void __launch_bounds__(128, 4) mlaf_mla_v_out_stream_01f10
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 
 #pragma unroll 1
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {

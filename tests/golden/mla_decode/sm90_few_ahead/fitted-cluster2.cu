@@ -1,7 +1,7 @@
-// Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_decode/sm90_few_ahead.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_cf26470d
+// symbol: mlaf_mla_decode_sm90_few_ahead_7c2f7f5b
 // parameters:
 //   causal = 1
 //   cluster = 2
@@ -15,7 +15,10 @@
 //   rows = 8
 //   schedule = fitted
 //   wgs = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=2 dtype=bf16 heads=8 load=tma page_size=64 q_len=1 rank=512 rope=64 rows=8 schedule=fitted wgs=2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few_ahead target=sm_90a causal=1 cluster=2 dtype=bf16 heads=8 load=tma page_size=64 q_len=1 rank=512 rope=64 rows=8 schedule=fitted wgs=2
+// mla_decode/sm90_few.cu.in for a launch that knows what is old: tables, and all rows of the cache but those of a request's own
+// query tokens, its last ones, were there before the launch before began (a layer's are). So blocks that find room early walk the
+// tables and ask for tiles ahead of the wait for that launch, and only Q and a tile with such rows come behind it.
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
 // A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
@@ -67,7 +70,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_cf26470d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227532,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_ahead_7c2f7f5b_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227532,
     {1, 2, 1}, 13, 0, {}, 3,
     {{3, 64, 8, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -276,9 +279,10 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
   barrier_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
   if (lane == 0) {
     facts_of(base, k) = {w, at, none};
-    barrier_expect(full, none ? 0 : NB * N * 128);
+    barrier_expect(full, none || k == 0 ? 0 : NB * N * 128);
   }
   __syncwarp();
+  if (k == 0) return; // take_q()
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
 }
 
@@ -303,10 +307,19 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   walk where;
   work w;
+  bool early = true;
+  auto wait = [&]() {
+    if (early) wait_for_previous_launch();
+    early = false;
+  };
+  if (fit_apart(&a)) wait(); // begin_walk() writes to the workspace then
+  asm volatile("fence.acq_rel.gpu;" ::: "memory"); // what L1 has of earlier launches is not read ahead of a wait
   begin_walk(a, where);
   place at = {0, 0, 1};
   for (int k = 0;; k++) {
     const bool none = !next_work(a, where, w);
+    if (k == 0) named_sync(5, 128 * (W + 1)); // barriers are there
+    else wait();
     if (warp == 3) announce(maps, base, smem, k, w, at, none);
     if (none) return;
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
@@ -321,6 +334,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       bool bad = false;
       const u32 row = row_of(a, __shfl_sync(~0u, ids, mine % 32), w.begin + mine * SUB, bad);
       bad = __any_sync(~0u, bad && mine < subs);
+      if (w.begin + 64 * (t + 1) > w.tokens - w.n) wait(); // rows that were appended since are in it
       place box = at;
       advance(box, warp);
 #pragma unroll 1
@@ -340,6 +354,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       advance(at, NB);
       at.tile++;
     }
+    if (!where.whole) wait();
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
     if (where.whole) return;
   }
@@ -758,11 +773,62 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
   named_sync(3, 128 * W);
 }
 
+// What sm90_few_ahead does otherwise at its begin: barriers by one thread of math, and Q of a block's first piece by all of them.
+
+// By one thread: of several in a warp each waits for the one before at its fences, 1 us for a ring's.
+MLAF_DEV void make_barriers(char* base, u32 smem) {
+  for (int k = 0; k < PLACES; k++) {
+    barrier_init(smem + FULL_Q_AT + 8 * k, 1);
+    barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
+  }
+  barrier_init(smem + MET_AT, 1);
+  if (C > 1) {
+    barrier_init(smem + ENDS_AT, 1);
+    barrier_init(smem + ENDS_AT + 8, 1);
+    barrier_expect(smem + ENDS_AT, 16 * N * C);
+  }
+#pragma unroll
+  for (int s = 0; s < RING; s++) {
+    barrier_init(full_barrier(smem, s), 1);
+    barrier_init(empty_barrier(smem, s), 4);
+    ((int*)(base + BAD_AT))[s] = 0;
+  }
+  barriers_ready();
+}
+
+// Q of the block's first piece, by math itself: a copy would queue behind those of the tiles, which are on their way since before
+// there was a Q. To where boxes of 64 columns with a swizzle of 128 bytes would lie. Rows behind all requests' repeat the last.
+MLAF_DEV void take_q(const mlaf_decode_args& a, const work& w, char* to) {
+  constexpr int ROW = (R + ROPE) / 8, ALL = N * ROW, T = 128 * W, AT_ONCE = 5; // pieces of 16 bytes
+  const i64 last = a.total_q * H - 1;
+#pragma unroll 1
+  for (int first = threadIdx.x; first < ALL; first += T * AT_ONCE) {
+    uint4 x[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      const int at = smaller(first + i * T, ALL - 1);
+      const i64 row = w.row + at / ROW;
+      x[i] = *(const uint4*)(a.q + (row < last ? row : last) * (16 * ROW) + at % ROW * 16);
+    }
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      const int at = first + i * T, n = at / ROW, c = at % ROW;
+      if (at < ALL) *(uint4*)(to + c / 8 * (N * 128) + n * 128 + ((c ^ n) % 8) * 16) = x[i];
+    }
+  }
+  fence_async();
+  named_sync(3, T);
+}
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
     const facts& known = facts_of(base, k);
+    if (k == 0) {
+      wait_for_previous_launch();
+      let_next_launch_start();
+      if (!known.none) take_q(a, known.w, base + Q_AT);
+    }
     if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
     if (known.none) return;
     if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
@@ -793,49 +859,25 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_cf26470d(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_ahead_7c2f7f5b(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
   const int group = threadIdx.x / 128, cta_id = C > 1 ? cta_in_cluster() : 0;
   if (group == W) {
-    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
-    const int thread = threadIdx.x - 128 * W;
-    if (thread == 125)
-      for (int k = 0; k < PLACES; k++) {
-        barrier_init(smem + FULL_Q_AT + 8 * k, 1);
-        barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
-      }
-    if (thread == 126) barrier_init(smem + MET_AT, 1);
-    if (C > 1 && thread == 126) {
-      barrier_init(smem + ENDS_AT, 1);
-      barrier_init(smem + ENDS_AT + 8, 1);
-      barrier_expect(smem + ENDS_AT, 16 * N * C);
-    }
-    if (thread < RING) {
-      barrier_init(full_barrier(smem, thread), TMA ? 1 : 128);
-      barrier_init(empty_barrier(smem, thread), 4);
-      ((int*)(base + BAD_AT))[thread] = 0;
-    }
-    barriers_ready();
-    if (thread == 127) fetch_map(&p.maps[0]);
-    if (thread == 127) fetch_map(&p.maps[1]);
-    if (thread == 127) fetch_map(&p.maps[2]);
-    __syncwarp();
-    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
-    named_sync(4, 128);
-    named_arrive(5, 128 * (W + 1));
-    wait_for_previous_launch();
-    let_next_launch_start(); // its blocks come as these leave
+    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
+    if (C > 1) cluster_arrive();
     produce(p.a, p.maps, smem, base);
     if (C > 1) cluster_wait();
   } else {
     if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
+    if (threadIdx.x == 0) make_barriers(base, smem);
+    if (threadIdx.x == 32) fetch_map(&p.maps[0]);
+    if (threadIdx.x == 32) fetch_map(&p.maps[1]);
+    if (threadIdx.x == 32) fetch_map(&p.maps[2]);
+    __syncwarp();
     if (C > 1) cluster_arrive();
-    if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, 128 * (W + 1)); // barriers are there
-    wait_for_previous_launch();
-    let_next_launch_start();
     attend(p.a, base, smem, group, cta_id);
   }
 }
