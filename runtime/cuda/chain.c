@@ -127,7 +127,8 @@ static mlaf_status find_nodes(mlaf_cuda *c, mlaf_chain *k, mlaf_err *err) {
   for (size_t i = 0; !st && i < n; i++) {
     cuda_kernel_node node = {.shared = 0};
     st = mlaf_cuda_check(&c->api, c->api.cuGraphKernelNodeGetParams_v2(nodes[i], &node), "cuGraphKernelNodeGetParams", err);
-    if (!st && node.grid[0] % MARK == 0 && node.grid[0] && node.grid[0] / MARK <= k->n) k->nodes[node.grid[0] / MARK - 1] = nodes[i];
+    const size_t place = node.grid[0] / MARK;
+    if (!st && place >= 1 && place <= k->n) k->nodes[place - 1] = nodes[i];
   }
   for (size_t i = 0; !st && i < k->n; i++)
     if (!k->nodes[i]) st = mlaf_fail(err, MLAF_E_DEVICE, "the graph of %zu launches has no node for the one at %zu", k->n, i);
@@ -136,7 +137,8 @@ static mlaf_status find_nodes(mlaf_cuda *c, mlaf_chain *k, mlaf_err *err) {
 
 static mlaf_status capture(mlaf_cuda *c, mlaf_chain *k, void *stream, mlaf_err *err) {
   const mlaf_cuda_api *api = &c->api;
-  mlaf_status st = mlaf_cuda_check(api, api->cuStreamBeginCapture_v2(stream, CUDA_CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", err);
+  const int begun = api->cuStreamBeginCapture_v2(stream, CUDA_CAPTURE_THREAD_LOCAL);
+  mlaf_status st = mlaf_cuda_check(api, begun, "cuStreamBeginCapture", err);
   if (st) return st;
   st = record(c, k, stream, err);
   mlaf_status ended = mlaf_cuda_check(api, api->cuStreamEndCapture(stream, &k->graph), "cuStreamEndCapture", st ? NULL : err);

@@ -16,6 +16,13 @@ typedef struct mlaf_fit_kernel {
   uint32_t slots; /* workgroups that the device runs at once; 0: not known */
 } mlaf_fit_kernel;
 
+/* A launch of the kernel of a second form. Its args point to the parameters: do not copy it. */
+enum { MLAF_SECOND_PARAMETERS = 256 };
+typedef struct mlaf_second_prepared {
+  _Alignas(16) unsigned char parameters[MLAF_SECOND_PARAMETERS];
+  mlaf_launch launch;
+} mlaf_second_prepared;
+
 /* A second form of the arguments (block tables of mla_decode): one more kernel, launched before the others, makes the first
  * form of
  * it, in the workspace. */
@@ -25,14 +32,16 @@ typedef struct mlaf_second_form {
   bool (*wanted)(const void *args);
   /* Bytes of workspace, the other kernels' included; SIZE_MAX where there are too many, or no such arguments. */
   size_t (*workspace)(const mlaf_bound *b, uint32_t knob, const void *args);
-  /* Check all, then launch. `fn` NULL: it is not loaded. *first, of args_size bytes: the arguments' first form, launched next;
-   * its first word is 0 where nothing is left to do. */
-  mlaf_status (*launch)(const mlaf_bound *b, uint32_t knob, const mlaf_function *fn, const void *args, void *first, void *stream,
-                        mlaf_err *err);
-  /* For a caller that keeps what the kernel makes elsewhere, and for several launches: check what goes into it, launch that
-   * kernel alone to write to `at` (`again`: it lies there, nothing is launched), and give the first form. */
-  mlaf_status (*make)(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, bool again, void *first,
-                      void *stream, mlaf_err *err);
+  /* What all its launches have in common. */
+  mlaf_launch (*like)(const mlaf_function *fn);
+  /* Check all and fill its launch. `fn` NULL: it is not loaded. *first, of args_size bytes: the arguments' first form, launched
+   * next; its first word is 0 where there is nothing to do, and nothing to launch. */
+  mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const mlaf_function *fn, const void *args, void *first,
+                         mlaf_second_prepared *out, mlaf_err *err);
+  /* The same for a caller that keeps what the kernel makes elsewhere, and for several launches: it is written to `at`, and only
+   * what goes into it is checked. */
+  mlaf_status (*prepare_at)(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, void *first,
+                            mlaf_second_prepared *out, mlaf_err *err);
 } mlaf_second_form;
 
 enum { MLAF_ARGS_MAX = 640 };

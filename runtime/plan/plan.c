@@ -52,6 +52,16 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
   return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;
 }
 
+/* A plan is launched again and again: its kernels, and where one comes ahead of them for the second form, with that, too. */
+static void chain(mlaf_plan *plan, const mlaf_op *op, mlaf_shared *shared) {
+  const mlaf_second_form *form = op->calls->second;
+  const mlaf_function *fn = form ? mlaf_second_kernel(shared, form) : NULL;
+  mlaf_loaded_chain(plan->from.loaded, NULL);
+  if (!fn) return;
+  const mlaf_launch ahead = form->like(fn);
+  mlaf_loaded_chain(plan->from.loaded, &ahead);
+}
+
 static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out, mlaf_err *err) {
   mlaf_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a plan");
@@ -61,6 +71,7 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   if (opts->flags & MLAF_PLAN_TABLES)
     st = mlaf_second_kernel_open(ctx, p->op, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
   if (!st) st = mlaf_planner_run(ctx, p, opts, &plan->from, err);
+  if (!st) chain(plan, p->op, ctx->shared);
   plan->from.compiles += compiles;
   pthread_mutex_unlock(&ctx->lock);
   if (st) {
@@ -161,12 +172,13 @@ static mlaf_status launch_second(const mlaf_plan *plan, const void *args, void *
   const mlaf_second_form *form = plan->point.op->calls->second;
   const mlaf_loaded *l = plan->from.loaded;
   mlaf_whole_args first;
+  mlaf_second_prepared second;
   uint32_t size;
-  mlaf_status st = form->launch(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernel(plan->shared, form), args, &first,
-                                stream, err);
+  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernel(plan->shared, form), args, &first,
+                                 &second, err);
   if (st) return st;
   memcpy(&size, &first, sizeof size);
-  return size ? mlaf_loaded_launch(l, mlaf_loaded_knob(l), &first, stream, err) : MLAF_OK;
+  return size ? mlaf_loaded_launch_behind(l, mlaf_loaded_knob(l), &first, &second.launch, stream, err) : MLAF_OK;
 }
 
 static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
@@ -183,11 +195,13 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
   mlaf_err err;
   mlaf_visit visit;
   mlaf_whole_args first;
+  mlaf_second_prepared second;
   const mlaf_device_ops *ops = mlaf_ops(plan->shared->dev);
   mlaf_status st = ops->enter ? ops->enter(plan->shared->dev, &visit, &err) : MLAF_OK;
   if (!st) {
     const mlaf_function *fn = mlaf_second_kernel(plan->shared, calls->second);
-    st = calls->second->make(mlaf_loaded_bound(plan->from.loaded), fn, args, at, again, &first, stream, &err);
+    st = calls->second->prepare_at(mlaf_loaded_bound(plan->from.loaded), fn, args, at, &first, &second, &err);
+    if (!st && !again) st = ops->launch(plan->shared->dev, stream, &second.launch, &err);
     if (ops->leave) ops->leave(plan->shared->dev, &visit);
   }
   if (!st) memcpy(args, &first, calls->args_size);

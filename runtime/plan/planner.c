@@ -56,7 +56,6 @@ static void MLAF_PRINTF(3, 4) pass_over(planner *p, const mlaf_err *why, const c
 static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
   mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
   if (st) return st;
-  mlaf_loaded_chain(p->out->loaded);
   p->out->rung = rung;
   p->out->source = source;
   snprintf(p->out->variant, sizeof p->out->variant, "%s", b->name);

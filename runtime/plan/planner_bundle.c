@@ -31,7 +31,6 @@ static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_fitted *f, const mlaf_p
     if (!st) st = mlaf_build_take(&b, i, code, f->kernels[i]->size, err);
   }
   if (!st) st = mlaf_build_load(&b, mlaf_ctx_device(ctx), p, out, err);
-  if (!st) mlaf_loaded_chain(*out);
   mlaf_build_clear(&b);
   return st;
 }

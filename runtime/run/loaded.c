@@ -9,7 +9,7 @@
 struct mlaf_loaded {
   mlaf_bound bound;
   const mlaf_calls *calls;
-  mlaf_chain *chain; /* NULL: its kernels are launched one by one */
+  mlaf_chain *chains[2]; /* of its kernels, and of those behind another; NULL: launched one by one */
   char name[256];
 };
 
@@ -64,27 +64,33 @@ mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const 
   return MLAF_OK;
 }
 
-void mlaf_loaded_chain(mlaf_loaded *l) {
+static mlaf_launch like(const mlaf_loaded *l, int stage) {
+  const mlaf_stage *s = &l->bound.stage[stage];
+  mlaf_launch x = {.fn = s->fn, .block = {s->threads, 1, 1}, .args_size = l->calls->parameter_bytes(stage, &s->launch),
+                   .flags = s->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
+  for (int d = 0; d < 3; d++) x.cluster[d] = s->launch.cluster[d] ? s->launch.cluster[d] : 1;
+  return x;
+}
+
+void mlaf_loaded_chain(mlaf_loaded *l, const mlaf_launch *ahead) {
   const mlaf_device_ops *ops = mlaf_ops(l->bound.dev);
-  mlaf_launch like[MLAF_STAGES_MAX];
+  mlaf_chain **chain = &l->chains[ahead != NULL];
+  mlaf_launch all[MLAF_STAGES_MAX + 1];
   mlaf_err ignored;
   size_t n = 0;
-  if (l->chain || !ops->chain_open) return;
+  if (*chain || !ops->chain_open) return;
+  if (ahead) all[n++] = *ahead;
   for (int i = 0; i < MLAF_STAGES_MAX; i++) {
-    const mlaf_stage *s = &l->bound.stage[i];
-    if (!s->fn) continue;
-    if (s->launch.flags & MLAF_KERNEL_LIBRARY) return;
-    like[n] = (mlaf_launch){.fn = s->fn, .block = {s->threads, 1, 1}, .args_size = l->calls->parameter_bytes(i, &s->launch),
-                            .flags = s->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
-    for (int d = 0; d < 3; d++) like[n].cluster[d] = s->launch.cluster[d] ? s->launch.cluster[d] : 1;
-    n++;
+    if (l->bound.stage[i].launch.flags & MLAF_KERNEL_LIBRARY) return;
+    if (l->bound.stage[i].fn) all[n++] = like(l, i);
   }
-  if (ops->chain_open(l->bound.dev, like, n, &l->chain, &ignored)) l->chain = NULL;
+  if (ops->chain_open(l->bound.dev, all, n, chain, &ignored)) *chain = NULL;
 }
 
 void mlaf_loaded_close(mlaf_loaded *l) {
   if (!l) return;
-  if (l->chain) mlaf_ops(l->bound.dev)->chain_close(l->bound.dev, l->chain);
+  for (int i = 0; i < 2; i++)
+    if (l->chains[i]) mlaf_ops(l->bound.dev)->chain_close(l->bound.dev, l->chains[i]);
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (l->bound.stage[i].module) mlaf_ops(l->bound.dev)->module_unload(l->bound.dev, l->bound.stage[i].module);
   free(l);
@@ -110,14 +116,24 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void 
 }
 
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err) {
+  return mlaf_loaded_launch_behind(l, knob, args, NULL, stream, err);
+}
+
+mlaf_status mlaf_loaded_launch_behind(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_launch *ahead,
+                                      void *stream, mlaf_err *err) {
   mlaf_device *dev = l->bound.dev;
   mlaf_prepared prepared;
   mlaf_whole_args whole;
+  mlaf_launch all[MLAF_STAGES_MAX + 1];
+  mlaf_chain *chain = l->chains[ahead != NULL];
+  size_t n = 0;
   const void *a = mlaf_args_take(l->calls, args, &whole, err);
   mlaf_status st = a ? mlaf_loaded_check(l, knob, a, err) : MLAF_E_ARG;
   if (!st) st = mlaf_loaded_prepare(l, knob, a, &prepared, err);
-  if (!st && l->chain && prepared.n > 1)
-    return mlaf_ops(dev)->chain_launch(dev, stream, l->chain, prepared.launches, prepared.n, err);
-  for (size_t i = 0; !st && i < prepared.n; i++) st = mlaf_ops(dev)->launch(dev, stream, &prepared.launches[i], err);
+  if (st) return st;
+  if (ahead) all[n++] = *ahead;
+  for (size_t i = 0; i < prepared.n; i++) all[n++] = prepared.launches[i];
+  if (chain && n > 1) return mlaf_ops(dev)->chain_launch(dev, stream, chain, all, n, err);
+  for (size_t i = 0; !st && i < n; i++) st = mlaf_ops(dev)->launch(dev, stream, &all[i], err);
   return st;
 }

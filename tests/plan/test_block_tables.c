@@ -81,7 +81,10 @@ static int32_t *draw_rows(const tables_case *c, int32_t stride, int32_t *indptr,
 
 static mlaf_status launch(fixture *f, const mlaf_execute_args *a, void *at, mlaf_execute_args *out, mlaf_err *err) {
   mlaf_shared *s = f->ctx->shared;
-  return mlaf_block_tables_launch(s->dev, mlaf_second_kernel(s, &mlaf_block_tables), &f->problem, a, at, NULL, out, err);
+  mlaf_second_prepared launch;
+  const mlaf_function *fn = mlaf_second_kernel(s, &mlaf_block_tables);
+  const mlaf_status st = mlaf_block_tables_prepare(s->dev, fn, &f->problem, a, at, out, &launch, err);
+  return st ? st : mlaf_ops(s->dev)->launch(s->dev, NULL, &launch.launch, err);
 }
 
 static void run_case(fixture *f, const tables_case *c) {

@@ -120,41 +120,43 @@ static void fill(const mlaf_problem *p, const mlaf_execute_args *a, int32_t *at,
   out->num_pages = a->num_pages ? (a->num_pages - 1) * step + t->sub : 0;
 }
 
-/* What `make` has of mlaf_second_form. */
-static mlaf_status make_at(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a, void *at,
-                           bool again, void *stream, mlaf_execute_args *out, mlaf_err *err) {
-  tables_args t;
+_Static_assert(sizeof(tables_args) <= MLAF_SECOND_PARAMETERS, "arguments of the kernel do not fit");
+
+static mlaf_launch like(const mlaf_function *fn) {
+  return (mlaf_launch){.fn = fn,
+                       .block = {THREADS, 1, 1},
+                       .args_size = sizeof(tables_args),
+                       .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
+}
+
+mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p,
+                                      const mlaf_execute_args *a, void *at, mlaf_execute_args *first, mlaf_second_prepared *out,
+                                      mlaf_err *err) {
+  tables_args *t = (tables_args *)(void *)out->parameters;
   mlaf_status st = check(p, a, err);
   if (!st && !fn)
     st = mlaf_fail(err, MLAF_E_ARG, "block_table, page_tokens or page_rows is given: make the plan with MLAF_PLAN_TABLES");
   if (st) return st;
-  fill(p, a, at, &t, out);
-  if (again) return MLAF_OK;
+  fill(p, a, at, t, first);
   const int waves = THREADS / mlaf_info(dev)->wave_size;
-  const int64_t longest = a->block_table ? (int64_t)t.width * t.sub : t.room;
+  const int64_t longest = a->block_table ? (int64_t)t->width * t->sub : t->room;
   const uint32_t chunks = divide_up(longest, CHUNK);
-  t.group = (int32_t)divide_up(a->batch, MOST_WAVES);
-  t.chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks);
-  const mlaf_launch launch = {.fn = fn,
-                              .grid = {divide_up(divide_up(a->batch, t.group), waves), (uint32_t)t.chunks, 1},
-                              .block = {THREADS, 1, 1},
-                              .args = &t,
-                              .args_size = sizeof t,
-                              .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
-  return mlaf_ops(dev)->launch(dev, stream, &launch, err);
-}
-
-mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a,
-                                     void *at, void *stream, mlaf_execute_args *out, mlaf_err *err) {
-  return make_at(dev, fn, p, a, at, false, stream, out, err);
+  t->group = (int32_t)divide_up(a->batch, MOST_WAVES);
+  t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks);
+  out->launch = like(fn);
+  out->launch.args = t;
+  out->launch.grid[0] = divide_up(divide_up(a->batch, t->group), waves);
+  out->launch.grid[1] = (uint32_t)t->chunks;
+  out->launch.grid[2] = 1;
+  return MLAF_OK;
 }
 
 /* --- elsewhere --- */
 
-static mlaf_status make(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, bool again, void *first,
-                        void *stream, mlaf_err *err) {
+static mlaf_status prepare_at(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, void *first,
+                              mlaf_second_prepared *out, mlaf_err *err) {
   const mlaf_problem p = mlaf_decode_problem(b);
-  return make_at(b->dev, fn, &p, args, at, again, stream, first, err);
+  return mlaf_block_tables_prepare(b->dev, fn, &p, args, at, first, out, err);
 }
 
 /* --- in the workspace --- */
@@ -175,9 +177,8 @@ static size_t workspace(const mlaf_bound *b, uint32_t splits, const void *args) 
 }
 
 /* All is checked before anything is launched, with tables that are there in place of those to come. */
-static mlaf_status launch_second(const mlaf_bound *b, uint32_t splits, const mlaf_function *fn, const void *args,
-                                 void *first_form,
-                                 void *stream, mlaf_err *err) {
+static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_function *fn, const void *args, void *first_form,
+                           mlaf_second_prepared *out, mlaf_err *err) {
   const mlaf_execute_args *a = args;
   const mlaf_problem p = mlaf_decode_problem(b);
   const size_t need = workspace(b, splits, a), at = tables_at(b, splits, a->total_q);
@@ -194,7 +195,7 @@ static mlaf_status launch_second(const mlaf_bound *b, uint32_t splits, const mla
   if (!first.qo_indptr) first.qo_indptr = any;
   first.kv_indptr = first.kv_indices = first.kv_last_page_lens = any;
   mlaf_status st = mlaf_decode_check_args(b, splits, &first, err);
-  if (!st) st = mlaf_block_tables_launch(b->dev, fn, &p, a, (char *)a->workspace + at, stream, &first, err);
+  if (!st) st = mlaf_block_tables_prepare(b->dev, fn, &p, a, (char *)a->workspace + at, &first, out, err);
   if (!st) memcpy(first_form, &first, sizeof first);
   return st;
 }
@@ -203,5 +204,6 @@ const mlaf_second_form mlaf_block_tables = {.kernel = &kernel,
                                             .what = "the kernel that reads block tables",
                                             .wanted = wanted,
                                             .workspace = workspace,
-                                            .launch = launch_second,
-                                            .make = make};
+                                            .like = like,
+                                            .prepare = prepare,
+                                            .prepare_at = prepare_at};
