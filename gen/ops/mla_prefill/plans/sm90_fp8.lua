@@ -21,7 +21,7 @@ end
 -- nope, rope: columns, multiples of 64; vdim: 128; keys: of a round; sums: rounds until O goes to shared memory.
 function plan.make(nope, rope, vdim, keys)
   local qk = nope + rope
-  local p = { q = 128 * qk, k = keys * qk, v = keys * vdim, sums = 128 * vdim * 4, stages = 2, raws = 2, told = 3,
+  local p = { q = 128 * qk, k = keys * qk, v = keys * vdim, sums = 128 * vdim * 4, stages = 2, raws = 2, told = 6,
     slabs = slabs_of(nope, rope) }
   local barriers = 2 * p.stages + 2 + p.told + p.raws -- full and empty of each
   p.bytes = p.q + p.stages * (p.k + p.v) + p.raws * p.v + p.sums + FACTS * p.told + 16 * barriers

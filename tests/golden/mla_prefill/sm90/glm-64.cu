@@ -51,7 +51,7 @@ struct mlaf_kernel_launch {
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_f7d32ede_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 213344, {1, 0, 0}, 3, 0, 0, {0, 0},
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 213584, {1, 0, 0}, 3, 0, 0, {0, 0},
     4,
     {{1, 64, 64, 128}, {2, 64, 64, 128}, {4, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -185,11 +185,13 @@ constexpr bool CAUSAL = 0;
 constexpr int PAIR = 1, ROWS = 128 * PAIR, KEYS = 64, STAGES = 2;
 constexpr int SLABS_QK = QK / 64, SLABS_V = V / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
 constexpr bool HALVES = KEYS == 128;
-constexpr int TOLD = 3;
+constexpr int TOLD = 6;
 constexpr int MAP_Q = 0, MAP_K = 1, MAP_V = 2, MAP_K_PE = 3;
 constexpr i64 ROOM = 41943040, KEY_BYTES = 2 * (NOPE + V);
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
 MLAF_DEV int teams() { return gridDim.x / PAIR; } // of blocks that work on a tile together
+MLAF_DEV int team() { return blockIdx.x / PAIR; }
+constexpr int CREWS = 4 / PAIR; // of at most 33 teams each: lib/deal.h
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
   char q[2][SLABS_QK][Q_SLAB], k[STAGES][SLABS_QK][SLAB], v[STAGES][SLABS_V][SLAB], o[8][2048]; // swizzled
@@ -201,7 +203,7 @@ constexpr int Q_AT = AT(q), K_AT = AT(k), V_AT = AT(v), O_AT = AT(o), TOLD_AT = 
 constexpr int K_FULL_AT = AT(k_full), K_EMPTY_AT = AT(k_empty);
 constexpr int V_FULL_AT = AT(v_full), V_EMPTY_AT = AT(v_empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int V_LANDED_AT = AT(v_landed), TOLD_FULL_AT = AT(told_full), TOLD_EMPTY_AT = AT(told_empty);
-static_assert(sizeof(shared_memory) == 213344 && sizeof(tile) <= 64, "its plan counts otherwise");
+static_assert(sizeof(shared_memory) == 213584 && sizeof(tile) <= 64, "its plan counts otherwise");
 enum { TURN = 1 }; // named barriers: each warpgroup's turn
 constexpr int WG_WARPS = 4;
 
