@@ -12,7 +12,6 @@ return {
     sm90_fp8 = {
       round_clk = 560,
       tail_clk = 4400,
-      pair_clk = 450,
       l2_bytes_clk = 31,
     },
   },

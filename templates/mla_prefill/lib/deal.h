@@ -1,14 +1,15 @@
-// Tiles of all requests, dealt out to the blocks of a persistent grid on the device, from cu_seqlens alone: in order of their
-// rounds, to and fro over the blocks, so that all blocks end at about the same time.
+// Tiles of all requests, dealt out to the blocks of a persistent grid on the device, from cu_seqlens alone: those with the most
+// rounds first, each to the block that has had the least until then.
 //
 // A tile is ROWS new tokens of one request and one head. Tiles share keys and values in the cache, so they go in groups whose
 // keys and values fit ROOM bytes: some heads of all requests, or, where one head's are more than that, of a part of the
-// requests. In the last group the tiles with the most rounds come first, in the one before it last, and so on: what lies beside
-// each other takes about as long. Tiles with as many rounds lie in order of requests, all heads of a tile beside each other.
+// requests. What a group leaves uneven the next one evens out, and the last one is large enough for that.
 //
-// Nobody makes that list. Of a causal request a tile's rounds rise with its number, so how many have fewer than n is a division;
-// a warp adds that up over requests, a lane for each of 32 (a word), and searches for the n of a place in the list.
-//@ needs("ROWS", "KEYS", "H", "CAUSAL", "ROOM", "KEY_BYTES")
+// Nobody makes a list, and blocks tell each other nothing: each one's dealer goes through all tiles and keeps count of what
+// others have. So that these are few, blocks are in crews: a crew has heads of its own, or each CREWS-th tile where heads do
+// not go round. Of a causal request a tile's rounds rise with its number, so how many have fewer than n is a division: a warp
+// walks over numbers of rounds, a lane for each of 32 requests (a word).
+//@ needs("ROWS", "KEYS", "H", "CAUSAL", "ROOM", "KEY_BYTES", "CREWS")
 struct request {
   int q, k; // new tokens; keys, -1: they are not all there
 };
@@ -18,12 +19,28 @@ struct tile {
   int seen;            // keys that the first row sees; if CAUSAL each further row sees one more, at most `keys`
   int rounds;
 };
-// Where the walk is: in a part of the requests.
+constexpr bool OWN_HEADS = !(H % CREWS);
+constexpr int STRIDE = OWN_HEADS ? 1 : CREWS;        // a crew has each so many-th tile
+constexpr int HEADS = OWN_HEADS ? H / CREWS : H;     // of so many heads
+constexpr float LAST = 1.5f; // times the longest tile: what each block is to have of the last group
+// Where the longest tile has so many times the rounds of the others, tiles of nearly as many rounds are dealt as if they had the
+// same. There each number of rounds has few tiles, most tiles are short, and a step takes its time. Of causal requests of equal
+// lengths it is up to 2.
+constexpr float UNEVEN = 2.5f;
+constexpr int STEPS = 12;
+// Where the walk is: in a part of the requests, in a group of heads, at tiles of about as many rounds.
 struct deal {
-  int part, first_word, words;
-  int heads, most; // of a group; rounds of the part's longest tile
-  u32 tiles;       // of the part, of one head
-  u32 place;       // of the wanted tile, counted from the part's first: tiles times heads
+  int part, first_word, words; // of the requests
+  int most, steps;             // rounds of its longest tile; a step takes tiles together whose rounds differ by less than 1/steps
+  request at_hand;             // this lane's of word `word`
+  int word;
+  int heads, last;             // of a group; of the last one of all
+  int head, now;               // the group's first head, and how many
+  int low, top;                // rounds of the tiles at hand: from, to
+  u32 passed;                  // tiles ahead of those at hand
+  u32 next, left;              // of those at hand: which one is next, how many are left
+  bool even;                   // they go round so far
+  u32 load, extra;             // what this lane's block has had, and the 33rd one: from bit 8 on; below, who it is
 };
 
 // Of a key, in which part its request lies.
@@ -52,94 +69,154 @@ MLAF_DEV int fewer(const request& r, int rounds) {
   if (r.k <= keys) return all;
   return CAUSAL && x > 0 ? smaller(x / ROWS, all - 1) : 0;
 }
-MLAF_DEV deal first_deal() {
-  const deal d = {-1, 0, 0, 1, 0, 0, 0};
+MLAF_DEV int crew() { return team() % CREWS; }
+MLAF_DEV int me() { return team() / CREWS; }
+MLAF_DEV int members() { return smaller((teams() - crew() + CREWS - 1) / CREWS, 33); }
+
+MLAF_DEV deal first_deal(int lane) {
+  deal d;
+  d.part = -1, d.first_word = d.words = 0, d.word = -1;
+  d.most = 0, d.steps = 1;
+  d.heads = d.last = 1;
+  d.head = HEADS, d.now = 0, d.low = d.top = 0;
+  d.passed = d.next = d.left = 0;
+  d.even = false;
+  d.load = lane < members() ? lane : ~0u;
+  d.extra = members() > 32 ? 32 : ~0u;
   return d;
 }
 
-// As many heads in a group as there is room for, but so many that each block has one and a half tiles of it; and more where the
-// longest tile stands out, since then groups do not even each other out unless there are many: `ratio` is its rounds beside those
-// of the others, 1 for requests of equal lengths.
-MLAF_DEV int heads_at_once(const mlaf_prefill_kernel_args& a, u32 tiles, float ratio) {
-  const int keys = a.cu_seqlens_k[a.batch], fit = (int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1);
-  const float wanted = 1.5f * teams() * fmaxf(1.0f, ratio * ratio * ratio * 32 / (H + 16)) / tiles;
-  const int heads = larger(larger(fit, 1), smaller(H, (int)ceilf(wanted)));
-  const int groups = heads < H ? H / heads : 1;
-  return (H + groups - 1) / groups;
+MLAF_DEV request request_in(const mlaf_prefill_kernel_args& a, deal& d, int word, int lane) {
+  if (word != d.word) d.at_hand = request_of(a, d.part, 32 * (d.first_word + word) + lane);
+  d.word = word;
+  return d.at_hand;
 }
 
 MLAF_DEV void next_part(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   d.part++;
+  d.word = -1;
   if (d.words > 1) d.first_word += d.words - 1; // the last one may have some of this part
   d.words = d.most = 0;
-  d.tiles = 0;
-  u32 rounds = 0; // twice those of all tiles, or a little less
+  u32 tiles = 0, rounds = 0; // twice those of all tiles, or a little less
 #pragma unroll 1
   for (int at = 32 * d.first_word; at < a.batch && part_of(a, a.cu_seqlens_k[at]) <= d.part; at += 32) {
     const request r = request_of(a, d.part, at + lane);
-    d.tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
     const int last = r.q > 0 ? rounds_of(r, tiles_of(r) - 1) : 0;
+    tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
     d.most = __reduce_max_sync(~0u, larger(d.most, last));
     rounds += __reduce_add_sync(~0u, (u32)(tiles_of(r) * (last + rounds_of(r, 0))));
     d.words++;
   }
-  if (d.tiles > 0) d.heads = heads_at_once(a, d.tiles, (float)d.most * d.tiles / (rounds + 1));
+  const int keys = a.cu_seqlens_k[a.batch];
+  d.heads = larger((int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1) * HEADS / H, 1);
+  const float longest = 2.0f * d.most / (rounds + 1); // beside all tiles of a head
+  d.last = d.heads;
+  if (d.part == last_part(a)) d.last = larger(d.heads, (int)ceilf(LAST * teams() * STRIDE / CREWS * longest));
+  d.steps = longest * tiles > UNEVEN ? STEPS : 1 << 30;
 }
 
-MLAF_DEV request request_in(const mlaf_prefill_kernel_args& a, const deal& d, int word, int lane) {
-  return request_of(a, d.part, 32 * (d.first_word + word) + lane);
-}
-// The part's tiles with fewer rounds than that.
-MLAF_DEV u32 fewer_in_all(const mlaf_prefill_kernel_args& a, const deal& d, int rounds, int lane) {
+// The part's tiles with as many rounds as those at hand, of one head.
+MLAF_DEV u32 tiles_alike(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   u32 n = 0;
 #pragma unroll 1
-  for (int word = 0; word < d.words; word++) n += __reduce_add_sync(~0u, (u32)fewer(request_in(a, d, word, lane), rounds));
-  return n;
+  for (int word = 0; word < d.words; word++) {
+    const request r = request_in(a, d, word, lane);
+    n += fewer(r, d.top + 1) - fewer(r, d.low);
+  }
+  return __reduce_add_sync(~0u, n);
 }
 
-// The tile at a place, by all lanes. False: the list ends before.
-MLAF_DEV bool find_tile(const mlaf_prefill_kernel_args& a, deal& d, int lane, tile& t) {
-  while (d.place >= d.tiles * H) {
-    d.place -= d.tiles * H;
-    if (d.part >= last_part(a)) return false;
-    next_part(a, d, lane);
-  }
-  const u32 group = d.place / (d.tiles * d.heads), in = d.place - group * d.tiles * d.heads;
-  const u32 heads = smaller((u32)d.heads, H - group * d.heads), groups = (H + d.heads - 1) / d.heads;
-  const bool rising = (last_part(a) - d.part + 1) * groups - group - 1 & 1;
-  t.head = (int)(group * d.heads + in % heads);
-  const u32 wanted = rising ? in / heads : d.tiles - 1 - in / heads; // in order of rounds
-  int low = 0, width = d.most + 1;
-  while (width > 1) { // low: no more of the wanted tile's rounds
-    const int half = width / 2;
-    const bool more = fewer_in_all(a, d, low + half, lane) <= wanted;
-    low += more ? half : 0;
-    width = more ? width - half : half;
-  }
-  t.rounds = low;
-  u32 left = wanted - fewer_in_all(a, d, low, lane);
+// The next tiles that have about the same number of rounds. False: there are no more.
+MLAF_DEV bool next_rounds(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
+  do {
+    d.top = d.low - 1;
+    d.low = d.top - d.top / d.steps;
+    if (d.top < 0) { // the next group, or part
+      d.head += d.now;
+      if (d.head == HEADS) {
+        if (d.part >= last_part(a)) return false;
+        next_part(a, d, lane);
+        d.head = 0;
+      }
+      const int rest = HEADS - d.head;
+      d.now = rest <= d.last ? rest : smaller(d.heads, rest - d.last);
+      d.low = d.most + 1;
+      continue;
+    }
+    const u32 all = tiles_alike(a, d, lane) * d.now;
+    d.next = STRIDE == 1 ? 0 : (crew() - d.passed) % STRIDE;
+    d.left = all > d.next ? (all - d.next + STRIDE - 1) / STRIDE : 0;
+    if (STRIDE > 1) d.passed += all;
+    d.even = true;
+  } while (d.left == 0);
+  return true;
+}
+
+// The i-th of the tiles at hand.
+MLAF_DEV void find_tile(const mlaf_prefill_kernel_args& a, deal& d, u32 at, int lane, tile& t) {
+  t.head = (OWN_HEADS ? crew() * HEADS : 0) + d.head + (int)(at % d.now);
+  int left = (int)(at / d.now);
+#pragma unroll 1
   for (int word = 0;; word++) {
     const request r = request_in(a, d, word, lane);
-    const int less = fewer(r, low), count = fewer(r, low + 1) - less;
+    const int less = fewer(r, d.low), count = fewer(r, d.top + 1) - less;
     int through = count; // tiles of the lanes up to this one
 #pragma unroll
     for (int i = 1; i < 32; i *= 2) {
       const int x = __shfl_up_sync(~0u, through, i);
       if (lane >= i) through += x;
     }
-    const u32 all = (u32)__shfl_sync(~0u, through, 31);
+    const int all = __shfl_sync(~0u, through, 31);
     if (left >= all && word + 1 < d.words) {
       left -= all;
       continue;
     }
-    const int owner = __ffs(__ballot_sync(~0u, through > (int)left)) - 1, i = 32 * (d.first_word + word) + owner;
+    const int owner = __ffs(__ballot_sync(~0u, through > left)) - 1, i = 32 * (d.first_word + word) + owner;
     const int q = __shfl_sync(~0u, r.q, owner), k = __shfl_sync(~0u, r.k, owner);
-    const int first = (__shfl_sync(~0u, less - through + count, owner) + (int)left) * ROWS;
+    const int number = __shfl_sync(~0u, less - through + count, owner) + left, first = number * ROWS;
     t.row = a.cu_seqlens_q[i] + first;
     t.rows = smaller(ROWS, q - first);
     t.key = a.cu_seqlens_k[i];
     t.keys = k;
     t.seen = k - q + first + 1;
-    return true;
+    t.rounds = rounds_of({q, k}, number);
+    return;
+  }
+}
+
+// This block's next tile, by all lanes. False: there are no more.
+MLAF_DEV bool next_tile(const mlaf_prefill_kernel_args& a, deal& d, int lane, tile& t) {
+  const u32 mine = me(), all = members();
+  for (;;) {
+    if (d.left == 0 && !next_rounds(a, d, lane)) return false;
+    const u32 cost = (u32)(smaller(d.low + d.top, 1 << 20) + 3) << 8;
+    u32 least = smaller(__reduce_min_sync(~0u, d.load), d.extra);
+    const u32 past = least >> 8 << 8; // counted from the least one on
+    if (d.load != ~0u) d.load -= past;
+    if (d.extra != ~0u) d.extra -= past;
+    least -= past;
+    if (d.even) { // one each, if that is what it comes to: all blocks ask that at the same tiles
+      const int one = d.load == ~0u ? 0 : (int)d.load, other = d.extra == ~0u ? 0 : (int)d.extra;
+      const u32 most = (u32)__reduce_max_sync(~0u, larger(one, other));
+      d.even = d.left >= all && most < least + cost;
+      if (d.even) {
+        const u32 at = d.next + mine * STRIDE;
+        d.next += all * STRIDE;
+        d.left -= all;
+        find_tile(a, d, at, lane, t);
+        return true; // all have had as much more
+      }
+    }
+    u32 who = ~0u;
+    for (; d.left > 0 && who != mine; d.left--, d.next += STRIDE) {
+      least = smaller(__reduce_min_sync(~0u, d.load), d.extra);
+      if (d.extra == least) d.extra += cost;
+      else if (d.load == least) d.load += cost;
+      who = least & 255;
+    }
+    if (who == mine) {
+      find_tile(a, d, d.next - STRIDE, lane, t);
+      return true;
+    }
   }
 }

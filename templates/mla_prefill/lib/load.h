@@ -73,22 +73,6 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   if (lane == 0) barrier_arrive(full);
 }
 
-MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
-}
-
-// Into L2, a tile ahead.
-MLAF_DEV void fetch_q(const mlaf_prefill_params& p, const tile& t, int lane) {
-  const int column = (int)(t.head * p.a.q_head / 2);
-//@ if narrow then
-//@   for _, s in ipairs(slabs) do
-  if (lane < 2) fetch_box(&p.maps[${s.q_map}], column + ${s.column}, t.row + first_row(lane, my_cta()));
-//@   end
-//@ else
-  if (lane < ${2 * #slabs}) fetch_box(&p.maps[0], column + 64 * (lane >> 1), t.row + first_row(lane & 1, my_cta()));
-//@ end
-}
-
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
   const int column = (int)(t.head * p.a.q_head / 2);
@@ -121,13 +105,10 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
 
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
-  deal d = first_deal();
-  const u32 blocks = teams();
-  u32 place = d.place = blockIdx.x / PAIR;
-  bool more = true;
-  for (; more; d.place += 2 * (blocks - place) - 1, place = blocks - 1 - place) { // to and fro
+  deal d = first_deal(lane);
+  for (bool more = true; more;) {
     tile t;
-    more = find_tile(a, d, lane, t);
+    more = me() < members() && next_tile(a, d, lane, t);
     if (!more) t.rounds = 0;
     else if (t.rounds == 0) {
       if (my_cta() == 0) write_empty(a, t, lane);
@@ -157,7 +138,6 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
     if (lane == 0) barrier_arrive(shared + TOLD_EMPTY_AT + 8 * told.stage);
     told.next();
     if (t.rounds == 0) return;
-    if (!IS_V) fetch_q(p, t, lane);
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--) {
       if (IS_V) load_v(p, shared, t, i, places, lane, landed);

@@ -1,37 +1,12 @@
 // The warps that multiply nothing, of the Hopper kernel for inputs of 8 bits: one deals tiles, one loads, two transpose
 // V.
-//@ needs("KEYS", "K_AT", "K_BYTES", "K_EMPTY_AT", "K_FULL_AT", "MAP_V", "PAIR", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_HALF",
+//@ needs("KEYS", "K_AT", "K_BYTES", "K_EMPTY_AT", "K_FULL_AT", "MAP_V", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_HALF",
 //@   "RAWS", "RAW_AT", "RAW_BYTES", "RAW_EMPTY_AT", "RAW_FULL_AT", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT",
 //@   "TRANSPOSERS", "V", "V_AT", "V_BYTES", "V_EMPTY_AT", "V_FULL_AT")
-// ---- Pairs: as in lib/load.h -----------------------------------------------------------------------------------------------
-// Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
-MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
-MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
-MLAF_DEV void pair_sync() {
-  if (PAIR == 1) __syncthreads();
-  else asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-// A block's share of a round, for both.
-MLAF_DEV void copy_box_to_all(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
-  if (PAIR == 1) return copy_box(to, map, column, row, barrier);
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-               "[%0], [%1, {%2, %3}], [%4], %5;"
-               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
-}
-// By a warp: a place in both blocks is free again.
-MLAF_DEV void give_back_to_all(u32 at, int lane) {
-  if (PAIR == 1) {
-    if (lane == 0) barrier_arrive(at);
-  } else if (lane < PAIR) {
-    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_address(at, lane)) : "memory");
-  }
-}
-
 // ---- Those who load. Columns of maps are two bytes ------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
-  const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
-  const int row = t.key + round * KEYS + share;
+  const int row = t.key + round * KEYS;
   const int column[2] = {(int)(t.head * p.a.k_head / 2), (int)(t.head * p.a.k_pe_head / 2)};
   barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
@@ -39,32 +14,18 @@ MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   barrier_expect(full, K_BYTES);
 //@ local at = 0
 //@ for _, s in ipairs(slabs) do
-  copy_box_to_all(to + ${at} + share * ${s.width}, &p.maps[${s.k_map}], column[${s.source - 1}] + ${s.from // 2}, row, full);
+  copy_box(to + ${at}, &p.maps[${s.k_map}], column[${s.source - 1}] + ${s.from // 2}, row, full);
 //@   at = at + keys * s.width
 //@ end
 }
 
 MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<RAWS>& at, int lane) {
-  const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + RAW_FULL_AT + 8 * at.stage, to = shared + RAW_AT + at.stage * RAW_BYTES;
   barrier_wait(shared + RAW_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
   barrier_expect(full, RAW_BYTES);
-  copy_box_to_all(to + share * 128, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS + share, full);
-}
-
-MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
-}
-
-// Into L2, a tile ahead.
-MLAF_DEV void fetch_q(const mlaf_prefill_params& p, const tile& t, int lane) {
-  if (lane >= 2) return;
-  const int column = (int)(t.head * p.a.q_head / 2), row = t.row + first_row(lane, my_cta());
-//@ for _, s in ipairs(slabs) do
-  fetch_box(&p.maps[${s.q_map}], column + ${s.column // 2}, row);
-//@ end
+  copy_box(to, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS, full);
 }
 
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
@@ -73,7 +34,7 @@ MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u3
 #pragma unroll 1
   for (int half = 0; half < 2; half++) {
     const u32 full = shared + Q_FULL_AT + 8 * half, to = shared + Q_AT + half * Q_HALF;
-    const int row = t.row + first_row(half, my_cta());
+    const int row = t.row + 64 * half;
     barrier_wait(shared + Q_EMPTY_AT + 8 * half, lap ^ 1);
     __syncwarp();
     if (lane != 0) continue;
@@ -101,16 +62,13 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
 
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
-  deal d = first_deal();
-  const u32 blocks = teams();
-  u32 place = d.place = blockIdx.x / PAIR;
-  bool more = true;
-  for (; more; d.place += 2 * (blocks - place) - 1, place = blocks - 1 - place) { // to and fro
+  deal d = first_deal(lane);
+  for (bool more = true; more;) {
     tile t;
-    more = find_tile(a, d, lane, t);
+    more = me() < members() && next_tile(a, d, lane, t);
     if (!more) t.rounds = 0;
     else if (t.rounds == 0) {
-      if (my_cta() == 0) write_empty(a, t, lane);
+      write_empty(a, t, lane);
       continue;
     }
     barrier_wait(shared + TOLD_EMPTY_AT + 8 * told.stage, told.lap ^ 1);
@@ -123,7 +81,7 @@ MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane
   }
 }
 
-MLAF_DEV tile next_tile(u32 shared, ring<TOLD>& told, int lane) {
+MLAF_DEV tile told_next(u32 shared, ring<TOLD>& told, int lane) {
   barrier_wait(shared + TOLD_FULL_AT + 8 * told.stage, told.lap);
   const tile t = *(const tile*)(memory() + TOLD_AT + 64 * told.stage);
   __syncwarp();
@@ -138,9 +96,8 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
   ring<RAWS> raw = {0, 0};
   ring<TOLD> told = {0, 0};
   for (u32 q_lap = 0;; q_lap ^= 1) {
-    const tile t = next_tile(shared, told, lane);
+    const tile t = told_next(shared, told, lane);
     if (t.rounds == 0) return;
-    fetch_q(p, t, lane);
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--, places.next(), raw.next()) {
       load_k(p, shared, t, i, places, lane);
@@ -198,7 +155,7 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
   ring<STAGES> places = {0, 0};
   ring<TOLD> told = {0, 0};
   for (;;) {
-    const tile t = next_tile(shared, told, lane);
+    const tile t = told_next(shared, told, lane);
     if (t.rounds == 0) return;
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--, raw.next(), places.next()) {
@@ -211,8 +168,9 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
       transpose(from, shared + V_AT + places.stage * V_BYTES, SHARE / 32 * which, lane);
       fence_async();
       __syncwarp();
-      give_back_to_all(shared + RAW_EMPTY_AT + 8 * raw.stage, lane);
-      if (lane == 0) barrier_arrive(shared + V_FULL_AT + 8 * places.stage);
+      if (lane != 0) continue;
+      barrier_arrive(shared + RAW_EMPTY_AT + 8 * raw.stage);
+      barrier_arrive(shared + V_FULL_AT + 8 * places.stage);
     }
   }
 }

@@ -3,12 +3,14 @@ local T = ...
 local test, ok = T.test, T.ok
 local loader = T.loader()
 local protocol = loader.require("protocol")
-local function forms(name, ...)
-  local p = loader.require("ops/mla_prefill/plans/" .. name).make(...)
-  local function form(pair) return { stages = p.stages, raws = p.raws, told = p.told, pair = pair } end
-  return { name = name, protocol = loader.require("ops/mla_prefill/protocol/" .. name), form(1), form(2) }
-end
-local KERNELS = { forms("sm90", 192, 128, 128), forms("sm90_fp8", 128, 64, 128, 128) }
+local function plan(name, ...) return loader.require("ops/mla_prefill/plans/" .. name).make(...) end
+local p, p8 = plan("sm90", 192, 128, 128), plan("sm90_fp8", 128, 64, 128, 128)
+local function form(pair) return { stages = p.stages, told = p.told, pair = pair } end
+local KERNELS = {
+  { name = "sm90", form(1), form(2) },
+  { name = "sm90_fp8", { stages = p8.stages, raws = p8.raws, told = p8.told } },
+}
+for _, k in ipairs(KERNELS) do k.protocol = loader.require("ops/mla_prefill/protocol/" .. k.name) end
 
 for _, k in ipairs(KERNELS) do
   test(("prefill: %s's rings are right"):format(k.name), function()
@@ -22,7 +24,7 @@ end
 -- All steps of a kind at one ring that an agent takes, left out: what follows from it has a name. Of math's waits those of all
 -- its warps are: each of them stands ahead of a turn, which tells the warps of what one of them has seen.
 local function all_steps_count(of, v, loaders)
-  local tiles, tried, OPS = { 3, 0, 0, 0, 1, 2, 4, 5 }, 0, protocol.ops
+  local tiles, tried, OPS = { 3, 0, 0, 0, 1, 2, 4, 5, 1, 1, 1 }, 0, protocol.ops
   local function kind(op)
     local may = op[1] == OPS.ARRIVE or op[1] == OPS.COPY or op[1] == OPS.WAIT
     return may and op[2].name ~= "begin" and op[1] .. " " .. op[2].name:gsub("%[%d%]", "")

@@ -10,8 +10,7 @@ return {
   arch = { hopper = true },
   problem = shape.FIELDS_FP8,
   params = {
-    pair = { 1 },       -- blocks that work on a tile together: the kernel can do two, which gained nothing (docs/lab/prefill.md)
-    room = { 20, 40 },  -- MiB of keys and values that tiles share in the cache
+    room = { 20, 40 }, -- MiB of keys and values that tiles share in the cache
   },
   rules = {
     shape.bytes_only("e4m3fn"),
@@ -29,17 +28,16 @@ return {
     local products = 2 * (qk // 32 * KEYS // 2 + KEYS // 32 * p.vdim // 2)
     local shared = 2 * (qk // 32 * (16 + KEYS // 4) + KEYS // 32 * p.vdim // 4) + (g.k + g.raw + 2 * g.v) // 128
     local exponentials = 128 * KEYS // 16 -- of both warpgroups
-    local arriving = (g.k + g.raw) // v.pair // times.l2_bytes_clk
+    local arriving = (g.k + g.raw) // times.l2_bytes_clk
     return {
       threads = 384,
-      rows_per_wg = 128 * v.pair,
-      team = v.pair,
+      rows_per_wg = 128,
       lds_bytes = g.bytes,
       regs = { { "all, at launch", 168 } }, -- the math warps take 216, the others keep 72
       step = KEYS,
       round_clk = math.max(products, shared, exponentials, arriving) + times.round_clk,
       unfilled = 0.25, -- the upper half of a first round may be left out
-      tail_clk = times.tail_clk + (v.pair - 1) * times.pair_clk + v.room, -- the smaller one unless the tuner knows better
+      tail_clk = times.tail_clk + v.room, -- the smaller one unless the tuner knows better
       any_lengths = true,
     }
   end,

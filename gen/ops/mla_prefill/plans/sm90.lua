@@ -22,7 +22,7 @@ end
 
 -- qk: columns, a multiple of 16; vdim: columns, a multiple of 64; keys: of a round.
 function plan.make(qk, vdim, keys)
-  local p = { q = 128 * 2 * qk, k = keys * 2 * qk, v = keys * 2 * vdim, o = 8 * 2048, stages = 2, told = 3 }
+  local p = { q = 128 * 2 * qk, k = keys * 2 * qk, v = keys * 2 * vdim, o = 8 * 2048, stages = 2, told = 6 }
   local barriers = 2 * p.stages + 2 + p.told + 1 -- full and empty of each; V's tail
   p.bytes = p.q + p.o + p.stages * (p.k + p.v) + FACTS * p.told + 16 * barriers
   p.refused = p.bytes > MOST and ("%d bytes of shared memory"):format(p.bytes) or nil

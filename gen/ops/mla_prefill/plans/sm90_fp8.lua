@@ -25,7 +25,7 @@ end
 function plan.make(nope, rope, vdim, keys)
   local qk = nope + rope
   local p = { q = 128 * qk, k = keys * qk, v = keys * vdim, raw = keys * 128, sums = 128 * vdim * 4, stages = 2, raws = 2,
-    told = 3, slabs = slabs_of(nope, rope) }
+    told = 6, slabs = slabs_of(nope, rope) }
   local barriers = 2 * p.stages + 2 + p.told + p.raws -- full and empty of each
   p.bytes = p.q + p.stages * (p.k + p.v) + p.raws * p.raw + p.sums + FACTS * p.told + 16 * barriers
   p.refused = p.bytes > MOST and ("%d bytes of shared memory"):format(p.bytes) or nil

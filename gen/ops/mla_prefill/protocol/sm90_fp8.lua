@@ -1,30 +1,28 @@
 -- What the threads of templates/mla_prefill/sm90_fp8.cu.in say to each other, for gen/protocol.lua. Functions here are named as
 -- those of the template that they stand for; two warps stand for the four of a warpgroup. It is protocol/sm90.lua's but for V: it
--- comes into places of its own, which teams share, and goes on into those that math reads, which they do not.
+-- comes into places of its own and goes on into those that math reads; and there are no teams.
 local protocol = require("protocol")
 
 local sm90_fp8 = {}
 
 local WARPS = 2 -- of a warpgroup
 local TRANSPOSERS = 2
-local HALVES = 2 -- of V as it came: what a block of a pair sends to both, and what a transposer has
+local HALVES = 2 -- of V as it came: what a transposer has
 
--- A block of a team of v.pair: what the others signal to is here, too.
-local function block(m, v, cta)
-  local x, math = { rings = {}, q = {}, cta = cta }, 2 * WARPS
-  local function of_block(what) return ("%s of block %d"):format(what, cta) end
+local function block(m, v)
+  local x, math = { rings = {}, q = {} }, 2 * WARPS
   local function ring(name, n, readers, shares, writers)
     local r = { n = n, full = {}, empty = {}, place = {}, shares = shares }
     for i = 0, n - 1 do
-      r.full[i] = m:barrier(of_block(("%s full[%d]"):format(name, i)), writers or 1, cta + 1)
-      r.empty[i] = m:barrier(of_block(("%s empty[%d]"):format(name, i)), readers, cta + 1)
+      r.full[i] = m:barrier(("%s full[%d]"):format(name, i), writers or 1)
+      r.empty[i] = m:barrier(("%s empty[%d]"):format(name, i), readers)
       r.place[i] = {}
-      for share = 1, shares do r.place[i][share] = m:place(of_block(("%s, place %d, share %d"):format(name, i, share))) end
+      for share = 1, shares do r.place[i][share] = m:place(("%s, place %d, share %d"):format(name, i, share)) end
     end
     x.rings[#x.rings + 1] = r
     return r
   end
-  x.k, x.raw = ring("K", v.stages, math * v.pair, v.pair), ring("V as it came", v.raws, v.pair * TRANSPOSERS, HALVES)
+  x.k, x.raw = ring("K", v.stages, math, 1), ring("V as it came", v.raws, TRANSPOSERS, HALVES)
   x.v = ring("V", v.stages, math, TRANSPOSERS, TRANSPOSERS)
   x.told = ring("facts", v.told, math + 1 + TRANSPOSERS, 1)
   for wg = 0, 1 do x.q[wg] = ring("Q of " .. wg, 1, WARPS, 1) end
@@ -37,9 +35,6 @@ local function read(a, ring, i, what)
   for _, place in ipairs(ring.place[i % ring.n]) do a:read(place, i, what) end
 end
 local function give_back(a, ring, i) a:arrive(ring.empty[i % ring.n], i // ring.n, "give_back()") end
-local function give_back_to_all(c, name, i)
-  for _, x in ipairs(c.team) do c.a:arrive(x[name].empty[i % x[name].n], i // x[name].n, "give_back_to_all()") end
-end
 
 -- tiles: those that are told of, in order; one more says that there are no more.
 local function deal_tiles(x, a, tiles)
@@ -50,18 +45,12 @@ local function deal_tiles(x, a, tiles)
   end
 end
 
--- The i-th use of a ring's place by the loader: it is free, then copies are on their way; of K and V to all blocks of a team, by
--- each block those shares that are its own.
-local function load(a, ring, i, what, cta, team, name)
+-- The i-th use of a ring's place by the loader: it is free, then copies are on their way.
+local function load(a, ring, i, what)
   local at, n = i % ring.n, i // ring.n
   wait_empty(a, ring, i, what)
   a:arrive(ring.full[at], n, what, ring.shares)
-  for _, x in ipairs(team) do
-    local to = x[name] or ring
-    for share = 1, ring.shares do
-      if share % #team == cta % #team then a:copy(to.full[at], n, what, to.place[at][share], i) end
-    end
-  end
+  for share = 1, ring.shares do a:copy(ring.full[at], n, what, ring.place[at][share], i) end
 end
 
 -- Calls `does` with each use of a ring by a tile's rounds: its number, the tile's, the round's from 1 on.
@@ -78,16 +67,16 @@ local function walk_tiles(x, a, tiles, does)
   end
 end
 
-local function load_tiles(team, x, a, tiles)
+local function load_tiles(x, a, tiles)
   walk_tiles(x, a, tiles, function(at, i, round)
-    load(a, x.k, at, "load_k()", x.cta, team, "k")
-    for wg = 0, round == 1 and 1 or -1 do load(a, x.q[wg], i, "load_q()", 0, { x }) end
-    load(a, x.raw, at, "load_v()", x.cta, team, "raw")
+    load(a, x.k, at, "load_k()")
+    for wg = 0, round == 1 and 1 or -1 do load(a, x.q[wg], i, "load_q()") end
+    load(a, x.raw, at, "load_v()")
   end)
 end
 
 -- Behind the request's end V becomes zero where it lies. Half of the tiles end within a round.
-local function transpose_values(team, x, a, tiles, which)
+local function transpose_values(x, a, tiles, which)
   walk_tiles(x, a, tiles, function(at, i, round)
     local from = x.raw.place[at % x.raw.n][which]
     wait_full(a, x.raw, at, "transpose_values()")
@@ -95,12 +84,12 @@ local function transpose_values(team, x, a, tiles, which)
     if round == 1 and i % 2 == 0 then a:write(from, at, "clear_rows()") end
     wait_empty(a, x.v, at, "transpose_values()")
     a:write(x.v.place[at % x.v.n][which], at, "transpose()")
-    for _, one in ipairs(team) do a:arrive(one.raw.empty[at % x.raw.n], at // x.raw.n, "give_back_to_all()") end
+    a:arrive(x.raw.empty[at % x.raw.n], at // x.raw.n, "transpose_values()")
     a:arrive(x.v.full[at % x.v.n], at // x.v.n, "transpose_values()")
   end)
 end
 
--- ---- Math: c is a warp: x, its team, a (the agent), id and wg, uses of each ring before, told and done: tiles --------------
+-- ---- Math: c is a warp: x, a (the agent), id and wg, uses of each ring before, told and done: tiles --------------
 
 local function multiply_k(c)
   read(c.a, c.x.k, c.k, "multiply_k()")
@@ -108,18 +97,17 @@ local function multiply_k(c)
 end
 
 -- Rows by 64: tiles are full or not, and how many keys their last row sees leaves a round half full or not.
-local function chunks(c, i) return (i * 5 + 2) % 3 > 0 and 2 * #c.team or i % (2 * #c.team) + 1 end
-local function chunk(c) return c.wg == 0 and c.x.cta or 2 * #c.team - 1 - c.x.cta end
-local function mine(c, tiles, i) return i < #tiles and chunk(c) < chunks(c, i) end
+local function chunks(i) return (i * 5 + 2) % 3 > 0 and 2 or i % 2 + 1 end
+local function mine(c, tiles, i) return i < #tiles and c.wg < chunks(i) end
 local function rounds_here(c, tiles)
   local i = c.told
-  local halves = 2 * tiles[i + 1] - i // 2 % 2 - (chunks(c, i) - 1 - chunk(c))
+  local halves = 2 * tiles[i + 1] - i // 2 % 2 - (chunks(i) - 1 - c.wg)
   return math.max(1, (halves + 1) // 2)
 end
 
 local function pass_k(c)
   wait_full(c.a, c.x.k, c.k, "pass_k()")
-  give_back_to_all(c, "k", c.k)
+  give_back(c.a, c.x.k, c.k)
   c.k = c.k + 1
 end
 
@@ -131,7 +119,7 @@ end
 
 local function make_weights(c)
   if c.round == 0 then give_back(c.a, c.x.q[c.wg], c.told) end
-  give_back_to_all(c, "k", c.k)
+  give_back(c.a, c.x.k, c.k)
   c.k = c.k + 1
   read(c.a, c.x.told, c.told, "hide()")
 end
@@ -185,47 +173,42 @@ local function work_on_tiles(c, tiles)
   end
 end
 
--- tiles: rounds of each that a team has; those without are nobody's but the dealer's. v: stages, raws, told, pair.
+-- tiles: rounds of each that the block has; those without are nobody's but the dealer's. v: stages, raws, told.
 function sm90_fp8.model(v, tiles)
   local m = protocol.new()
-  local team, some, agents = {}, {}, {}
+  local some, agents, x = {}, {}, block(m, v)
   for _, rounds in ipairs(tiles) do
     if rounds > 0 then some[#some + 1] = rounds end
   end
-  for cta = 0, v.pair - 1 do team[cta + 1] = block(m, v, cta) end
-  local all = v.pair * (2 + TRANSPOSERS + 2 * WARPS)
-  local begin, over = m:named("begin", all), v.pair > 1 and m:named("over", all)
-  for cta = 0, v.pair - 1 do
-    local x = team[cta + 1]
-    local function add(name, does) agents[#agents + 1] = { m:agent(("%s, block %d"):format(name, cta), cta + 1), does, x } end
-    add("dealer", function(a) deal_tiles(x, a, some) end)
-    add("loader", function(a) load_tiles(team, x, a, some) end)
-    for which = 1, TRANSPOSERS do
-      add("transposer " .. which, function(a) transpose_values(team, x, a, some, which) end)
-    end
-    for id = 0, 2 * WARPS - 1 do
-      local c = { x = x, team = team, id = id, wg = id // WARPS, k = 0, v = 0, told = 0 }
-      add(("math %d.%d"):format(c.wg, id % WARPS), function(a)
-        c.a = a
-        work_on_tiles(c, some)
-      end)
-    end
+  local begin = m:named("begin", 2 + TRANSPOSERS + 2 * WARPS)
+  local function add(name, does) agents[#agents + 1] = { m:agent(name), does } end
+  add("dealer", function(a) deal_tiles(x, a, some) end)
+  add("loader", function(a) load_tiles(x, a, some) end)
+  for which = 1, TRANSPOSERS do
+    add("transposer " .. which, function(a) transpose_values(x, a, some, which) end)
   end
-  for i, one in ipairs(agents) do
-    if (i - 1) % (2 + TRANSPOSERS + 2 * WARPS) == 0 then
-      local list = {}
-      for _, ring in ipairs(one[3].rings) do
-        for at = 0, ring.n - 1 do list[#list + 1], list[#list + 2] = ring.full[at], ring.empty[at] end
-      end
-      one[1]:make(list, "kernel")
-    end
+  for id = 0, 2 * WARPS - 1 do
+    local c = { x = x, id = id, wg = id // WARPS, k = 0, v = 0, told = 0 }
+    add(("math %d.%d"):format(c.wg, id % WARPS), function(a)
+      c.a = a
+      work_on_tiles(c, some)
+    end)
+  end
+  local list = {}
+  for _, ring in ipairs(x.rings) do
+    for at = 0, ring.n - 1 do list[#list + 1], list[#list + 2] = ring.full[at], ring.empty[at] end
+  end
+  agents[1][1]:make(list, "kernel")
+  for _, one in ipairs(agents) do
     one[1]:sync(begin, "kernel")
     one[2](one[1])
-    if over then one[1]:sync(over, "kernel") end
   end
   return m
 end
 
-function sm90_fp8.cases(_, all) return { all and protocol.WALK or protocol.QUICK, { 9 }, { 1 }, { 1, 1, 1, 1, 1 }, {} } end
+-- The last but one goes round the ring of facts.
+function sm90_fp8.cases(_, all)
+  return { all and protocol.WALK or protocol.QUICK, { 9 }, { 1 }, { 1, 1, 1, 1, 1, 1, 1, 1 }, {} }
+end
 
 return sm90_fp8
