@@ -4,7 +4,11 @@ local plan = require("projection/plan")
 local fp8 = {}
 
 local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
-local STREAM_MOST = 64                      -- tokens
+local STREAM_MOST, RING_MOST = 64, 64       -- tokens: of a launch; of a pass
+-- h200; of ring_fp8: its begin, a step of 128 values of a way, each of its tokens; of x, which all blocks take from L2 at a time.
+-- A further turn of all SMs; of a way's steps, what the others do not hide.
+local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS, RING_WAY = 900, 380, 1.4, 0.6, 2000, 0.25
+local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 -- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for bytes.
 local FURTHER_NS, STEP_NS = 600, 500
 
@@ -108,11 +112,69 @@ local function stream(base, of, fields)
   return family
 end
 
+-- For more tokens: a ring whose weights become 16-bit numbers on their way from shared memory.
+local function ring(of, fields)
+  local family = {
+    arch = { hopper = true },
+    problem = { table.unpack(fields) },
+    params = {
+      rows = of.ring_fp8_rows,             -- outputs of a block
+      per_sm = { 1, 2 },                   -- blocks that an SM has room for
+      pass = { 16, 32, 64 },               -- tokens that are multiplied at once
+      ways = { 1, 2, 3 },                  -- warpgroups that take the steps of a sum in turns
+      split = of.ring_fp8_splits or { 1, 2 }, -- blocks that share a sum
+    },
+    rules = {
+      function(p)
+        if p.weights == 0 then return "weights have 16 bits: ring serves them" end
+      end,
+      function(p)
+        if of.product(p).norm == 1 and p.dtype == "f16" then return "a weight times a norm's may be more than a f16" end
+      end,
+      function(p, v)
+        if v.ways == 1 and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
+        if v.ways == 3 and v.pass == 64 then return "of 64 tokens three warpgroups want too many registers" end
+        local n = 16
+        while n < p.tokens and n < RING_MOST do n = 2 * n end
+        if v.pass ~= n then return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n) end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of.product(p)
+      local made = plan.ring_fp8(with(product, v, p.weights))
+      if made.refused then return made end
+      local tiles = product.heads * -(-product.outer // v.rows)
+      if v.rows > 16 and v.rows >= 2 * product.outer then
+        return { refused = ("tiles of %d outputs, and a head has %d"):format(v.rows, product.outer) }
+      end
+      if v.split == 4 and tiles > CLUSTERS_OF_4 then return { refused = ("%d clusters of 4 take turns"):format(tiles) } end
+      if v.split > 1 and tiles * v.split > SMS then
+        return { refused = ("%d shares of sums are more than a turn"):format(tiles * v.split) }
+      end
+      local use = tiles * v.split / (-(-tiles * v.split // SMS) * SMS)
+      if v.split > 1 and use < 0.7 then return { refused = ("%d blocks use %.0f %% of the SMs"):format(tiles, 100 * use) } end
+      local chain_ns = (RING_STEP_NS + RING_TOKEN_NS * v.pass) * product.inner / (128 * v.split * v.ways)
+      local turns = -(-tiles * v.split // (SMS * v.per_sm))
+      return {
+        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split, ahead = true, pace = 0.9,
+        begin_ns = RING_NS + RING_TURN_NS * (turns - 1) + RING_WAY * chain_ns, sums = 4 * v.pass * v.rows,
+        chain_ns = chain_ns,
+        x_bytes = RING_X * 2 * v.pass * product.inner / v.split,
+        clk = 16 * v.pass / 1024 * 64 / v.rows + clk_of(p, arch),
+      }
+    end,
+  }
+  family.problem[#family.problem + 1] = "weights"
+  return family
+end
+
 -- The families of 8 bits, by name, of those of 16, which leave such problems to them.
 function fp8.derived(list, of, fields)
   local made, costs = {}, { dot = dot, mma = mma, mfma = mfma }
   for name, cost in sorted(costs) do made[name .. "_fp8"] = derive(list[name], of.product, fields, name, cost) end
   made.stream_fp8 = stream(list.stream, of, fields)
+  if of.ring_fp8_rows then made.ring_fp8 = ring(of, fields) end
   for _, name in ipairs({ "ring", "walk" }) do
     if list[name] then
       table.insert(list[name].rules, 1, function(p)

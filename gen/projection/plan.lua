@@ -166,6 +166,40 @@ function plan.ring(s)
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 
+-- The same of weights of 8 bits: `ways` warpgroups with the same 64 outputs, of which `rows` are there, and stages of 128 values.
+-- Behind the ring and its barriers: scales of half steps, one for 16 outputs; the norm's weights.
+function plan.ring_fp8(s)
+  local stage, steps = 256 * s.tokens + 128 * s.rows, s.inner // 128
+  if s.layout == "inputs" then return refuse("values of an output are not side by side") end
+  if s.inner % 128 ~= 0 then return refuse("%d values of a sum are not a multiple of 128", s.inner) end
+  if steps < s.split * s.ways then return refuse("%d steps of a sum, %d blocks of %d ways", steps, s.split, s.ways) end
+  if s.rows % 16 ~= 0 or s.rows > 64 then return refuse("tiles of %d outputs are no multiple of 16 up to 64", s.rows) end
+  local gain = s.norm == 1 and 2 * s.inner or 0
+  local each = ceil_div(steps, s.split) -- steps of a block
+  local scales = 8 * each * ceil_div(s.rows, 16)
+  local function bytes(stages)
+    local read = (stages - 1) * stage + 256 * s.tokens + 8192 -- a product has 64 rows
+    local added = sums(s.ways, s.tokens, s.rows) + squares(s, s.ways, s.tokens) + (s.norm == 1 and 512 * s.ways or 0)
+    local at = ceil_div(math.max(stages * stage, read, added), 128) * 128
+    local behind = ceil_div(at + 16 * stages, 128) * 128
+    return ceil_div(behind + gain + scales, 128) * 128, at, behind
+  end
+  local stages = 1
+  local most = math.min(each, STAGES_MOST)
+  while stages < most and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
+  stages = stages // s.ways * s.ways -- a way has stages of its own
+  if stages < s.ways then return refuse("a way of %d has no stage of its own", s.ways) end
+  local lds, at, behind = bytes(stages)
+  if lds + SM_RESERVED > SM_BYTES // s.per_sm then return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm) end
+  if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
+  local threads = 128 * s.ways + 64
+  local regs = { { "sums", s.tokens }, { "weights", 32 },
+    { "norm", s.norm == 0 and 0 or s.tokens <= 32 and 32 or 12 }, { "rest", 32 } }
+  local limit = 65536 // (threads * ceil_div(s.tokens + 64 + (s.norm == 1 and 16 or 0), 8) * 8)
+  return { stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at, gain_at = behind,
+    scales_at = behind + gain, regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
+end
+
 -- A block of `waves` waves, each with all outputs of the block and a share of the contraction: 16 outputs a matrix instruction
 -- and `blocks` of them (layout=outputs), or 16 * blocks columns that a lane loads `blocks` at a time (inputs). Sums meet 16
 -- tokens at a time.

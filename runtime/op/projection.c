@@ -245,7 +245,8 @@ static void fill(const mlaf_product *p, const mlaf_projection_args *a, mlaf_proj
 /* The tensor a map wants, all heads side by side: a row of W reaches into the next rows then, which no box looks at. */
 static mlaf_tensor tensor_of(const mlaf_product *p, const mlaf_projection_kernel_args *a, const mlaf_map_want *want) {
   const bool weights = want->of == MLAF_PROJECTION_MAP_W;
-  const int64_t head = weights ? a->w_head : a->x_head, columns = weights && p->by_inputs ? p->outer : p->inner;
+  const int64_t head = weights ? a->w_head : a->x_head;
+  const int64_t columns = weights ? mlaf_product_w_columns(p) * mlaf_product_w_bytes(p) / 2 : p->inner; /* of 16 bits */
   return (mlaf_tensor){.data = weights ? a->w : a->x,
                        .cols = (uint64_t)((p->heads - 1) * head / 2 + columns),
                        .rows = (uint64_t)(!weights ? a->tokens : p->by_inputs ? p->inner : p->outer),

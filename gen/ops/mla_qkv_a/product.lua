@@ -5,6 +5,8 @@ return {
   stream_warps = { 4, 8, 16 },
   ring_rows = { 32, 64, 72, 96 },
   ring_splits = { 1, 2, 4 },
+  ring_fp8_rows = { 32, 64 },
+  ring_fp8_splits = { 1, 2, 3, 4 },
   product = function(p)
     return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
   end,

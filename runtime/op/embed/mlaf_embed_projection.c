@@ -202,7 +202,8 @@ typedef struct tensor { const void *data; uint64_t cols, rows, stride; } tensor;
 static tensor tensor_of(const product *p, const kernel_args *a, uint32_t of) {
   const int weights = of == MAP_W;
   const int64_t head = weights ? a->w_head : a->x_head, columns = weights && p->by_inputs ? p->outer : p->inner;
-  return (tensor){weights ? a->w : a->x, (uint64_t)((p->heads - 1) * head / 2 + columns),
+  const int64_t bytes = weights ? w_bytes(p) * columns : 2 * columns; /* of a row: maps count 16 bits */
+  return (tensor){weights ? a->w : a->x, (uint64_t)((p->heads - 1) * head / 2 + bytes / 2),
                   (uint64_t)(!weights ? a->tokens : p->by_inputs ? p->inner : p->outer),
                   (uint64_t)(weights ? a->w_row : a->x_token)};
 }

@@ -337,7 +337,7 @@ constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outpu
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
-  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
+  for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += THREADS) {
     const int token = i / OCTETS, column = i % OCTETS * 8;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
     float v[2][4] = {};

@@ -215,14 +215,14 @@ MLAF_DEV void sync_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
+constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
-    for (int i = (int)my_thread(); i < 2 * ITEMS_OF_PASS; i += THREADS) {
-      float* const at = sums + i / (2 * OCTETS) * PITCH + i % (2 * OCTETS) * 4;
+    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
+      float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
       float v[4] = {};
 #pragma unroll
       for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
@@ -230,24 +230,20 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
     }
   sync_cluster();
   const u32 shared = shared_address(sums);
-#pragma unroll (WAYS == 1 ? 2 : 1)
-  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
-    const int token = i / OCTETS, column = i % OCTETS * 8;
+  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
+#pragma unroll 2
+  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += THREADS) {
+    const int token = i / QUADS, column = i % QUADS * 4;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
-    float v[2][4] = {};
-    float4 of[SPLIT][2];
+    float4 of[SPLIT];
 #pragma unroll
-    for (int block = 0; block < SPLIT; block++) {
-      of[block][0] = load_from(shared + 4 * (token * PITCH + column), block);
-      of[block][1] = load_from(shared + 4 * (token * PITCH + column) + 16, block);
-    }
+    for (int block = 0; block < SPLIT; block++) of[block] = load_from(shared + 4 * (token * PITCH + column), block);
+    float v[4] = {};
 #pragma unroll
-    for (int block = 0; block < SPLIT; block++) {
-      add4(v[0], of[block][0]);
-      add4(v[1], of[block][1]);
-    }
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
-          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
+    for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
+    word2 y;
+    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
   }
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage

@@ -1,38 +1,35 @@
-// Generated from templates/mla_q_b/ring.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_v_out/ring_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_ring_7c170599
+// symbol: mlaf_mla_v_out_ring_fp8_423984c2
 // parameters:
 //   dtype = bf16
-//   heads = 64
-//   nope = 128
-//   norm = 1
 //   pass = 64
-//   per_sm = 2
-//   q_rank = 1536
-//   rope = 64
-//   rows = 96
+//   per_sm = 1
+//   rank = 512
+//   rows = 64
 //   split = 1
-//   ways = 1
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=64 nope=128 norm=1 pass=64 per_sm=2 q_rank=1536 rope=64 rows=96 split=1 ways=1
-// mla_q_b by wgmma and tensor copies: low-rank columns, through RMSNorm where there is one, to query heads.
-// A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
-// copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
+//   v = 128
+//   ways = 3
+//   weights = 1
+// regenerate: lua5.4 gen/cli.lua render mla_v_out/ring_fp8 target=sm_90a dtype=bf16 pass=64 per_sm=1 rank=512 rows=64 split=1 v=128 ways=3 weights=1
+// As mla_v_out/ring, of weights of 8 bits.
+// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit numbers
+// on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of which TILE
+// are there; tokens are its columns.
 //
-//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
-//             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
-//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
-//             x through registers, and one warpgroup alone waits for it at each
-//   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
-//             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
-//             lies there, and so are the results that nobody writes
-//   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
-//             to 16 bits, and multiplies from there; the factor of a token comes in at the end
-//   sums      a token's lie side by side where the ring was; sums.h finishes them
-//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
-//             tile's W and x come while they are written
+//   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
+//             steps of the sum in turns, a warp that loads weights, a warp that loads x
+//   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
+//   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
+//             step is multiplied the bytes of the next one become numbers
+//   scales    of all half steps lie behind the ring, one for 16 outputs. Products of a half step are summed up apart and come to
+//             the others times their scale
+//   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
+//             rows; the factor of a token comes in at the end
+//   sums      meet where the ring was; sums.h finishes them
 //
-// Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
+// Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
 #define MLAF_BF16 1
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
@@ -80,8 +77,66 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 }
 // Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
+}
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+template <int PAIR>
+MLAF_DEV u32 halves_of(u32 codes) {
+  u32 x;
+  asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
+  return x;
+}
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  unpack_halves(halves_of<PAIR>(codes), a, b);
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#else
+  return halves_of<PAIR>(codes);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+}
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
@@ -90,14 +145,14 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_7c170599_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 105600, {1, 1, 1},
-    1, 0, 0, {0, 0}, 2, {{1, 64, 96, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_v_out_ring_fp8_423984c2_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 116736, {1, 1, 1},
+    17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
 struct mlaf_projection_params {
-  mlaf_projection_kernel_args a;
+  mlaf_projection_scaled_args a;
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
@@ -112,38 +167,32 @@ MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs(float (&d)[48], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %53, 0;\nmov.b64 b, {%52, %54};\n"
-    "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "
-    "{%48, %49, %50, %51}, b, p, 1, 1, 0;\n}"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[48], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %50, 0;\nmov.b64 b, {%49, %51};\n"
-    "mov.b64 a, {%48, %52};\n"
-    "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
+    "mov.b64 a, {%32, %36};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -160,9 +209,8 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 1536, OUTER = 12288, TOKENS = 64, TILE = 96, WAYS = 1, SPLIT = 1;
-constexpr int THREADS = 192, STAGES = 5, STEPS = INNER / 64;
-constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
+constexpr int INNER = 512, OUTER = 128, TOKENS = 64, TILE = 64, WAYS = 3, SPLIT = 1;
+constexpr int THREADS = 448, STAGES = 3, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -202,19 +250,12 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 #pragma unroll
       for (int k = 0; k < 8; k++) v[k] += from[k];
     }
-    float square = 0.0f;
-#pragma unroll 1
-    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
-#pragma unroll
-    for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
 // The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
 // order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
 // one behind the other.
-constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 // Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
@@ -224,154 +265,142 @@ constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outpu
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
-  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
+  for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += THREADS) {
     const int token = i / OCTETS, column = i % OCTETS * 8;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
     float v[2][4] = {};
-    float square = 0.0f;
 #pragma unroll
     for (int way = 0; way < WAYS; way++) {
       const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
       add4(v[0], from[0]);
       add4(v[1], from[1]);
-      square += sums[SQUARES_AT + way * TOKENS + token];
     }
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
-#pragma unroll
-    for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
           words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
   }
 }
-constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 102400, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int GAIN_AT = 102528;
-constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
-constexpr int TURN_AT = 192, TURN_THREADS = 0;
-
-// The threads that work on sums.
-MLAF_DEV void sync_workers() {
-  __syncthreads();
-}
+constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
+constexpr int FULL_AT = 73728, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 73856;
+constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
-  const int column = (int)(at.head * p.a.w_head / 2);
+  const u32 full = shared + FULL_AT + 8 * r.stage;
   barrier_expect(full, W_BYTES);
-  copy_box_once(to, &p.w, column + 64 * step, at.first, full);
+  copy_box_once(shared + r.stage * STAGE + W_AT, &p.w, (int)(at.head * p.a.w_head / 2) + 64 * step, at.first, full);
 }
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage;
-  barrier_expect(full, TOKENS * 128);
-  copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
+  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
+  const int column = (int)(at.head * p.a.x_head / 2) + 128 * step;
+  barrier_expect(full, W_AT);
+  copy_box(to, &p.x, column, (int)t0, full);
+  copy_box(to + TOKENS * 128, &p.x, column + 64, (int)t0, full);
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 
-// ---- Math --------------------------------------------------------------------------------------------------------------
-MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
-  u32 x;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-// The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
+// The block's scales, half step by half step; of rows behind the last one the last one's.
+MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, int begin, int end, char* memory, int thread) {
+  float* const to = (float*)(memory + SCALES_AT);
 #pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = load<word4>(a.gain + 16 * i);
-    u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
-    to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
+  for (int i = thread; i < 2 * (end - begin) * SCALES; i += THREADS) {
+    const int row = at.first + 16 * (i % SCALES);
+    to[i] = scale_at(a, scales_of(a, at.head, row < OUTER ? row : OUTER - 1), 128 * begin + i / SCALES * 64);
   }
 }
-// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
-MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
-  const int row = 16 * warp + (lane & 15), half = lane >> 4;
-  u32 g[8];
-#pragma unroll
-  for (int i = 0; i < 8; i += 4)
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
-#pragma unroll
-  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+
+// ---- Math --------------------------------------------------------------------------------------------------------------
+MLAF_DEV u32 load_2(u32 at) {
+  unsigned short x;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV u32 load_word(u32 at) {
+  u32 x;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+  return x;
+}
+// What a lane holds of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
+// row g of the stage; gain: of its first value.
+MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
+  u32 codes[4][4];
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
-}
-// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
-// one before of the same sum. While the tensor cores are busy with the step.
-MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
+    for (int i = 0; i < 4; i++)
+      codes[j][i] = load_2(w + (4 * half + j ^ g) * 16 + (i & 1) * (8 * 128) + (i >> 1) * 8); // 16 values, swizzled
 #pragma unroll
-  for (int j = 0; j < 4; j++) {
-    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
-    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
-  }
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = expand2<0>(codes[j][i]);
 }
 
-struct stage_at {
-  u32 x, w; // address of x, descriptor of W
-};
-MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
-  const u32 at = shared + r.stage * STAGE;
-  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-  return {at, k_major(at + W_AT)};
+// Half a step's products, begun; and waited for, and added up times their scale.
+MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x) {
+  settle(part);
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, j > 0);
+  wgmma_commit();
+}
+MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
+  wgmma_wait<0>();
+  settle(part);
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
-  ring& r = all;
-  float d[TILE / 2];
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % 4, way = any / 4;
+  const int g = lane >> 2, t = lane & 3;
+  // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
+  const int first = (way + STAGES - all.stage) % WAYS;
+  ring r = all;
+  r.advance(first);
+  all.advance(end - begin);
+  const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
+  float total[TOKENS / 2], part[TOKENS / 2];
 #pragma unroll
-  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
-  settle(d);
-  u32 before = 0; // barrier of the step whose products may still run
-  float squares[2][2][4] = {};
-  // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
-  // it takes fewer registers so, without which they would not fit.
-  constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
-  const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = part[i] = 0.0f;
+  u32 a[2][4][4]; // of half steps
+  const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = 0;
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * (begin + first));
+  // A half step's products begin and end here, one after the other, or else the compiler waits for each product. What they leave
+  // undone is the next half step's numbers; behind the last step they are made once more, for nobody.
 #pragma unroll 1
-  for (int two = 0; two < steps; two += 2) {
-    u32 a[2][4][4]; // of this step and of the one before
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int step = begin + (two + i) * WAYS;
-      if (!KNOWN && two + i >= steps) break;
-      const stage_at s = wait_full(shared, r);
-      u32 raw[4][4];
-      take_x(raw, a[i], s.x, shared + GAIN_AT + 128 * step, warp, lane);
-      wgmma_fence();
-#pragma unroll
-      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
-      wgmma_commit();
-      add_squares(squares, raw);
-      wgmma_wait<1>(); // the step before is done, and its registers are free
-      if (before) give_back(before, lane);
-      before = shared + EMPTY_AT + 8 * r.stage;
-      r.advance<WAYS>();
-    }
+  for (int step = begin + first; step < end; step += WAYS) {
+    const u32 at = shared + r.stage * STAGE;
+    const bool last = step + WAYS >= end;
+    ring next = r;
+    next.advance<WAYS>();
+    next.stage = last ? r.stage : next.stage;
+    next.lap = last ? r.lap : next.lap;
+    multiply_half(part, a[0], k_major(at));
+    take_w(a[1], at + row, 1, g, gain + 256 * step);
+    finish_half(total, part, scales[2 * (step - begin) * SCALES]);
+    multiply_half(part, a[1], k_major(at + TOKENS * 128));
+    barrier_wait(shared + FULL_AT + 8 * next.stage, next.lap);
+    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
+    finish_half(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
+    give_back(shared + EMPTY_AT + 8 * r.stage, lane);
+    r.advance<WAYS>();
   }
-  wgmma_wait<0>();
-  settle(d);
-  give_back(before, lane);
-  sync_workers(); // the ring is done with
-  const int row = 16 * warp + (lane >> 2);
-  float* const sums = (float*)(memory);
-  float* const squares_at = (float*)memory + SQUARES_AT;
+  __syncthreads(); // the ring is done with
+  float* const sums = (float*)memory + way * TOKENS * PITCH;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
-    float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
+    const int output = 16 * warp + g + 8 * h;
+    if (TILE % 64 != 0 && output >= TILE) continue;
 #pragma unroll
-    for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
-    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
-    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? odd : even;
+    for (int j = 0; j < TOKENS / 8; j++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + output] = total[4 * j + 2 * h + e];
   }
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2) mlaf_mla_q_b_ring_7c170599(
+extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_v_out_ring_fp8_423984c2(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   if (!FIRST_OF_LAYER) let_next_launch_start();
@@ -383,13 +412,13 @@ extern "C" __global__ void __launch_bounds__(192, 2) mlaf_mla_q_b_ring_7c170599(
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
+      barrier_init(shared + EMPTY_AT + 8 * i, 4);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
-  lay_gain(p.a, memory, thread);
+  lay_scales(p.a, at, begin, end, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp != W_WARP) let_next_launch_start();
@@ -413,10 +442,10 @@ extern "C" __global__ void __launch_bounds__(192, 2) mlaf_mla_q_b_ring_7c170599(
     } else {
       multiply_pass(memory, shared, begin, end, thread, r);
     }
-    if (warp >= W_WARP) sync_workers(); // the ring is done with
-    sync_workers();
+    if (warp >= W_WARP) __syncthreads(); // the ring is done with
+    __syncthreads();
     write_pass(p.a, at, t0, (float*)memory, rank);
     fence_async(); // copies of the next pass come to where the sums are
-    sync_workers();
+    __syncthreads();
   }
 }
