@@ -222,7 +222,8 @@ typedef struct mlaf_layer_stage {
 MLAF_API size_t mlaf_layer_stages(const mlaf_layer *layer);
 /* Stage i of a call with these sizes (as mlaf_layer_workspace_size's). E_ARG past the end. Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out);
-/* Stage i of a call alone: mlaf_layer_execute is all of them in order. */
+/* Stage i of a call alone: mlaf_layer_execute is all of them in order. Each finds in the workspace what those before it left, the
+ * first one's also what became of a block table. */
 MLAF_API mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream);
 
 #endif

@@ -177,7 +177,8 @@ static mlaf_status run(const mlaf_layer *layer, int64_t one, const mlaf_layer_ar
   const layer_shape *s = &layer->shape;
   const layer_form form = layer_sizes_of(s, a).form;
   if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
-  if (form == LAYER_FEW && (one == EVERY || s->kinds[form][one] == LAYER_DECODE)) st = make_lists(layer, a, stream);
+  /* With the first stage, never at once before decode: that may read lists ahead of its wait. */
+  if (form == LAYER_FEW && one <= 0) st = make_lists(layer, a, stream);
   for (int i = 0; !st && i < s->n[form]; i++)
     if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
   return st;

@@ -85,7 +85,7 @@ static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mla
 
 /* In place of a kernel its twin that reads ahead of its wait, where the caller allows that and there is one that runs. */
 static bool take_twin(planner *p, mlaf_build *b) {
-  const char *target = info(p)->target, *rest = strchr(b->name, ':');
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx), *rest = strchr(b->name, ':');
   char name[sizeof b->name];
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
@@ -96,8 +96,11 @@ static bool take_twin(planner *p, mlaf_build *b) {
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &ignored);
   if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(p->problem).s, target, name, &v, &ignored);
   if (!st) st = mlaf_build_init(&v, &twin, &ignored);
-  if (!st) st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, &ignored);
-  if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
+  if (!st && !mlaf_build_take_known(&twin, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) {
+    st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, &ignored);
+    if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
+    if (!st) mlaf_build_remember(&twin, &p->ctx->hashes, target, toolchain);
+  }
   mlaf_variant_clear(&v);
   mlaf_build_clear(st ? &twin : b);
   if (!st) *b = twin;
