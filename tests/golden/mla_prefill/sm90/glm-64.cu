@@ -52,7 +52,7 @@ struct mlaf_kernel_launch {
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_f7d32ede_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 213344, {1, 0, 0}, 3, 0, 0, {0, 0},
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 213584, {1, 0, 0}, 3, 0, 0, {0, 0},
     4,
     {{1, 64, 64, 128}, {2, 64, 64, 128}, {4, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -186,11 +186,13 @@ constexpr bool CAUSAL = 0;
 constexpr int PAIR = 1, ROWS = 128 * PAIR, KEYS = 64, STAGES = 2;
 constexpr int Q_HALF = 64 * 2 * QK, K_BYTES = KEYS * 2 * QK, SLABS_V = (V + 63) / 64, SLAB = KEYS * 128;
 constexpr bool HALVES = KEYS == 128;
-constexpr int TOLD = 3;
+constexpr int TOLD = 6;
 constexpr int MAP_V = 2;
 constexpr i64 ROOM = 41943040, KEY_BYTES = 2 * (NOPE + V);
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
 MLAF_DEV int teams() { return gridDim.x / PAIR; } // of blocks that work on a tile together
+MLAF_DEV int team() { return blockIdx.x / PAIR; }
+constexpr int CREWS = 4 / PAIR; // of at most 33 teams each: lib/deal.h
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
   char q[2][Q_HALF], k[STAGES][K_BYTES], v[STAGES][SLABS_V][SLAB], o[8][2048]; // swizzled
@@ -202,7 +204,7 @@ constexpr int Q_AT = AT(q), K_AT = AT(k), V_AT = AT(v), O_AT = AT(o), TOLD_AT = 
 constexpr int K_FULL_AT = AT(k_full), K_EMPTY_AT = AT(k_empty);
 constexpr int V_FULL_AT = AT(v_full), V_EMPTY_AT = AT(v_empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int V_LANDED_AT = AT(v_landed), TOLD_FULL_AT = AT(told_full), TOLD_EMPTY_AT = AT(told_empty);
-static_assert(sizeof(shared_memory) == 213344 && sizeof(tile) <= 64, "its plan counts otherwise");
+static_assert(sizeof(shared_memory) == 213584 && sizeof(tile) <= 64, "its plan counts otherwise");
 enum { TURN = 1 }; // named barriers: each warpgroup's turn
 constexpr int WG_WARPS = 4;
 
@@ -293,16 +295,6 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   if (lane == 0) barrier_arrive(full);
 }
 
-MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
-}
-
-// Into L2, a tile ahead.
-MLAF_DEV void fetch_q(const mlaf_prefill_params& p, const tile& t, int lane) {
-  const int column = (int)(t.head * p.a.q_head / 2);
-  if (lane < 8) fetch_box(&p.maps[0], column + 64 * (lane >> 1), t.row + first_row(lane & 1, my_cta()));
-}
-
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
   const int column = (int)(t.head * p.a.q_head / 2);
@@ -339,13 +331,10 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
 
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
-  deal d = first_deal();
-  const u32 blocks = teams();
-  u32 place = d.place = blockIdx.x / PAIR;
-  bool more = true;
-  for (; more; d.place += 2 * (blocks - place) - 1, place = blocks - 1 - place) { // to and fro
+  deal d = first_deal(lane);
+  for (bool more = true; more;) {
     tile t;
-    more = find_tile(a, d, lane, t);
+    more = me() < members() && next_tile(a, d, lane, t);
     if (!more) t.rounds = 0;
     else if (t.rounds == 0) {
       if (my_cta() == 0) write_empty(a, t, lane);
@@ -375,7 +364,6 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
     if (lane == 0) barrier_arrive(shared + TOLD_EMPTY_AT + 8 * told.stage);
     told.next();
     if (t.rounds == 0) return;
-    if (!IS_V) fetch_q(p, t, lane);
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--) {
       if (IS_V) load_v(p, shared, t, i, places, lane, landed);

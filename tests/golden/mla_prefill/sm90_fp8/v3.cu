@@ -1,20 +1,19 @@
 // Generated from templates/mla_prefill/sm90_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_fp8_2853450c
+// symbol: mlaf_mla_prefill_sm90_fp8_648f03f1
 // parameters:
 //   causal = 1
 //   dtype = bf16
 //   heads = 16
 //   inputs = 1
 //   nope = 128
-//   pair = 1
 //   room = 40
 //   rope = 64
 //   vdim = 128
-// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=1 dtype=bf16 heads=16 inputs=1 nope=128 pair=1 room=40 rope=64 vdim=128
-// Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, rounds, pairs) with products of bytes, and
-// without turns.
+// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=1 dtype=bf16 heads=16 inputs=1 nope=128 room=40 rope=64 vdim=128
+// Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, rounds) with products of bytes, without
+// turns, and without pairs of blocks.
 //
 //   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes, 64 and 32
 //   O += P V     [64 x V] over KEYS     A = P from registers; B = V, transposed in shared memory by two warps (lib/load_fp8.h)
@@ -41,8 +40,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_fp8_2853450c_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 205168, {1, 0, 0}, 19, 0, 0, {0, 0},
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_fp8_648f03f1_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 205408, {0, 0, 0}, 19, 0, 0, {0, 0},
     5,
     {{4, 64, 128, 128}, {1, 64, 64, 128}, {2, 64, 128, 128}, {1, 32, 64, 64}, {3, 32, 128, 64}}};
 struct __align__(64) mlaf_tensor_map {
@@ -155,14 +154,16 @@ MLAF_DEV void wgmma_bytes_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
 
 constexpr int H = 16, NOPE = 128, QK = 192, V = 128, LANES = 32;
 constexpr bool CAUSAL = 1;
-constexpr int PAIR = 1, ROWS = 128 * PAIR, KEYS = 128, STAGES = 2, RAWS = 2;
+constexpr int ROWS = 128, KEYS = 128, STAGES = 2, RAWS = 2;
 constexpr int Q_HALF = 64 * QK, K_BYTES = KEYS * QK, V_BYTES = KEYS * V, RAW_BYTES = KEYS * 128;
-constexpr int TOLD = 3;
+constexpr int TOLD = 6;
 constexpr int MAP_V = 0;
 constexpr int SUM_ROUNDS = 16, TRANSPOSERS = 2;
 constexpr i64 ROOM = 41943040, KEY_BYTES = NOPE + V;
+constexpr int CREWS = 4; // of at most 33 blocks each: lib/deal.h
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
-MLAF_DEV int teams() { return gridDim.x / PAIR; } // of blocks that work on a tile together
+MLAF_DEV int teams() { return (int)gridDim.x; }
+MLAF_DEV int team() { return (int)blockIdx.x; }
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
   char q[2][Q_HALF], k[STAGES][K_BYTES], v[STAGES][V_BYTES], raw[RAWS][RAW_BYTES]; // swizzled; raw: V as it came
@@ -175,7 +176,7 @@ constexpr int Q_AT = AT(q), K_AT = AT(k), V_AT = AT(v), RAW_AT = AT(raw), SUMS_A
 constexpr int K_FULL_AT = AT(k_full), K_EMPTY_AT = AT(k_empty), RAW_FULL_AT = AT(raw_full), RAW_EMPTY_AT = AT(raw_empty);
 constexpr int V_FULL_AT = AT(v_full), V_EMPTY_AT = AT(v_empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int TOLD_FULL_AT = AT(told_full), TOLD_EMPTY_AT = AT(told_empty);
-static_assert(sizeof(shared_memory) == 205168 && sizeof(tile) <= 64, "its plan counts otherwise");
+static_assert(sizeof(shared_memory) == 205408 && sizeof(tile) <= 64, "its plan counts otherwise");
 constexpr int WG_WARPS = 4;
 
 MLAF_DEV char* memory() {
@@ -195,64 +196,26 @@ struct ring {
 
 // The warps that multiply nothing, of the Hopper kernel for inputs of 8 bits: one deals tiles, one loads, two transpose
 // V.
-// ---- Pairs: as in lib/load.h -----------------------------------------------------------------------------------------------
-// Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
-MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
-MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
-MLAF_DEV void pair_sync() {
-  if (PAIR == 1) __syncthreads();
-  else asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-// A block's share of a round, for both.
-MLAF_DEV void copy_box_to_all(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
-  if (PAIR == 1) return copy_box(to, map, column, row, barrier);
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-               "[%0], [%1, {%2, %3}], [%4], %5;"
-               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
-}
-// By a warp: a place in both blocks is free again.
-MLAF_DEV void give_back_to_all(u32 at, int lane) {
-  if (PAIR == 1) {
-    if (lane == 0) barrier_arrive(at);
-  } else if (lane < PAIR) {
-    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_address(at, lane)) : "memory");
-  }
-}
-
 // ---- Those who load. Columns of maps are two bytes ------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
-  const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
-  const int row = t.key + round * KEYS + share;
+  const int row = t.key + round * KEYS;
   const int column[2] = {(int)(t.head * p.a.k_head / 2), (int)(t.head * p.a.k_pe_head / 2)};
   barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
   barrier_expect(full, K_BYTES);
-  copy_box_to_all(to + 0 + share * 128, &p.maps[2], column[0] + 0, row, full);
-  copy_box_to_all(to + 16384 + share * 64, &p.maps[4], column[1] + 0, row, full);
+  copy_box(to + 0, &p.maps[2], column[0] + 0, row, full);
+  copy_box(to + 16384, &p.maps[4], column[1] + 0, row, full);
 }
 
 MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<RAWS>& at, int lane) {
-  const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + RAW_FULL_AT + 8 * at.stage, to = shared + RAW_AT + at.stage * RAW_BYTES;
   barrier_wait(shared + RAW_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
   barrier_expect(full, RAW_BYTES);
-  copy_box_to_all(to + share * 128, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS + share, full);
-}
-
-MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
-}
-
-// Into L2, a tile ahead.
-MLAF_DEV void fetch_q(const mlaf_prefill_params& p, const tile& t, int lane) {
-  if (lane >= 2) return;
-  const int column = (int)(t.head * p.a.q_head / 2), row = t.row + first_row(lane, my_cta());
-  fetch_box(&p.maps[1], column + 0, row);
-  fetch_box(&p.maps[3], column + 64, row);
+  copy_box(to, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS, full);
 }
 
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
@@ -261,7 +224,7 @@ MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u3
 #pragma unroll 1
   for (int half = 0; half < 2; half++) {
     const u32 full = shared + Q_FULL_AT + 8 * half, to = shared + Q_AT + half * Q_HALF;
-    const int row = t.row + first_row(half, my_cta());
+    const int row = t.row + 64 * half;
     barrier_wait(shared + Q_EMPTY_AT + 8 * half, lap ^ 1);
     __syncwarp();
     if (lane != 0) continue;
@@ -286,16 +249,13 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
 
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
-  deal d = first_deal();
-  const u32 blocks = teams();
-  u32 place = d.place = blockIdx.x / PAIR;
-  bool more = true;
-  for (; more; d.place += 2 * (blocks - place) - 1, place = blocks - 1 - place) { // to and fro
+  deal d = first_deal(lane);
+  for (bool more = true; more;) {
     tile t;
-    more = find_tile(a, d, lane, t);
+    more = me() < members() && next_tile(a, d, lane, t);
     if (!more) t.rounds = 0;
     else if (t.rounds == 0) {
-      if (my_cta() == 0) write_empty(a, t, lane);
+      write_empty(a, t, lane);
       continue;
     }
     barrier_wait(shared + TOLD_EMPTY_AT + 8 * told.stage, told.lap ^ 1);
@@ -308,7 +268,7 @@ MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane
   }
 }
 
-MLAF_DEV tile next_tile(u32 shared, ring<TOLD>& told, int lane) {
+MLAF_DEV tile told_next(u32 shared, ring<TOLD>& told, int lane) {
   barrier_wait(shared + TOLD_FULL_AT + 8 * told.stage, told.lap);
   const tile t = *(const tile*)(memory() + TOLD_AT + 64 * told.stage);
   __syncwarp();
@@ -323,9 +283,8 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
   ring<RAWS> raw = {0, 0};
   ring<TOLD> told = {0, 0};
   for (u32 q_lap = 0;; q_lap ^= 1) {
-    const tile t = next_tile(shared, told, lane);
+    const tile t = told_next(shared, told, lane);
     if (t.rounds == 0) return;
-    fetch_q(p, t, lane);
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--, places.next(), raw.next()) {
       load_k(p, shared, t, i, places, lane);
@@ -383,7 +342,7 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
   ring<STAGES> places = {0, 0};
   ring<TOLD> told = {0, 0};
   for (;;) {
-    const tile t = next_tile(shared, told, lane);
+    const tile t = told_next(shared, told, lane);
     if (t.rounds == 0) return;
 #pragma unroll 1
     for (int i = t.rounds - 1; i >= 0; i--, raw.next(), places.next()) {
@@ -396,8 +355,9 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
       transpose(from, shared + V_AT + places.stage * V_BYTES, SHARE / 32 * which, lane);
       fence_async();
       __syncwarp();
-      give_back_to_all(shared + RAW_EMPTY_AT + 8 * raw.stage, lane);
-      if (lane == 0) barrier_arrive(shared + V_FULL_AT + 8 * places.stage);
+      if (lane != 0) continue;
+      barrier_arrive(shared + RAW_EMPTY_AT + 8 * raw.stage);
+      barrier_arrive(shared + V_FULL_AT + 8 * places.stage);
     }
   }
 }
@@ -644,7 +604,7 @@ MLAF_DEV bool half_of(const math& c, const tile& f) {
 template <bool ENDS, int N>
 MLAF_DEV void make_weights(math& c, float (&s)[N], u32 (&p)[KEYS / 32][4], float (&o)[V / 2]) {
   if (c.round == 0) give_back(c, Q_EMPTY_AT + 8 * c.wg); // first: it is wanted next
-  give_back_to_all(c.shared + K_EMPTY_AT + 8 * c.k.stage, c.lane);
+  give_back(c, K_EMPTY_AT + 8 * c.k.stage);
   c.k.next();
   const bool all = (c.round + 1) * KEYS <= c.least;
   c.same = c.sure && all;
@@ -671,7 +631,7 @@ MLAF_DEV void begin_tile(math& c, u32 (&p)[KEYS / 32][4], float (&o)[V / 2]) {
 
 MLAF_DEV void pass_k(math& c) {
   barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
-  give_back_to_all(c.shared + K_EMPTY_AT + 8 * c.k.stage, c.lane);
+  give_back(c, K_EMPTY_AT + 8 * c.k.stage);
   c.k.next();
 }
 MLAF_DEV void pass_v(math& c) {
@@ -759,7 +719,7 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   c.lane = threadIdx.x & 31;
   c.warp = __shfl_sync(~0u, threadIdx.x >> 5 & 3, 0);
   c.wg = wg;
-  c.row = first_row(wg, my_cta());
+  c.row = 64 * wg;
   c.k = {0, 0}, c.v = {0, 0}, c.told = {0, 0};
   c.q_lap = 0;
 #pragma unroll 1
@@ -773,19 +733,19 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_fp8_2853450c(const __grid_constant__ mlaf_prefill_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_fp8_648f03f1(const __grid_constant__ mlaf_prefill_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + K_FULL_AT + 8 * i, 1);
-      barrier_init(shared + K_EMPTY_AT + 8 * i, 2 * PAIR * WG_WARPS);
+      barrier_init(shared + K_EMPTY_AT + 8 * i, 2 * WG_WARPS);
       barrier_init(shared + V_FULL_AT + 8 * i, TRANSPOSERS);
       barrier_init(shared + V_EMPTY_AT + 8 * i, 2 * WG_WARPS);
     }
     for (int i = 0; i < RAWS; i++) {
       barrier_init(shared + RAW_FULL_AT + 8 * i, 1);
-      barrier_init(shared + RAW_EMPTY_AT + 8 * i, PAIR * TRANSPOSERS);
+      barrier_init(shared + RAW_EMPTY_AT + 8 * i, TRANSPOSERS);
     }
     for (int i = 0; i < 2; i++) {
       barrier_init(shared + Q_FULL_AT + 8 * i, 1);
@@ -797,7 +757,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_fp8_2
     }
     barriers_ready();
   }
-  pair_sync();
+  __syncthreads();
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
@@ -811,6 +771,4 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_fp8_2
     asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
     work_on_tiles(p, shared, wg - 1);
   }
-  __syncwarp();
-  if (PAIR > 1) pair_sync(); // nobody leaves while the other one may still tell it something
 }
