@@ -1,6 +1,6 @@
-// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit numbers
-// on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of which TILE
-// are there; tokens are its columns.
+// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
+// numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
+// which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
 //             steps of the sum in turns, a warp that loads weights, a warp that loads x
@@ -137,7 +137,12 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = ${norm == 1 and "times(expand2<0>(codes[j][i]), gains[j][i >> 1])" or "expand2<0>(codes[j][i])"};
+    for (int i = 0; i < 4; i++)
+//@ if norm == 1 then
+      a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
+//@ else
+      a[j][i] = expand2<0>(codes[j][i]);
+//@ end
 }
 
 // Half a step's products, begun; and waited for, and added up times their scale.

@@ -17,9 +17,9 @@
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rope=64 rows=64 split=2 ways=3 weights=1
 // As mla_q_b/ring, of weights of 8 bits.
-// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit numbers
-// on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of which TILE
-// are there; tokens are its columns.
+// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
+// numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
+// which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
 //             steps of the sum in turns, a warp that loads weights, a warp that loads x
@@ -420,7 +420,8 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
+    for (int i = 0; i < 4; i++)
+      a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
 }
 
 // Half a step's products, begun; and waited for, and added up times their scale.
