@@ -16,9 +16,9 @@
 //   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_o_proj/ring_fp8 target=sm_90a dtype=f16 heads=16 hidden=7168 pass=16 per_sm=2 residual=1 rows=32 split=1 v=128 ways=1 weights=2
 // As mla_o_proj/ring, of weights of 8 bits.
-// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit numbers
-// on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of which TILE
-// are there; tokens are its columns.
+// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
+// numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
+// which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
 //             steps of the sum in turns, a warp that loads weights, a warp that loads x

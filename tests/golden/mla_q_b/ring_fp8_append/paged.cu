@@ -21,9 +21,9 @@
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rank=512 rope=64 rows=48 split=2 ways=2 weights=1
 // As mla_q_b/ring_fp8, and blocks behind the product's append latent rows to the cache.
-// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit numbers
-// on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of which TILE
-// are there; tokens are its columns.
+// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
+// numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
+// which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
 //             steps of the sum in turns, a warp that loads weights, a warp that loads x
