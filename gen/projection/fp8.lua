@@ -143,6 +143,10 @@ local function ring(of, fields)
       local product = of.product(p)
       local made = plan.ring_fp8(with(product, v, p.weights))
       if made.refused then return made end
+      -- A way waits for its next place before it gives back the one it has: with one alone it would wait for ever.
+      if made.stages < 2 * v.ways and made.stages < -(-product.inner // (128 * v.split)) then
+        return { refused = ("%d stages for %d ways"):format(made.stages, v.ways) }
+      end
       local tiles = product.heads * -(-product.outer // v.rows)
       if v.rows > 16 and v.rows >= 2 * product.outer then
         return { refused = ("tiles of %d outputs, and a head has %d"):format(v.rows, product.outer) }

@@ -118,6 +118,8 @@ MLAF_DEV u32 load_word(u32 at) {
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
 }
+//@ local number = "expand2<0>(codes[j][i])"
+//@ if norm == 1 then number = "times(" .. number .. ", gains[j][i >> 1])" end
 // What a lane holds of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
 // row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
@@ -137,12 +139,7 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-//@ if norm == 1 then
-      a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
-//@ else
-      a[j][i] = expand2<0>(codes[j][i]);
-//@ end
+    for (int i = 0; i < 4; i++) a[j][i] = ${number};
 }
 
 // Half a step's products, begun; and waited for, and added up times their scale.
