@@ -333,8 +333,7 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      a[j][i] = expand2<0>(codes[j][i]);
+    for (int i = 0; i < 4; i++) a[j][i] = expand2<0>(codes[j][i]);
 }
 
 // Half a step's products, begun; and waited for, and added up times their scale.
