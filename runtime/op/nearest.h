@@ -15,7 +15,8 @@
 
 /* estimate: such a default. */
 static inline bool mlaf_in_reach(const mlaf_point *asked, double doublings, bool estimate) {
-  const double own = asked->op->calls->reach, most = own > 0 ? own : MLAF_REACH;
+  const mlaf_calls *calls = asked->op->calls; /* a composition has none */
+  const double own = calls ? calls->reach : 0, most = own > 0 ? own : MLAF_REACH;
   return doublings <= (estimate && most > MLAF_DEFAULT_REACH ? MLAF_DEFAULT_REACH : most);
 }
 
