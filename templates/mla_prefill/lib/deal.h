@@ -126,10 +126,23 @@ MLAF_DEV u32 tiles_alike(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   return __reduce_add_sync(~0u, n);
 }
 
-// The next tiles that have about the same number of rounds. False: there are no more.
+// Most rounds of the part's tiles that have fewer than those at hand; -1: there are none.
+MLAF_DEV int most_below(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
+  int most = -1;
+#pragma unroll 1
+  for (int word = 0; word < d.words; word++) {
+    const request r = request_in(a, d, word, lane);
+    const int n = fewer(r, d.low);
+    if (n > 0) most = larger(most, rounds_of(r, n - 1));
+  }
+  return __reduce_max_sync(~0u, most);
+}
+
+// The next tiles that have about the same number of rounds. False: there are no more. Of a few tiles over many keys only those
+// numbers of rounds are looked at that there are.
 MLAF_DEV bool next_rounds(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   do {
-    d.top = d.low - 1;
+    d.top = d.steps == STEPS ? d.low - 1 : most_below(a, d, lane);
     d.low = d.top - d.top / d.steps;
     if (d.top < 0) { // the next group, or part
       d.head += d.now;
