@@ -206,7 +206,11 @@ void mlaf_cuda_chain_close(mlaf_device *dev, mlaf_chain *k) {
   while (last && *at != k) at = &(*at)->next;
   if (last) *at = k->next;
   pthread_mutex_unlock(&c->lock);
-  if (!last || mlaf_cuda_enter(c, &pushed, NULL)) return;
+  if (!last) return;
+  if (mlaf_cuda_enter(c, &pushed, NULL)) {
+    free(k); /* its graph goes with the context */
+    return;
+  }
   free_chain(c, k);
   mlaf_cuda_leave(c, pushed);
 }
