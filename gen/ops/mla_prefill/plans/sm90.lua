@@ -1,23 +1,16 @@
 -- Shared memory of the Hopper kernel, for its template and for its family. Bytes.
+local slabs_of = require("ops/mla_prefill/plans/slabs")
 local plan = {}
 
 local MOST = 232448
 local FACTS = 64 -- of a tile
 
--- Where columns of Q and K lie: slabs of 64, and of 32 and 16 where fewer are left of a source; of 48 with positions three of 16,
--- so that tensor maps are 8 at most. `from`: the first column of that source; `column`: of Q.
+-- Slabs of 64 columns, and of 32 and 16 where fewer are left; of 48 with positions three of 16, so that tensor maps are 8 at
+-- most.
 function plan.slabs(nope, rope)
-  local list, column = {}, 0
-  for source, all in ipairs({ nope, rope }) do
-    local from = 0
-    while from < all do
-      local left = all - from
-      local width = left >= 64 and 64 or left >= 32 and not (source == 2 and all == 48) and 32 or 16
-      list[#list + 1] = { source = source, from = from, column = column, width = width }
-      from, column = from + width, column + width
-    end
-  end
-  return list
+  return slabs_of(nope, rope, function(left, source)
+    return left >= 64 and 64 or left >= 32 and not (source == 2 and rope == 48) and 32 or 16
+  end)
 end
 
 -- qk: columns, a multiple of 16; vdim: columns, a multiple of 64; keys: of a round.

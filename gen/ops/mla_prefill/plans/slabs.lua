@@ -1,0 +1,14 @@
+-- Where columns of Q and K lie in shared memory, by the Hopper kernels: slabs, as wide as `width(left, source)` of what is left of a
+-- source. `from`: the first column of that source; `column`: of Q.
+return function(nope, rope, width_of)
+  local list, column = {}, 0
+  for source, all in ipairs({ nope, rope }) do
+    local from = 0
+    while from < all do
+      local width = width_of(all - from, source)
+      list[#list + 1] = { source = source, from = from, column = column, width = width }
+      from, column = from + width, column + width
+    end
+  end
+  return list
+end
