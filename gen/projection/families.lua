@@ -38,9 +38,10 @@ local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
 -- gfx942, modelled, fitted: of whole lines (templates/lib/projection/mfma.h), of 16 rows each: clk to put them in order, by
 -- halves, to ask for them, to multiply them by the norm's weights; of a round of loads, the trip to memory; of 16 sums that go
--- through LDS; of a block beyond a unit's first. By inputs: of a pass, of a trip to memory, of a step, of such a block.
-local TURN_CLK, ASK_CLK, GAIN_CLK, LINE_TRIP_NS, SUM_NS, LINES_BLOCK_NS = 44, 24, 520, 450, 2.4, 3000
-local INPUTS_NS, INPUTS_TRIP_NS, INPUTS_STEP_NS, INPUTS_BLOCK_NS = 500, 500, 250, 500
+-- through LDS; of each token of a block beyond a unit's first. By inputs: of a pass, of a trip to memory, of a step, of such a
+-- token.
+local TURN_CLK, ASK_CLK, GAIN_CLK, LINE_TRIP_NS, SUM_NS, LINES_BLOCK_NS = 44, 24, 520, 450, 2.4, 47
+local INPUTS_NS, INPUTS_TRIP_NS, INPUTS_STEP_NS, INPUTS_BLOCK_NS = 500, 500, 250, 16
 -- gfx942, modelled: of a dot product whose weights lie by inputs; of a wave's step: the trip to memory, what each load takes
 -- beyond, and what it takes with a norm; clk of a compute unit of a value of x with a norm; of x, which comes from an XCD's L2,
 -- what counts at the rate of the cache behind it.
@@ -331,7 +332,7 @@ local function lines_cost(cost, product, v, arch)
   local products = 4 * arch.model.mfma_clk * (v.blocks * groups + (product.norm == 1 and groups or 0))
   local wave = each * (rows * (order + ASK_CLK) + gain + products)
   cost.line_clk = v.waves * l1
-  cost.wave_clk, cost.block_ns = wave, LINES_BLOCK_NS
+  cost.wave_clk, cost.block_ns = wave, LINES_BLOCK_NS * v.pass
   cost.chain_ns = rounds * LINE_TRIP_NS + 1000 * (wave + l1) / arch.model.clock_mhz
   local last = wave * math.max(1, v.waves / arch.isa.simds) / rounds -- nothing is loaded beside the last round
   cost.begin_ns = SUM_NS * v.waves * v.pass * v.blocks + 1000 * last / arch.model.clock_mhz
@@ -401,7 +402,7 @@ local function mfma(of, fields, layout)
         + v.depth * (LOAD_NS * (v.blocks + groups) + (product.norm == 1 and NORM_LOAD_NS or 0) * groups))
         or INPUTS_NS + SUM_NS * v.waves * v.pass * v.blocks + product.inner / (16 * v.waves)
           * (INPUTS_TRIP_NS / v.depth + INPUTS_STEP_NS * (1 + groups))
-      cost.block_ns = not outputs and INPUTS_BLOCK_NS or nil
+      cost.block_ns = not outputs and INPUTS_BLOCK_NS * v.pass or nil
       return cost
     end,
   }

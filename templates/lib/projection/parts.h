@@ -1,8 +1,8 @@
-// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The grid
-// is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
+// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
+// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
 //
-// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are there
-// for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
+// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
+// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
 //@ needs("TILES", "place_of")
 //@ contract(parts == 1 or tile % parts == 0, "%d outputs of a tile are not shared by %d blocks", tile, parts)
 //@ contract(parts == 1 or outer % tile == 0, "%d outputs are no tiles of %d, which %d blocks share", outer, tile, parts)

@@ -368,11 +368,11 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
-// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The grid
-// is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
+// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
+// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
 //
-// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are there
-// for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
+// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
+// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
 constexpr int TILE_BLOCKS = 1;
 
 // A block's tile, counted head by head, and which of the tile's blocks it is.

@@ -125,11 +125,11 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The grid
-// is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
+// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
+// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
 //
-// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are there
-// for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
+// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
+// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
 constexpr int TILE_BLOCKS = 1;
 
 // A block's tile, counted head by head, and which of the tile's blocks it is.
