@@ -384,7 +384,8 @@ local function mfma(of, fields, layout)
       local whole = lines.whole(shape) and 2 or 1 -- loads of a step
       local loads = whole * (outputs and 4 * v.blocks or 2 * v.blocks)
       local cost = {
-        threads = 64 * v.waves, rows_per_wg = made.tile // v.parts, lds_bytes = select(2, lines.together(v.pass, made.lds)),
+        threads = 64 * (v.waves + lines.turning(outputs and 0 or p.rope)), rows_per_wg = made.tile // v.parts,
+        lds_bytes = select(2, lines.together(v.pass, made.lds)),
         regs = { { "sums", 4 * v.blocks * groups }, { "weights", v.depth * loads },
           { "x", whole * (v.depth * groups * (outputs and 4 or 2) + 2 * groups) },
           { "norm", product.norm == 1 and 4 * v.depth * whole + groups + 16 or 0 }, { "rest", 56 + 2 * v.blocks * whole },

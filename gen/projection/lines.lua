@@ -15,4 +15,7 @@ function lines.together(pass, bytes)
   return tokens, bytes * tokens // 16
 end
 
+-- Waves of a block beside those that multiply: one, where columns turn.
+function lines.turning(columns) return columns > 0 and 1 or 0 end
+
 return lines

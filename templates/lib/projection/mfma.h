@@ -8,7 +8,8 @@
 //                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//                   Where columns turn, a wave more turns them meanwhile
 //   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
@@ -29,7 +30,8 @@
 //@ local together, lds = lines.together(pass, plan.lds)
 //@ contract(lds <= arch.lds_bytes, "%d bytes of LDS", lds)
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
-//@ declares{ threads = 64 * waves, rows_per_wg = plan.tile // parts, lds_bytes = lds }
+//@ local all = waves + lines.turning(turn) -- waves; the last one turns columns meanwhile
+//@ declares{ threads = 64 * all, rows_per_wg = plan.tile // parts, lds_bytes = lds }
 //@ local gain_on_w = norm == 1 and whole and dtype == "bf16" and blocks < pass // 16
 //@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
 //@ local side = require("projection/side")
@@ -40,7 +42,7 @@
 //@ include("lib/mfma.h")
 //@ include("lib/projection/args.h")
 
-constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${together}, WAYS = ${waves}, THREADS = ${64 * waves};
+constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${together}, WAYS = ${waves}, THREADS = ${64 * all};
 constexpr int TILE = ${plan.tile};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
 //@ include("lib/projection/parts.h", { tile = plan.tile, outer = outer, parts = parts })
@@ -236,7 +238,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
 }
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${side.args(template, args)} a) {
+extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.args(template, args)} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
 //@ if norm == 1 then
   __shared__ float squares[WAYS * TOKENS];
@@ -273,6 +275,11 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${si
 //@ if norm == 1 then
   o.gain = a.gain + ${weights == 0 and 16 or 2 * plan.values} * group;
 //@ end
+//@ if turn > 0 then
+  // Columns that turn are shared out over the head's blocks: a wave beside those that multiply.
+  const int blocks = TILES * TILE_BLOCKS, block = p.first / TILE * TILE_BLOCKS + mine.part;
+  if (wave == WAYS) turn_rows(a, p.x, p.y, block * 64 + lane, blocks * 64);
+//@ end
   const i64 first = mine.part * (16 * GROUPS);
   for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
@@ -283,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${si
     if (a.x_token % 512 == 0) add_up<true>(o, begin, end, s);
     else add_up<false>(o, begin, end, s);
 //@ else
-    int step = begin;
+    int step = wave < WAYS ? begin : end;
 #pragma unroll 1
 //@ local given = weights == 0 and "o" or "a, o"
     for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(${given}, step, s);
@@ -296,6 +303,7 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${si
       if (t0 != first || from) __syncthreads(); // those before were written from the sums
 #pragma unroll
       for (int g = from; g < from + TOGETHER; g++) {
+        if (THREADS > 64 * WAYS && wave == WAYS) break;
         const int token = wave * TOKENS + 16 * (g - from) + row;
         float* const to = sums + token * PITCH;
 #pragma unroll
@@ -317,9 +325,4 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${si
       finish(a, p, t0 + 16 * from, sums, squares);
     }
   }
-//@ if turn > 0 then
-  // Shared out over the head's waves, first one of each block.
-  const int blocks = TILES * TILE_BLOCKS, block = p.first / TILE * TILE_BLOCKS + mine.part;
-  turn_rows(a, p.x, p.y, (wave * blocks + block) * 64 + lane, WAYS * blocks * 64);
-//@ end
 }

@@ -135,7 +135,7 @@ static const struct {
     {PAIRS, "a.sin + position * a.table_row", "a.cos + position * a.table_row"},
     {PAIRS, "i < a.tokens * ITEMS", "i < (a.tokens - 1) * ITEMS"},
     {PAIRS, "join_hi(w[n][0][i], w[n][1][i])", "join_lo(w[n][0][i], w[n][1][i])"},
-    {PAIRS, "(wave * blocks + block) * 64", "(wave * blocks + block + 1) * 64"},
+    {PAIRS, "block * 64 + lane, blocks", "(block + 1) * 64 + lane, blocks"},
 };
 
 static void mistakes_are_found(void **state) {

@@ -25,7 +25,8 @@
 //                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//                   Where columns turn, a wave more turns them meanwhile
 //   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
@@ -81,7 +82,7 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
-constexpr int INNER = 128, OUTER = 512, TOKENS = 16, WAYS = 8, THREADS = 512;
+constexpr int INNER = 128, OUTER = 512, TOKENS = 16, WAYS = 8, THREADS = 576;
 constexpr int TILE = 64;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
@@ -242,7 +243,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512) mlaf_mla_q_absorb_mfma_e120261d(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_absorb_mfma_e120261d(const mlaf_projection_kernel_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   const float* const squares = nullptr;
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
@@ -254,12 +255,15 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_q_absorb_mfma_e120261
 #pragma unroll
   for (int r = 0; r < 4; r++) o.w[r] = p.w + (4 * group + r) * a.w_row + 2 * (output < OUTER ? output : OUTER - BLOCKS);
   o.w_step = 16 * a.w_row;
+  // Columns that turn are shared out over the head's blocks: a wave beside those that multiply.
+  const int blocks = TILES * TILE_BLOCKS, block = p.first / TILE * TILE_BLOCKS + mine.part;
+  if (wave == WAYS) turn_rows(a, p.x, p.y, block * 64 + lane, blocks * 64);
   const i64 first = mine.part * (16 * GROUPS);
   for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + 8 * group;
     sums_of_wave s = {};
-    int step = begin;
+    int step = wave < WAYS ? begin : end;
 #pragma unroll 1
     for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(o, step, s);
 #pragma unroll 1
@@ -270,6 +274,7 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_q_absorb_mfma_e120261
       if (t0 != first || from) __syncthreads(); // those before were written from the sums
 #pragma unroll
       for (int g = from; g < from + TOGETHER; g++) {
+        if (THREADS > 64 * WAYS && wave == WAYS) break;
         const int token = wave * TOKENS + 16 * (g - from) + row;
         float* const to = sums + token * PITCH;
 #pragma unroll
@@ -281,7 +286,4 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_q_absorb_mfma_e120261
       finish(a, p, t0 + 16 * from, sums, squares);
     }
   }
-  // Shared out over the head's waves, first one of each block.
-  const int blocks = TILES * TILE_BLOCKS, block = p.first / TILE * TILE_BLOCKS + mine.part;
-  turn_rows(a, p.x, p.y, (wave * blocks + block) * 64 + lane, WAYS * blocks * 64);
 }

@@ -25,7 +25,8 @@
 //                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//                   Where columns turn, a wave more turns them meanwhile
 //   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
@@ -223,7 +224,7 @@ MLAF_DEV void add_up(const operands& o, int begin, int end, sums_of_wave& s) {
   for (; step < end; step++) add_steps<1, X_IN_TURN>(o, step, s);
 }
 
-extern "C" __global__ void __launch_bounds__(512) mlaf_mla_qkv_a_mfma_72bf65d1(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_qkv_a_mfma_72bf65d1(const mlaf_projection_kernel_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   const float* const squares = nullptr;
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
@@ -249,6 +250,7 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_qkv_a_mfma_72bf65d1(c
       if (t0 != first || from) __syncthreads(); // those before were written from the sums
 #pragma unroll
       for (int g = from; g < from + TOGETHER; g++) {
+        if (THREADS > 64 * WAYS && wave == WAYS) break;
         const int token = wave * TOKENS + 16 * (g - from) + row;
         float* const to = sums + token * PITCH;
 #pragma unroll
