@@ -36,10 +36,17 @@ local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
+-- gfx942, modelled, fitted: of whole lines (templates/lib/projection/mfma.h), of 16 rows each: clk to put them in order, by
+-- halves, to ask for them, to multiply them by the norm's weights; of a round of loads, the trip to memory; of 16 sums that go
+-- through LDS; of each token of a block beyond a unit's first. By inputs: of a pass, of a trip to memory, of a step, of such a
+-- token.
+local TURN_CLK, ASK_CLK, GAIN_CLK, LINE_TRIP_NS, SUM_NS, LINES_BLOCK_NS = 44, 24, 520, 450, 2.4, 47
+local INPUTS_NS, INPUTS_TRIP_NS, INPUTS_STEP_NS, INPUTS_BLOCK_NS = 500, 500, 250, 16
 -- gfx942, modelled: of a dot product whose weights lie by inputs; of a wave's step: the trip to memory, what each load takes
 -- beyond, and what it takes with a norm; clk of a compute unit of a value of x with a norm; of x, which comes from an XCD's L2,
 -- what counts at the rate of the cache behind it.
 local DOT_INPUTS_NS, TRIP_NS, LOAD_NS, NORM_LOAD_NS, NORM_CLK, L2_X = 2300, 700, 25, 69, 0.07, 0.16
+local PARTS_MOST = 256 -- tokens that blocks of one tile share, a pass each
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
 local ceil_div = require("whole").ceil_div
@@ -56,7 +63,7 @@ end
 local function passes(least, most)
   return function(p, v)
     local n = class(p.tokens, least, most)
-    if v.pass ~= n and v.pass ~= n // 2 and v.pass ~= least then
+    if v.pass ~= n and v.pass ~= n // 2 and v.pass ~= least and (v.parts or 1) == 1 then
       return ("%d tokens in a pass, and %d are launched: %d, or half as many"):format(v.pass, p.tokens, n)
     end
   end
@@ -309,6 +316,29 @@ local function walk(of, fields, layout)
   }
 end
 
+-- What a pass of whole lines takes: of L1, of a SIMD, and of a wave, one thing after the other.
+local function lines_cost(cost, product, v, arch)
+  local groups, all = v.pass // 16, product.inner // 64
+  local rows, each = v.blocks + groups, ceil_div(all, v.waves) -- of 16; lines of a wave
+  local l1, rounds, left = 0, 0, each
+  for turn = v.depth, 1, -1 do
+    if turn ~= 3 then
+      local n = left // turn
+      l1, rounds, left = l1 + n * turn * rows * 2 * 64 / turn, rounds + n, left % turn
+    end
+  end
+  local order = TURN_CLK * math.log(v.depth, 2)
+  local gain = product.norm == 1 and GAIN_CLK * math.min(v.blocks, groups) or 0
+  local products = 4 * arch.model.mfma_clk * (v.blocks * groups + (product.norm == 1 and groups or 0))
+  local wave = each * (rows * (order + ASK_CLK) + gain + products)
+  cost.line_clk = v.waves * l1
+  cost.wave_clk, cost.block_ns = wave, LINES_BLOCK_NS * v.pass
+  cost.chain_ns = rounds * LINE_TRIP_NS + 1000 * (wave + l1) / arch.model.clock_mhz
+  local last = wave * math.max(1, v.waves / arch.isa.simds) / rounds -- nothing is loaded beside the last round
+  cost.begin_ns = SUM_NS * v.waves * v.pass * v.blocks + 1000 * last / arch.model.clock_mhz
+  return cost
+end
+
 local function mfma(of, fields, layout)
   return {
     arch = CDNA,
@@ -316,18 +346,29 @@ local function mfma(of, fields, layout)
     params = {
       blocks = layout == "outputs" and { 1, 2, 4 } or { 4, 8 }, -- 16 outputs each
       depth = { 1, 2, 4 },                -- steps that are on their way
+      parts = { 1, 2, 4 },                -- blocks that share a tile's passes
       pass = { 16, 32, 64 },              -- tokens that are multiplied at once: of 128 the sums leave no room for loads
       waves = { 1, 2, 4, 8 },             -- that share a sum
     },
     rules = {
       passes(16, 64),
       function(p, v)
+        local outer, tile = of(p).outer, 16 * v.blocks
+        if v.parts == 1 then return end
+        if v.waves == 1 or layout == "outputs" and v.depth == 1 then
+          return "blocks that share a tile's tokens have little to do: a wave or a step at a time is slow"
+        end
+        if v.pass * v.parts ~= class(p.tokens, 16, PARTS_MOST) then
+          return ("%d blocks of %d tokens, and %d are launched"):format(v.parts, v.pass, p.tokens)
+        end
+        if outer % tile ~= 0 then
+          return ("%d outputs are no tiles of %d, which %d blocks share"):format(outer, tile, v.parts)
+        end
+      end,
+      function(p, v)
         local inner = of(p).inner
         local shape = { layout = layout, weights = p.weights, inner = inner }
         local steps = inner // lines.step(shape, layout == "outputs" and 32 or 16)
-        if v.depth > 2 and lines.whole(shape) then
-          return "four lines in turn: putting them in order takes longer than L1 gains"
-        end
         if v.waves * v.depth > steps and v.waves * v.depth > 1 then
           return ("%d waves with %d steps each on their way, and a sum has %d"):format(v.waves, v.depth, steps)
         end
@@ -342,22 +383,28 @@ local function mfma(of, fields, layout)
       local shape = { layout = layout, weights = p.weights, inner = product.inner }
       local whole = lines.whole(shape) and 2 or 1 -- loads of a step
       local loads = whole * (outputs and 4 * v.blocks or 2 * v.blocks)
-      return {
-        threads = 64 * v.waves, rows_per_wg = made.tile, lds_bytes = made.lds,
+      local cost = {
+        threads = 64 * (v.waves + lines.turning(outputs and 0 or p.rope)), rows_per_wg = made.tile // v.parts,
+        lds_bytes = select(2, lines.together(v.pass, made.lds)),
         regs = { { "sums", 4 * v.blocks * groups }, { "weights", v.depth * loads },
           { "x", whole * (v.depth * groups * (outputs and 4 or 2) + 2 * groups) },
-          { "norm", product.norm == 1 and 4 * v.depth * whole + groups + 16 or 0 }, { "rest", 56 + 2 * v.blocks * whole } },
+          { "norm", product.norm == 1 and 4 * v.depth * whole + groups + 16 or 0 }, { "rest", 56 + 2 * v.blocks * whole },
+          { "order", whole == 2 and 2 * v.blocks * v.blocks + (v.depth == 4 and 48 or 0) or 0 } },
         slack = 112, -- the compiler loads ahead where there is room
-        inflight = v.waves * v.depth * loads * 256, pass = v.pass,
+        inflight = v.waves * v.depth * loads * 256, pass = v.pass, parts = v.parts,
         x_bytes = L2_X * 2 * v.pass * product.inner,
-        -- 1 KB of a load takes 64 clk where four lanes ask for four rows, less where they ask for several lines of each.
-        -- With a norm x goes through vector instructions, too.
-        line_clk = outputs and 2 * product.inner * (made.tile + v.pass) / 1024 * 64 / (whole == 2 and v.depth or 1)
-          + (product.norm == 1 and NORM_CLK * v.pass * product.inner or 0) or nil,
-        chain_ns = outputs and product.inner / (32 * whole * v.waves * v.depth) * (TRIP_NS
-          + whole * v.depth * (LOAD_NS * (v.blocks + groups) + (product.norm == 1 and NORM_LOAD_NS or 0) * groups)) or 0,
         clk = 16 / 512 * groups * arch.model.mfma_clk / 4, -- of a CU for 16 bytes: one product is of 512 bytes of weights
       }
+      if whole == 2 then return lines_cost(cost, product, v, arch) end
+      -- 1 KB of a load takes 64 clk where four lanes ask for four rows. With a norm x goes through vector instructions, too.
+      cost.line_clk = outputs and 2 * product.inner * (made.tile + v.pass) / 1024 * 64
+        + (product.norm == 1 and NORM_CLK * v.pass * product.inner or 0) or nil
+      cost.chain_ns = outputs and product.inner / (32 * v.waves * v.depth) * (TRIP_NS
+        + v.depth * (LOAD_NS * (v.blocks + groups) + (product.norm == 1 and NORM_LOAD_NS or 0) * groups))
+        or INPUTS_NS + SUM_NS * v.waves * v.pass * v.blocks + product.inner / (16 * v.waves)
+          * (INPUTS_TRIP_NS / v.depth + INPUTS_STEP_NS * (1 + groups))
+      cost.block_ns = not outputs and INPUTS_BLOCK_NS * v.pass or nil
+      return cost
     end,
   }
 end

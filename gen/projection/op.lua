@@ -5,6 +5,9 @@
 --   clk       of a compute unit for 16 bytes of weights and the tokens of a pass
 --   x_bytes   of x that a block reads in a pass
 --   line_clk  that a block's loads take L1 in a pass; nil: not what binds
+--   wave_clk  that a SIMD takes for a wave's pass beside its loads; nil: not what binds
+--   parts     blocks that share a tile's passes; nil: 1
+--   block_ns  of each block of a compute unit beyond its first; nil: 0
 --   split     blocks that share a sum; nil: 1
 --   ahead     its first weights are asked for before the launch waits for the one before
 --   pace      share of the bandwidth that it can draw; must be said where ahead is
@@ -17,7 +20,8 @@ local side = require("projection/side")
 -- Parameters of the families that serve every problem; what they are beside it, where rows are appended, takes the same.
 local function baselines(of)
   local outputs = of.layout == "outputs"
-  local mfma, mma = { blocks = outputs and 1 or 4, depth = 1, pass = 16, waves = 1 }, { cols = 2, pass = 8, stages = 3, ways = 1 }
+  local mfma = { blocks = outputs and 1 or 4, depth = 1, parts = 1, pass = 16, waves = 1 }
+  local mma = { cols = 2, pass = 8, stages = 3, ways = 1 }
   local list = {}
   for _, suffix in ipairs(of.appends and { "", side.SUFFIX } or { "" }) do
     for _, bits in ipairs({ "", "_fp8" }) do

@@ -523,7 +523,7 @@ static void tuned_without(void **state) {
 /* --- plans and bundles: a library's product and a kernel of ours, both timed --- */
 
 #define PLANNED "mla_v_out:h2,r32,v32,bf16,t2"
-#define OWN "mfma:blocks=1,depth=1,pass=16,waves=1/s1"
+#define OWN "mfma:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"
 #define LIBRARY "lib:way=1/s1"
 
 static void record_of(rig *r, mlaf_db *db, const char *problem, const char *variant, double ns) {

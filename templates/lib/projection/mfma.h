@@ -5,14 +5,17 @@
 //                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
 //                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
 //                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
-//                   are asked for together lane l begins with line l % depth; then each puts its own in order
+//                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
-//                   a time
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//                   Where columns turn, a wave more turns them meanwhile
+//   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
-// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+// weights is rounded to 16 bits on its way into the product, or W is, where a block has fewer rows of it and 16 bits are bf16 (a
+// f16 could be too small). Squares of lines are products of x with itself, of which the diagonal counts. The factor of a token
+// comes in at the end.
 //@ contract(arch.wave == 64, "wave size %d", arch.wave)
 //@ contract(inner % 32 == 0, "%d values of a sum are not a multiple of 32", inner)
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
@@ -24,9 +27,12 @@
 //@ local shape = { weights = weights, inner = inner, layout = layout }
 //@ local whole = lines.whole(shape)
 //@ contract(depth == 1 or depth == 2 or depth == 4, "depth %d is not 1, 2 or 4", depth)
-//@ contract(plan.lds <= arch.lds_bytes, "%d bytes of LDS", plan.lds)
+//@ local together, lds = lines.together(pass, plan.lds)
+//@ contract(lds <= arch.lds_bytes, "%d bytes of LDS", lds)
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
-//@ declares{ threads = 64 * waves, rows_per_wg = plan.tile, lds_bytes = plan.lds }
+//@ local all = waves + lines.turning(turn) -- waves; the last one turns columns meanwhile
+//@ declares{ threads = 64 * all, rows_per_wg = plan.tile // parts, lds_bytes = lds }
+//@ local gain_on_w = norm == 1 and whole and dtype == "bf16" and blocks < pass // 16
 //@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
 //@ local side = require("projection/side")
 
@@ -36,9 +42,12 @@
 //@ include("lib/mfma.h")
 //@ include("lib/projection/args.h")
 
-constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = 16, WAYS = ${waves}, THREADS = ${64 * waves}, TILE = ${plan.tile};
+constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${together}, WAYS = ${waves}, THREADS = ${64 * all};
+constexpr int TILE = ${plan.tile};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ include("lib/projection/parts.h", { tile = plan.tile, outer = outer, parts = parts })
 constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}; // GROUPS: of 16 tokens
+constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
 constexpr int STEPS = INNER / ${lines.step(shape, plan.step)}, DEPTH = ${depth};
 
 //@ if weights ~= 0 or side.of(template) then
@@ -65,48 +74,50 @@ struct operands {
 struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
 //@ if norm == 1 then
-  float squares[GROUPS];
+  ${whole and "f32x4" or "float"} squares[GROUPS];
 //@ end
 };
 
 //@ if weights ~= 0 then
 //@ include("lib/projection/mfma_fp8.h", { layout = layout, norm = norm, blocks = blocks, values = plan.values })
 //@ elseif whole then
-// Lines in order: number j is what the lane loaded as number j - turn.
+// Lines in order: number j is what the lane loaded as number j ^ turn.
 template <int N>
 MLAF_DEV void in_order(word4 (&line)[N][2], int turn) {
 #pragma unroll
   for (int bit = 1; bit < N; bit *= 2) {
     const bool on = turn & bit;
 #pragma unroll
-    for (int h = 0; h < 2; h++)
+    for (int n = 0; n < N; n++) {
+      if (n & bit) continue;
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        u32 was[N];
+      for (int h = 0; h < 2; h++)
 #pragma unroll
-        for (int n = 0; n < N; n++) was[n] = line[n][h][i];
-#pragma unroll
-        for (int n = 0; n < N; n++) line[n][h][i] = on ? was[(n + N - bit) % N] : was[n];
-      }
+        for (int i = 0; i < 4; i++) { // values, not places: the compiler would choose between those at run time
+          const u32 a = line[n][h][i], b = line[n + bit][h][i];
+          line[n][h][i] = on ? b : a;
+          line[n + bit][h][i] = on ? a : b;
+        }
+    }
   }
 }
 
-template <int N>
+template <int N, bool X_IN_TURN>
 MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
   word4 w[BLOCKS][N][2], x[GROUPS][N][2]; // halves of a line
 //@   if norm == 1 then
   word4 gain[N][2];
 //@   end
-  const int turn = (int)my_thread() % N;
+  const int turn = (int)my_thread() % N, x_turn = X_IN_TURN ? turn : 0;
 #pragma unroll
   for (int n = 0; n < N; n++) {
-    const i64 at = (i64)step * 128 + (n + turn) % N * 128;
+    const i64 at = (i64)step * 128 + (n ^ turn) * 128, x_at = (i64)step * 128 + (n ^ x_turn) * 128;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
 #pragma unroll
       for (int b = 0; b < BLOCKS; b++) w[b][n][h] = load_weights(o.w[b] + at + 64 * h);
 #pragma unroll
-      for (int g = 0; g < GROUPS; g++) x[g][n][h] = load<word4>(o.x[g] + at + 64 * h);
+      for (int g = 0; g < GROUPS; g++) x[g][n][h] = load<word4>(o.x[g] + x_at + 64 * h);
 //@   if norm == 1 then
       gain[n][h] = load<word4>(o.gain + (i64)(step + n) * 128 + 64 * h);
 //@   end
@@ -114,20 +125,28 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
   }
   __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
 #pragma unroll
-  for (int b = 0; b < BLOCKS; b++) in_order<N>(w[b], turn);
+  for (int b = 0; b < BLOCKS; b++) {
+    in_order<N>(w[b], turn);
+//@   if gain_on_w then
+#pragma unroll
+    for (int n = 0; n < 2 * N; n++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) w[b][n / 2][n % 2][i] = multiply2(w[b][n / 2][n % 2][i], gain[n / 2][n % 2][i]);
+//@   end
+  }
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
-    in_order<N>(x[g], turn);
+    if (X_IN_TURN) in_order<N>(x[g], turn);
 #pragma unroll
     for (int n = 0; n < 2 * N; n++) {
       word4 v = x[g][n / 2][n % 2];
 //@   if norm == 1 then
+      s.squares[g] = mfma16(v.xy, v.xy, s.squares[g]);
+      s.squares[g] = mfma16(v.zw, v.zw, s.squares[g]);
+//@   end
+//@   if norm == 1 and not gain_on_w then
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        const float lo = unpack_lo(v[i]), hi = unpack_hi(v[i]);
-        s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
-        v[i] = multiply2(v[i], gain[n / 2][n % 2][i]);
-      }
+      for (int i = 0; i < 4; i++) v[i] = multiply2(v[i], gain[n / 2][n % 2][i]);
 //@   end
 #pragma unroll
       for (int b = 0; b < BLOCKS; b++) {
@@ -136,6 +155,20 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
       }
     }
   }
+}
+
+// Steps begin .. end - 1 of a wave. X_IN_TURN: rows of x are in one bank, as those of W mostly are.
+template <bool X_IN_TURN>
+MLAF_DEV void add_up(const operands& o, int begin, int end, sums_of_wave& s) {
+  int step = begin;
+#pragma unroll 1
+  for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH, X_IN_TURN>(o, step, s);
+//@   if depth == 4 then
+#pragma unroll 1
+  for (; step + 2 <= end; step += 2) add_steps<2, X_IN_TURN>(o, step, s);
+//@   end
+#pragma unroll 1
+  for (; step < end; step++) add_steps<1, X_IN_TURN>(o, step, s);
 }
 //@ elseif layout == "outputs" then
 template <int N>
@@ -205,7 +238,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
 }
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${side.args(template, args)} a) {
+extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.args(template, args)} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
 //@ if norm == 1 then
   __shared__ float squares[WAYS * TOKENS];
@@ -214,9 +247,10 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${si
 //@ end
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
 //@ if side.of(template) then
-  if (appended(a, TILES)) return;
+  if (appended(a, TILES * TILE_BLOCKS)) return;
 //@ end
-  const place p = my_place(a);
+  const share mine = my_share();
+  const place p = place_of(a, mine.tile);
   const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
   operands o;
 //@ if layout == "outputs" then
@@ -241,39 +275,54 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${si
 //@ if norm == 1 then
   o.gain = a.gain + ${weights == 0 and 16 or 2 * plan.values} * group;
 //@ end
-  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+//@ if turn > 0 then
+  // Columns that turn are shared out over the head's blocks: a wave beside those that multiply.
+  const int blocks = TILES * TILE_BLOCKS, block = p.first / TILE * TILE_BLOCKS + mine.part;
+  if (wave == WAYS) turn_rows(a, p.x, p.y, block * 64 + lane, blocks * 64);
+//@ end
+  const i64 first = mine.part * (16 * GROUPS);
+  for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
 //@ local x_bytes = layout == "inputs" and 8 or weights == 0 and 16 or 2 * plan.values
     for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + ${x_bytes} * group;
     sums_of_wave s = {};
-    int step = begin;
+//@ if whole then
+    if (a.x_token % 512 == 0) add_up<true>(o, begin, end, s);
+    else add_up<false>(o, begin, end, s);
+//@ else
+    int step = wave < WAYS ? begin : end;
 #pragma unroll 1
 //@ local given = weights == 0 and "o" or "a, o"
     for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(${given}, step, s);
 #pragma unroll 1
     for (; step < end; step++) add_steps<1>(${given}, step, s);
+//@ end
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      if (t0 + 16 * g >= a.tokens) break; // the same for all
-      if (t0 + g) __syncthreads();        // the group before was written from the sums
-      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+    for (int from = 0; from < GROUPS; from += TOGETHER) {
+      if (t0 + 16 * from >= a.tokens) break; // the same for all
+      if (t0 != first || from) __syncthreads(); // those before were written from the sums
 #pragma unroll
-      for (int b = 0; b < BLOCKS; b++)
+      for (int g = from; g < from + TOGETHER; g++) {
+        if (THREADS > 64 * WAYS && wave == WAYS) break;
+        const int token = wave * TOKENS + 16 * (g - from) + row;
+        float* const to = sums + token * PITCH;
+#pragma unroll
+        for (int b = 0; b < BLOCKS; b++)
 #pragma unroll
 //@ if layout == "outputs" then
-        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+          for (int r = 0; r < 4; r++) to[16 * b + 4 * group + r] = s.of[b][g][r];
 //@ else
-        for (int r = 0; r < 4; r++) mine[BLOCKS * (4 * group + r) + b] = s.of[b][g][r];
+          for (int r = 0; r < 4; r++) to[BLOCKS * (4 * group + r) + b] = s.of[b][g][r];
 //@ end
-//@ if norm == 1 then
-      const float square = sum_over_groups(s.squares[g], lane);
-      if (group == 0) squares[wave * TOKENS + row] = square;
+//@ if norm == 1 and whole then
+        if (group == row / 4) squares[token] = s.squares[g][row % 4];
+//@ elseif norm == 1 then
+        const float square = sum_over_groups(s.squares[g], lane);
+        if (group == 0) squares[token] = square;
 //@ end
+      }
       __syncthreads();
-      finish(a, p, t0 + 16 * g, sums, squares);
+      finish(a, p, t0 + 16 * from, sums, squares);
     }
   }
-//@ if turn > 0 then
-  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
-//@ end
 }

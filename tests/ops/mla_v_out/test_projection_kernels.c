@@ -45,33 +45,36 @@ static void same_offsets(void **state) {
 
 /* --- all there is --- */
 
+#define MANY "mla_q_b:l256,h1,n128,p64,norm,bf16,t33", "mfma:blocks=2,depth=2,parts=1,pass=64,waves=2/s1"
+#define SHARED "mla_qkv_a:d512,l96,r128,p64,f16,t50", "mfma:blocks=1,depth=4,parts=4,pass=16,waves=2/s1"
+
 static const char *const variants[][2] = {
     /* layout=outputs: W[h] of heads, one of all; odd dims; every class of tokens */
     {"mla_v_out:h3,r512,v128,bf16,t1", "dot:cols=1,depth=2,pass=1,threads=512/s1"},
     {"mla_v_out:h2,r96,v32,f16,t3", "dot:cols=2,depth=4,pass=4,threads=256/s1"},
-    {"mla_v_out:h2,r448,v128,bf16,t8", "mfma:blocks=1,depth=2,pass=16,waves=2/s1"},
-    {"mla_v_out:h1,r256,v64,f16,t40", "mfma:blocks=4,depth=2,pass=64,waves=2/s1"},
+    {"mla_v_out:h2,r448,v128,bf16,t8", "mfma:blocks=1,depth=2,parts=1,pass=16,waves=2/s1"},
+    {"mla_v_out:h1,r256,v64,f16,t40", "mfma:blocks=2,depth=2,parts=4,pass=16,waves=2/s1"},
     {"mla_v_out:h2,r160,v96,bf16,t17", NULL},
     {"mla_qkv_a:d512,l64,r96,p32,bf16,t2", "dot:cols=4,depth=2,pass=2,threads=256/s1"},
-    {"mla_qkv_a:d512,l96,r128,p64,f16,t16", "mfma:blocks=2,depth=1,pass=16,waves=8/s1"},
-    {"mla_qkv_a:d320,l0,r64,p0,bf16,t20", "mfma:blocks=1,depth=2,pass=32,waves=2/s1"},
+    {SHARED},
+    {"mla_qkv_a:d320,l0,r64,p0,bf16,t20", "mfma:blocks=1,depth=2,parts=1,pass=32,waves=2/s1"},
     {"mla_q_b:l192,h2,n64,p32,norm,bf16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"},
-    {"mla_q_b:l256,h1,n128,p64,norm,bf16,t33", "mfma:blocks=2,depth=1,pass=64,waves=4/s1"},
+    {MANY},
     /* with rows appended beside it: a case of mla_append each, 37, 21 and 8 tokens */
     {"mla_q_b:l256,h1,n128,p64,norm,f16,append_fp8_ds_mla,r512,append_halves,append_norm,t5",
-     "mfma_append:blocks=4,depth=2,pass=16,waves=2/s1"},
+     "mfma_append:blocks=4,depth=2,parts=1,pass=16,waves=2/s1"},
     {"mla_q_b:l256,h1,n128,p0,bf16,append_paged,r96,t1", NULL},
     /* as many blocks as there are compute units: few for the rows, several tokens a wave */
-    {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,pass=16,waves=1/s1"},
+    {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"},
     {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
-    {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"},
-    {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=2,pass=16,waves=4/s1"},
+    {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"},
+    {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=2,parts=1,pass=16,waves=4/s1"},
     /* layout=inputs: every style, no rope, outputs that fill no tile */
     {"mla_q_absorb:h3,n128,p64,r512,bf16,pairs,t1", "dot:cols=8,depth=4,pass=1,threads=128/s1"},
     {"mla_q_absorb:h2,n96,p32,r160,f16,halves,t4", "dot:cols=16,depth=8,pass=4,threads=256/s1"},
     {"mla_q_absorb:h2,n192,p64,r96,bf16,unrotated,t2", "dot:cols=4,depth=4,pass=2,threads=256/s1"},
-    {"mla_q_absorb:h2,n128,p64,r512,bf16,pairs,t16", "mfma:blocks=8,depth=2,pass=16,waves=4/s1"},
-    {"mla_q_absorb:h1,n64,p32,r96,f16,halves,t33", "mfma:blocks=4,depth=1,pass=32,waves=2/s1"},
+    {"mla_q_absorb:h2,n128,p64,r512,bf16,pairs,t40", "mfma:blocks=8,depth=2,parts=4,pass=16,waves=4/s1"},
+    {"mla_q_absorb:h1,n64,p32,r96,f16,halves,t33", "mfma:blocks=4,depth=1,parts=1,pass=32,waves=2/s1"},
     {"mla_q_absorb:h2,n64,p0,r32,bf16,t6", NULL},
 };
 
@@ -92,13 +95,13 @@ static void every_kind_verifies(void **state) {
 
 #define DOT "mla_q_b:l192,h2,n64,p32,norm,bf16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"
 #define TURN "mla_q_absorb:h2,n96,p32,r160,f16,halves,t4", "dot:cols=16,depth=8,pass=4,threads=256/s1"
-#define PAIRS "mla_q_absorb:h2,n64,p32,r96,bf16,pairs,t3", "mfma:blocks=4,depth=1,pass=16,waves=2/s1"
-#define MFMA "mla_q_b:l256,h1,n128,p64,norm,f16,t5", "mfma:blocks=4,depth=2,pass=16,waves=2/s1"
+#define PAIRS "mla_q_absorb:h2,n64,p32,r96,bf16,pairs,t3", "mfma:blocks=4,depth=1,parts=1,pass=16,waves=2/s1"
+#define MFMA "mla_q_b:l256,h1,n128,p64,norm,f16,t5", "mfma:blocks=4,depth=2,parts=1,pass=16,waves=2/s1"
 #define BESIDE "mla_q_b:l256,h1,n128,p0,bf16,append_paged,r96,t1", "dot_append:cols=4,depth=2,pass=1,threads=256/s1"
 #define TAKES_SEVERAL \
-  "mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,pass=16,waves=1/s1"
-#define ADD "mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"
-#define HEADS "mla_v_out:h2,r160,v96,bf16,t17", "mfma:blocks=4,depth=1,pass=16,waves=1/s1"
+  "mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"
+#define ADD "mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"
+#define HEADS "mla_v_out:h2,r160,v96,bf16,t17", "mfma:blocks=4,depth=1,parts=1,pass=16,waves=1/s1"
 
 static const struct {
   const char *problem, *name, *from, *to;
@@ -109,14 +112,17 @@ static const struct {
     {HEADS, "p.first + column >= OUTER", "p.first + column > OUTER"},
     {HEADS, "t0 + token >= a.tokens", "t0 + token > a.tokens"},
     {HEADS, "for (int way = 0; way < WAYS; way++) {", "for (int way = 1; way < WAYS; way++) {"},
-    {HEADS, "mine[16 * b + 4 * group + r]", "mine[16 * b + 4 * group + (r ^ 1)]"},
+    {HEADS, "to[16 * b + 4 * group + r]", "to[16 * b + 4 * group + (r ^ 1)]"},
     {HEADS, "u + 0x7fffu + (u >> 16 & 1u)", "u"}, /* rounded towards zero */
     {DOT, ", a.eps)", ", 0.0f)"},
     {DOT, "v[t][i] *= g[i];", ";"},
     {DOT, "d < LANES; d *= 2", "d < LANES / 4; d *= 2"},
     {MFMA, "v[k] *= factor", "v[k] *= 1.0f"},
     {MFMA, "multiply2(v[i], gain[n / 2][n % 2][i])", "multiply2(v[i], gain[0][n % 2][i])"},
-    {MFMA, "(n + turn) % N * 128", "n * 128"},
+    {MFMA, "(n ^ turn) * 128", "n * 128"},
+    {MFMA, "if (group == row / 4) squares", "if (group == 0) squares"},
+    {MANY, "multiply2(w[b][n / 2][n % 2][i], gain[n / 2][n % 2][i])", "w[b][n / 2][n % 2][i]"},
+    {SHARED, "head + dealt + (at -", "head + (at -"}, /* the last tiles */
     {BESIDE, "* warps + my_thread() / LANES", "* warps"},
     {TAKES_SEVERAL, "(u32)a.side_blocks * warps", "(u32)a.side_blocks * warps + 1"},
     {ADD, "v[k] += r[k]", "v[k] -= r[k]"},
@@ -129,7 +135,7 @@ static const struct {
     {PAIRS, "a.sin + position * a.table_row", "a.cos + position * a.table_row"},
     {PAIRS, "i < a.tokens * ITEMS", "i < (a.tokens - 1) * ITEMS"},
     {PAIRS, "join_hi(w[n][0][i], w[n][1][i])", "join_lo(w[n][0][i], w[n][1][i])"},
-    {PAIRS, "if (p.first == 0) turn_rows", "if (false) turn_rows"},
+    {PAIRS, "block * 64 + lane, blocks", "(block + 1) * 64 + lane, blocks"},
 };
 
 static void mistakes_are_found(void **state) {

@@ -1,18 +1,19 @@
 // Generated from templates/mla_qkv_a/mfma.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_qkv_a_mfma_92877b76
+// symbol: mlaf_mla_qkv_a_mfma_72bf65d1
 // parameters:
 //   blocks = 1
 //   depth = 4
 //   dtype = bf16
 //   hidden = 7168
+//   parts = 4
 //   pass = 16
 //   q_rank = 1536
 //   rank = 512
 //   rope = 64
 //   waves = 8
-// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/mfma target=gfx942 blocks=1 depth=4 dtype=bf16 hidden=7168 pass=16 q_rank=1536 rank=512 rope=64 waves=8
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/mfma target=gfx942 blocks=1 depth=4 dtype=bf16 hidden=7168 parts=4 pass=16 q_rank=1536 rank=512 rope=64 waves=8
 // mla_qkv_a by matrix instructions of CDNA: hidden states to low-rank query columns and the latent row.
 // A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
 // the sums goes through LDS: a lane loads what it multiplies.
@@ -21,14 +22,17 @@
 //                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
 //                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
 //                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
-//                   are asked for together lane l begins with line l % depth; then each puts its own in order
+//                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
-//                   a time
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//                   Where columns turn, a wave more turns them meanwhile
+//   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
-// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+// weights is rounded to 16 bits on its way into the product, or W is, where a block has fewer rows of it and 16 bits are bf16 (a
+// f16 could be too small). Squares of lines are products of x with itself, of which the diagonal counts. The factor of a token
+// comes in at the end.
 
 #define MLAF_BF16 1
 #define MLAF_MFMA_K32 0
@@ -78,7 +82,8 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
-constexpr int INNER = 7168, OUTER = 2112, TOKENS = 16, WAYS = 8, THREADS = 512, TILE = 16;
+constexpr int INNER = 7168, OUTER = 2112, TOKENS = 16, WAYS = 8, THREADS = 512;
+constexpr int TILE = 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -121,7 +126,26 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
+// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
+// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
+//
+// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
+// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
+constexpr int TILE_BLOCKS = 4;
+
+// A block's tile, counted head by head, and which of the tile's blocks it is.
+struct share {
+  u32 tile;
+  int part;
+};
+MLAF_DEV share my_share() {
+  const u32 head = my_block() / (TILES * TILE_BLOCKS) * TILES, at = my_block() % (TILES * TILE_BLOCKS);
+  const u32 dealt = 128, left = TILES - dealt;
+  if (at < dealt * TILE_BLOCKS) return {head + at % dealt, int(at / dealt)};
+  return {head + dealt + (at - dealt * TILE_BLOCKS) % left, int((at - dealt * TILE_BLOCKS) / left)};
+}
 constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
+constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
 constexpr int STEPS = INNER / 64, DEPTH = 4;
 
 struct operands {
@@ -132,46 +156,50 @@ struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
 };
 
-// Lines in order: number j is what the lane loaded as number j - turn.
+// Lines in order: number j is what the lane loaded as number j ^ turn.
 template <int N>
 MLAF_DEV void in_order(word4 (&line)[N][2], int turn) {
 #pragma unroll
   for (int bit = 1; bit < N; bit *= 2) {
     const bool on = turn & bit;
 #pragma unroll
-    for (int h = 0; h < 2; h++)
+    for (int n = 0; n < N; n++) {
+      if (n & bit) continue;
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        u32 was[N];
+      for (int h = 0; h < 2; h++)
 #pragma unroll
-        for (int n = 0; n < N; n++) was[n] = line[n][h][i];
-#pragma unroll
-        for (int n = 0; n < N; n++) line[n][h][i] = on ? was[(n + N - bit) % N] : was[n];
-      }
+        for (int i = 0; i < 4; i++) { // values, not places: the compiler would choose between those at run time
+          const u32 a = line[n][h][i], b = line[n + bit][h][i];
+          line[n][h][i] = on ? b : a;
+          line[n + bit][h][i] = on ? a : b;
+        }
+    }
   }
 }
 
-template <int N>
+template <int N, bool X_IN_TURN>
 MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
   word4 w[BLOCKS][N][2], x[GROUPS][N][2]; // halves of a line
-  const int turn = (int)my_thread() % N;
+  const int turn = (int)my_thread() % N, x_turn = X_IN_TURN ? turn : 0;
 #pragma unroll
   for (int n = 0; n < N; n++) {
-    const i64 at = (i64)step * 128 + (n + turn) % N * 128;
+    const i64 at = (i64)step * 128 + (n ^ turn) * 128, x_at = (i64)step * 128 + (n ^ x_turn) * 128;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
 #pragma unroll
       for (int b = 0; b < BLOCKS; b++) w[b][n][h] = load_weights(o.w[b] + at + 64 * h);
 #pragma unroll
-      for (int g = 0; g < GROUPS; g++) x[g][n][h] = load<word4>(o.x[g] + at + 64 * h);
+      for (int g = 0; g < GROUPS; g++) x[g][n][h] = load<word4>(o.x[g] + x_at + 64 * h);
     }
   }
   __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
 #pragma unroll
-  for (int b = 0; b < BLOCKS; b++) in_order<N>(w[b], turn);
+  for (int b = 0; b < BLOCKS; b++) {
+    in_order<N>(w[b], turn);
+  }
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
-    in_order<N>(x[g], turn);
+    if (X_IN_TURN) in_order<N>(x[g], turn);
 #pragma unroll
     for (int n = 0; n < 2 * N; n++) {
       word4 v = x[g][n / 2][n % 2];
@@ -184,11 +212,24 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(512) mlaf_mla_qkv_a_mfma_92877b76(const mlaf_projection_kernel_args a) {
+// Steps begin .. end - 1 of a wave. X_IN_TURN: rows of x are in one bank, as those of W mostly are.
+template <bool X_IN_TURN>
+MLAF_DEV void add_up(const operands& o, int begin, int end, sums_of_wave& s) {
+  int step = begin;
+#pragma unroll 1
+  for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH, X_IN_TURN>(o, step, s);
+#pragma unroll 1
+  for (; step + 2 <= end; step += 2) add_steps<2, X_IN_TURN>(o, step, s);
+#pragma unroll 1
+  for (; step < end; step++) add_steps<1, X_IN_TURN>(o, step, s);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_qkv_a_mfma_72bf65d1(const mlaf_projection_kernel_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   const float* const squares = nullptr;
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
-  const place p = my_place(a);
+  const share mine = my_share();
+  const place p = place_of(a, mine.tile);
   const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
   operands o;
 #pragma unroll
@@ -196,26 +237,29 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_qkv_a_mfma_92877b76(c
     const int output = p.first + 16 * b + row;
     o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
   }
-  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+  const i64 first = mine.part * (16 * GROUPS);
+  for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + 16 * group;
     sums_of_wave s = {};
-    int step = begin;
-#pragma unroll 1
-    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(o, step, s);
-#pragma unroll 1
-    for (; step < end; step++) add_steps<1>(o, step, s);
+    if (a.x_token % 512 == 0) add_up<true>(o, begin, end, s);
+    else add_up<false>(o, begin, end, s);
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      if (t0 + 16 * g >= a.tokens) break; // the same for all
-      if (t0 + g) __syncthreads();        // the group before was written from the sums
-      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+    for (int from = 0; from < GROUPS; from += TOGETHER) {
+      if (t0 + 16 * from >= a.tokens) break; // the same for all
+      if (t0 != first || from) __syncthreads(); // those before were written from the sums
 #pragma unroll
-      for (int b = 0; b < BLOCKS; b++)
+      for (int g = from; g < from + TOGETHER; g++) {
+        if (THREADS > 64 * WAYS && wave == WAYS) break;
+        const int token = wave * TOKENS + 16 * (g - from) + row;
+        float* const to = sums + token * PITCH;
 #pragma unroll
-        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+        for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+          for (int r = 0; r < 4; r++) to[16 * b + 4 * group + r] = s.of[b][g][r];
+      }
       __syncthreads();
-      finish(a, p, t0 + 16 * g, sums, squares);
+      finish(a, p, t0 + 16 * from, sums, squares);
     }
   }
 }

@@ -1,17 +1,18 @@
 // Generated from templates/mla_v_out/mfma_fp8.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_v_out_mfma_fp8_9aedb6fd
+// symbol: mlaf_mla_v_out_mfma_fp8_f588d836
 // parameters:
 //   blocks = 1
 //   depth = 4
 //   dtype = bf16
+//   parts = 1
 //   pass = 16
 //   rank = 512
 //   v = 128
 //   waves = 8
 //   weights = 2
-// regenerate: lua5.4 gen/cli.lua render mla_v_out/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 pass=16 rank=512 v=128 waves=8 weights=2
+// regenerate: lua5.4 gen/cli.lua render mla_v_out/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 parts=1 pass=16 rank=512 v=128 waves=8 weights=2
 // As mla_v_out/mfma, of weights of 8 bits.
 // A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
 // the sums goes through LDS: a lane loads what it multiplies.
@@ -20,14 +21,17 @@
 //                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
 //                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
 //                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
-//                   are asked for together lane l begins with line l % depth; then each puts its own in order
+//                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
-//                   a time
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//                   Where columns turn, a wave more turns them meanwhile
+//   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
-// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+// weights is rounded to 16 bits on its way into the product, or W is, where a block has fewer rows of it and 16 bits are bf16 (a
+// f16 could be too small). Squares of lines are products of x with itself, of which the diagonal counts. The factor of a token
+// comes in at the end.
 
 #define MLAF_BF16 1
 #define MLAF_MFMA_K32 0
@@ -77,7 +81,8 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
-constexpr int INNER = 512, OUTER = 128, TOKENS = 16, WAYS = 8, THREADS = 512, TILE = 16;
+constexpr int INNER = 512, OUTER = 128, TOKENS = 16, WAYS = 8, THREADS = 512;
+constexpr int TILE = 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -120,7 +125,23 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
+// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
+// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
+//
+// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
+// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
+constexpr int TILE_BLOCKS = 1;
+
+// A block's tile, counted head by head, and which of the tile's blocks it is.
+struct share {
+  u32 tile;
+  int part;
+};
+MLAF_DEV share my_share() {
+  return {my_block(), 0};
+}
 constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
+constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
 constexpr int STEPS = INNER / 64, DEPTH = 4;
 
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
@@ -131,7 +152,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_v_out_mfma_fp8_9aedb6fd_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_v_out_mfma_fp8_f588d836_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     16, 0, 0, {0, 0}, 0, {}};
 // Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
@@ -246,11 +267,12 @@ MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(512) mlaf_mla_v_out_mfma_fp8_9aedb6fd(const mlaf_projection_scaled_args a) {
+extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_v_out_mfma_fp8_f588d836(const mlaf_projection_scaled_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   const float* const squares = nullptr;
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
-  const place p = my_place(a);
+  const share mine = my_share();
+  const place p = place_of(a, mine.tile);
   const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
   operands o;
 #pragma unroll
@@ -259,26 +281,32 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_v_out_mfma_fp8_9aedb6
     o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
     o.scales[b] = scales_of(a, p.head, p.first + 16 * b < OUTER ? p.first + 16 * b : OUTER - 1);
   }
-  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+  const i64 first = mine.part * (16 * GROUPS);
+  for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + 32 * group;
     sums_of_wave s = {};
-    int step = begin;
+    int step = wave < WAYS ? begin : end;
 #pragma unroll 1
     for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(a, o, step, s);
 #pragma unroll 1
     for (; step < end; step++) add_steps<1>(a, o, step, s);
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      if (t0 + 16 * g >= a.tokens) break; // the same for all
-      if (t0 + g) __syncthreads();        // the group before was written from the sums
-      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+    for (int from = 0; from < GROUPS; from += TOGETHER) {
+      if (t0 + 16 * from >= a.tokens) break; // the same for all
+      if (t0 != first || from) __syncthreads(); // those before were written from the sums
 #pragma unroll
-      for (int b = 0; b < BLOCKS; b++)
+      for (int g = from; g < from + TOGETHER; g++) {
+        if (THREADS > 64 * WAYS && wave == WAYS) break;
+        const int token = wave * TOKENS + 16 * (g - from) + row;
+        float* const to = sums + token * PITCH;
 #pragma unroll
-        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+        for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+          for (int r = 0; r < 4; r++) to[16 * b + 4 * group + r] = s.of[b][g][r];
+      }
       __syncthreads();
-      finish(a, p, t0 + 16 * g, sums, squares);
+      finish(a, p, t0 + 16 * from, sums, squares);
     }
   }
 }
