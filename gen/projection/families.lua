@@ -4,9 +4,9 @@
 --                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
 --                          one turn of all SMs of the usual problems; of.walk_tiles, of.walk_rows: the same of walk, where it
---                          serves; of.aside, of.aside_fields: what a library leaves undone, "norm" or "rope", and the fields that
---                          it depends on; of.appends: it may have the blocks of side.lua beside it; fields: of the problem, that
---                          kernels depend on
+--                          serves; of.aside, of.aside_fields: what a library leaves undone, "norm" or "rope", and the fields
+--                          that it depends on; of.appends: it may have the blocks of side.lua beside it; of.absorbs: and go on
+--                          into the latent space; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
@@ -278,6 +278,45 @@ local function ring(of, fields, layout)
   }
 end
 
+-- Query heads that go on into the latent space, a block each.
+local function ring_absorb(of, fields)
+  local product_of = of.product
+  local problem = { table.unpack(fields) }
+  table.move(side.FIELDS, 1, #side.FIELDS, #problem + 1, problem)
+  problem[#problem + 1] = side.ABSORB
+  return {
+    arch = HOPPER,
+    problem = problem,
+    params = { pass = { 16, 32, 64, 128 } }, -- tokens that are multiplied at once
+    rules = {
+      function(p)
+        if p[side.ABSORB] == 0 then return "queries do not go on into the latent space" end
+        if product_of(p).norm == 0 then return "written for a norm ahead of it" end
+        if p.weights ~= 0 then return "weights have 8 bits" end
+      end,
+      function(p, v)
+        if v.pass ~= 16 and v.pass ~= class(p.tokens, 16, 128) then
+          return ("%d tokens in a pass, and %d are launched"):format(v.pass, p.tokens)
+        end
+      end,
+    },
+    cost = function(p, v)
+      local product = product_of(p)
+      local made = plan.ring_absorb({ inner = product.inner, nope = p.nope, rope = p.rope, rank = p.rank, tokens = v.pass })
+      if made.refused then return made end
+      return {
+        threads = made.threads, rows_per_wg = p.nope + p.rope, lds_bytes = made.lds, regs = made.regs,
+        slack = 48,
+        inflight = made.stages * (p.nope + p.rope) * 128, pass = v.pass,
+        ahead = true, pace = 1, begin_ns = RING_NS + RING_NORM_NS,
+        chain_ns = (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / 64,
+        x_bytes = RING_X * 2 * v.pass * product.inner,
+        clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
+      }
+    end,
+  }
+end
+
 -- Of many heads with short sums: a ring whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
 local function walk(of, fields, layout)
   local product_of = of.product
@@ -422,6 +461,16 @@ function families.make(op, of, fields)
   end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
+  end
+  if of.absorbs then
+    local name = "ring_absorb" .. side.SUFFIX
+    for _, family in sorted(list) do
+      table.insert(family.rules, 1, function(p)
+        if p[side.ABSORB] ~= 0 then return "queries go on into the latent space: " .. name .. " does it" end
+      end)
+    end
+    list[name] = ring_absorb(of, fields)
+    list[name].template, list[name].body = op .. "/" .. name, op .. "/ring" -- whose goldens show its passes
   end
   return { families = list }
 end

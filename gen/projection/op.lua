@@ -29,6 +29,7 @@ local function baselines(of)
       list[#list + 1] = { family = "mma" .. bits .. suffix, params = mma }
     end
   end
+  if of.absorbs then list[#list + 1] = { family = "ring_absorb" .. side.SUFFIX, params = { pass = 16 } } end
   return list
 end
 

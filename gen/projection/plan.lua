@@ -166,6 +166,33 @@ function plan.ring(s)
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 
+-- A ring that goes on from query heads into the latent space: a head a block. Behind a sum's steps come `outs` columns of W_UK a
+-- stage, as many as fit one.
+function plan.ring_absorb(s)
+  local groups, tile = ceil_div(s.tokens, 64), s.nope + s.rope
+  if s.inner % 128 ~= 0 then return refuse("%d values of a sum are not a multiple of 128", s.inner) end
+  if s.nope % 16 ~= 0 or tile > 256 or s.rope % 32 ~= 0 then return refuse("heads of %d and %d columns", s.nope, s.rope) end
+  if s.rank % 64 ~= 0 then return refuse("%d columns of a latent row are not a multiple of 64", s.rank) end
+  local outs = s.rank % 128 == 0 and s.tokens >= 64 and 128 or 64
+  local stage = ceil_div(math.max(128 * (s.tokens + tile), 2 * outs * s.nope), 1024) * 1024
+  local steps, parts, gain = s.inner // 64, s.rank // outs, 2 * s.inner
+  local room = 2048 * 4 * groups -- of a warp's 16 rows of 64 outputs, on their way out
+  local function bytes(stages)
+    local at = (stages - 1) * stage + math.max(stage, 8192 * groups) -- a product has whole warpgroups' rows of x
+    return ceil_div(at + 16 * stages, 128) * 128 + gain + room, at
+  end
+  local stages = 1
+  while stages < math.min(steps, STAGES_MOST) and bytes(stages + 1) + SM_RESERVED <= SM_BYTES do stages = stages + 1 end
+  local lds, at = bytes(stages)
+  if lds + SM_RESERVED > SM_BYTES or stages < 2 then return refuse("%d bytes of a stage", stage) end
+  local lends = groups == 2
+  if lends and tile // 2 + 100 > LENT_REGS then return refuse("%d sums of a thread and a norm", tile // 2) end
+  local threads = 128 * groups + (lends and 128 or 64)
+  return { outs = outs, parts = parts, stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at,
+    gain_at = lds - gain - room, room_at = lds - room, lends = lends, lent = LENT_REGS, kept = KEPT_REGS,
+    regs = lends and { { "all that a launch gives", LAUNCHED_REGS } } or { { "sums", tile // 2 }, { "x and a norm", 108 } } }
+end
+
 -- The same of weights of 8 bits: `ways` warpgroups with the same 64 outputs, of which `rows` are there, and stages of 128 values.
 -- Behind the ring and its barriers: scales of half steps, one for 16 outputs; the norm's weights.
 function plan.ring_fp8(s)

@@ -2,7 +2,8 @@
 -- of the template that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: stages, groups (warpgroups, 64 tokens each), norm (1: x goes through registers), split (blocks of the cluster), ways (as
--- many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring)
+-- many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring), absorb (ring_absorb.h:
+-- of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums)
 local protocol = require("protocol")
 
 local ring = {}
@@ -26,17 +27,19 @@ end
 
 -- ---- Roles: c is an agent with its block ---------------------------------------------------------------------------------
 -- The loader of one of the two, step by step through all passes: ahead: steps that it asked for before it met the others.
-local function load(c, places, what, i)
+local function load(c, places, what, i, steps)
   local x, at, n = c.x, i % c.x.v.stages, i // c.x.v.stages
+  local part = x.v.absorb and i % steps >= steps - x.v.absorb
   c.a:arrive(x.full[at], n, what, 1)
-  c.a:copy(x.full[at], n, what, x[places][at], i)
+  if not (part and places == "x") then c.a:copy(x.full[at], n, what, x[places][at], i) end
+  if part and places == "w" then c.a:copy(x.full[at], n, what, x.x[at], i) end
 end
 
 local function load_pass(c, places, what, pass, steps, ahead)
   local stages = c.x.v.stages
   for i = pass * steps + (pass == 0 and ahead or 0), (pass + 1) * steps - 1 do
     c.a:wait(c.x.empty[i % stages], i // stages - 1, "wait_empty()")
-    load(c, places, what, i)
+    load(c, places, what, i, steps)
   end
 end
 
@@ -53,6 +56,7 @@ local function multiply_pass(c, pass, steps)
     before = nil
   end
   for i = pass * steps + first, (pass + 1) * steps - 1, ways do
+    if before and x.v.absorb and i % steps == steps - x.v.absorb then give_back() end
     c.a:wait(x.full[i % stages], i // stages, "multiply_pass()")
     c.a:read(x.w[i % stages], i, "wgmma")
     c.a:read(x.x[i % stages], i, "wgmma")
@@ -130,14 +134,16 @@ function ring.model(v, case)
   for _, c in ipairs(agents) do
     if c.makes then
       c.a:make(c.x.barriers, "kernel")
-      for i = 0, math.min(v.stages, v.walk and case[1] * case[2] or case[1]) - 1 do load(c, "w", "load_w()", i) end
+      for i = 0, math.min(v.stages, v.walk and case[1] * case[2] or case[1]) - 1 do load(c, "w", "load_w()", i, case[1]) end
     end
     c.a:sync(c.x.all, "kernel")
     if v.walk then walk_tiles(c, case[1], case[2]) end
     for pass = 0, v.walk and -1 or case[2] - 1 do
       c.run(c, pass, case[1])
-      sum_pass(c, pass)
-      write_pass(c, pass)
+      if not v.absorb then
+        sum_pass(c, pass)
+        write_pass(c, pass)
+      end
     end
   end
   return m

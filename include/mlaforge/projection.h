@@ -60,13 +60,19 @@ typedef struct mlaf_projection_args {
 
 /* Of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16": blocks beside
  * the product do what a launch of mla_append without query rows does. `append` is as that operation has it, its tokens apart from
- * the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y. */
+ * the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y.
+ *
+ * Where it absorbs, "...,append_norm,absorb_pairs,t64", query heads go on into the latent space at once: `absorb` is as
+ * mla_q_absorb has it, of as many tokens, but that its x is NULL and has no strides. The product's y is NULL then, without
+ * strides: queries are nowhere. */
 typedef struct mlaf_q_b_args {
   mlaf_projection_args projection; /* whose struct_size is sizeof(mlaf_q_b_args) */
   mlaf_append_args append;         /* q_nope, q_pe, q_out, q_pe_out: NULL */
+  mlaf_projection_args absorb;     /* looked at only where the problem absorbs */
 } mlaf_q_b_args;
 #define MLAF_Q_B_ARGS_INIT \
-  { .projection = {.struct_size = sizeof(mlaf_q_b_args), .eps = 1e-6f}, .append = MLAF_APPEND_ARGS_INIT }
+  { .projection = {.struct_size = sizeof(mlaf_q_b_args), .eps = 1e-6f}, .append = MLAF_APPEND_ARGS_INIT, \
+    .absorb = MLAF_PROJECTION_ARGS_INIT }
 
 /* Launch on `stream` (the device's; NULL: its default one). Legal in graph capture; never allocates, waits or reads device memory
  * on the host. w and norm_weight are constants: a kernel may read them while the launch before still runs, which must not write

@@ -28,7 +28,7 @@ class ProjectionArgs(ctypes.Structure):
 
 class QBArgs(ctypes.Structure):
     """mlaf_q_b_args."""
-    _fields_ = [("projection", ProjectionArgs), ("append", AppendArgs)]
+    _fields_ = [("projection", ProjectionArgs), ("append", AppendArgs), ("absorb", ProjectionArgs)]
 
 
 def _type(x):

@@ -39,7 +39,10 @@ enum {
    * before it wanted it, with hardly any (CUDA; a hint). */
   MLAF_KERNEL_WANTS_L1 = 64,
   /* Blocks behind a projection's append rows (templates/lib/projection/side.h): mla_append's arguments are behind the rest. */
-  MLAF_KERNEL_APPENDS = 128
+  MLAF_KERNEL_APPENDS = 128,
+  /* Its query heads go on into the latent space (templates/lib/projection/ring_absorb.h): mla_q_absorb's arguments and a map of
+   * its weights are behind those. */
+  MLAF_KERNEL_ABSORBS = 256
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

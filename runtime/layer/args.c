@@ -200,20 +200,27 @@ static void first_form(mlaf_execute_args *a) {
   a->page_rows = 0;
 }
 
+static size_t workspace_of(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, const layer_sizes *z) {
+  layer_stage_args args;
+  const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, z);
+  if (kind == LAYER_PREFILL) return mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule);
+  layer_fill(layer, kind, a, &args);
+  if (kind == LAYER_DECODE) first_form(&args.decode);
+  return mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
+}
+
 size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
   const layer_shape *s = &layer->shape;
   const layer_sizes z = layer_sizes_of(s, a);
   size_t most = 0;
   if (z.lists == SIZE_MAX) return SIZE_MAX;
   for (int i = 0; i < s->n[z.form]; i++) {
-    layer_stage_args args;
-    const layer_kind kind = s->kinds[z.form][i];
-    const mlaf_plan *plan = layer_plan_of(s, &layer->plans, kind, &z);
-    if (kind != LAYER_PREFILL) layer_fill(layer, kind, a, &args);
-    if (kind == LAYER_DECODE) first_form(&args.decode);
-    const size_t size = kind == LAYER_PREFILL ? mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule)
-                                              : mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
-    if (size > most) most = size;
+    layer_kind parts[LAYER_PARTS];
+    const int n = layer_parts_of(s->kinds[z.form][i], z.tokens, parts);
+    for (int k = 0; k < n; k++) {
+      const size_t size = workspace_of(layer, parts[k], a, &z);
+      if (size > most) most = size;
+    }
   }
   return most == SIZE_MAX ? most : layer_places_of(s, &z).scratch + most;
 }
@@ -432,7 +439,9 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, kv, k_pe, &out->gather);
   } else {
-    const bool beside = kind == LAYER_BESIDE && layer_is_beside(&z);
+    layer_kind parts[LAYER_PARTS];
+    layer_parts_of(kind, z.tokens, parts);
+    const bool beside = parts[0] == LAYER_BESIDE || parts[0] == LAYER_LATENT;
     if (beside) out->q_b = (mlaf_q_b_args)MLAF_Q_B_ARGS_INIT;
     else out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
     out->projection.tokens = z.tokens;
@@ -440,7 +449,11 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
       out->q_b.append.tokens = z.tokens;
       fill_append(l, a, c, NULL, &out->q_b.append);
     }
-    if (kind == LAYER_Q_B || kind == LAYER_BESIDE) fill_q_b(l, a, c, q, &out->projection);
+    if (parts[0] == LAYER_LATENT) {
+      fill_q_b(l, a, c, NULL, &out->projection);
+      out->q_b.absorb.tokens = z.tokens;
+      fill_absorb(l, a, NULL, qout, &out->q_b.absorb);
+    } else if (beside || parts[0] == LAYER_Q_B) fill_q_b(l, a, c, q, &out->projection);
     else if (kind == LAYER_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
     else if (kind == LAYER_V_OUT) {
       fill_kv_b(l, l->shape.d.nope, &out->projection);

@@ -19,6 +19,8 @@ typedef enum layer_kind {
   LAYER_KV_A,
   LAYER_Q_B,
   LAYER_BESIDE, /* q_b with blocks beside it that append; of more than LAYER_BESIDE_MOST tokens q_b, then append */
+  LAYER_LATENT, /* the same, and queries go on into the latent space; of few tokens LAYER_BESIDE, then q_absorb; of more than
+                 * LAYER_BESIDE_MOST q_b, append, q_absorb */
   LAYER_APPEND,
   LAYER_TURN, /* append, and the rope columns of queries are turned in place; where keys turn on read, LAYER_APPEND follows */
   LAYER_ABSORB,
@@ -33,6 +35,8 @@ typedef enum layer_kind {
 enum { LAYER_Q_LENS = 32, LAYER_CLASSES = 24, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
 /* Tokens of a call whose latent rows are appended beside q_b: with more a vendor's library may do that product. */
 enum { LAYER_BESIDE_MOST = 128 };
+/* h200, by whole layers (docs/lab/layer.md): tokens from which on LAYER_LATENT is one launch; 16 are slower so, 64 faster. */
+enum { LAYER_LATENT_LEAST = 33 };
 
 /* --- shape.c: what is computed --- */
 
@@ -40,6 +44,7 @@ typedef struct layer_shape {
   mlaf_layer_desc d; /* checked: what may be left to us is filled in */
   int32_t heads;     /* of this rank */
   bool joined;       /* q_a and kv_a in one launch */
+  bool latent;       /* q_b's launch has q_absorb's work, too */
   layer_kind kinds[LAYER_FORMS][LAYER_KINDS]; /* in the order of a call */
   int n[LAYER_FORMS];                         /* of LAYER_MANY 0: it is not planned */
 } layer_shape;
@@ -57,13 +62,19 @@ static inline bool layer_turns_on_read(const layer_shape *s) {
 }
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
-/* Tokens that a stage may come to have, from .. to. 0 as the most: no call has this stage. */
+/* Whether some call of so many tokens launches this. And of how many, from .. to; not each number between. 0 as the most: no call
+ * does. */
+bool layer_launches(const layer_shape *s, layer_kind kind, int64_t tokens);
 int64_t layer_rows_least(const layer_shape *s, layer_kind kind);
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind);
 
 const char *layer_stage_name(layer_kind kind);
 const char *layer_operation(layer_kind kind);
 mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err);
+/* Where LAYER_LATENT may be worth it on this target: with many heads, each of which is a block. What else it takes its plan
+ * knows; where there is none, two launches do it. */
+bool layer_shape_may_join(const layer_shape *s, const char *target);
+void layer_shape_set_latent(layer_shape *s, bool latent);
 /* A stage as a problem; sizes are 1. q_len is looked at by LAYER_DECODE alone. */
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
@@ -102,7 +113,7 @@ typedef struct layer_plans {
   mlaf_plan **decode[LAYER_Q_LENS]; /* [n_ctxs][n_batches]; NULL: not planned */
 } layer_plans;
 /* Fails with a report in the context's message. */
-mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out);
+mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out);
 void layer_plans_clear(layer_plans *p);
 typedef struct layer_sizes {
   int64_t tokens;
@@ -110,9 +121,10 @@ typedef struct layer_sizes {
   layer_form form;
   size_t lists; /* bytes of what becomes of a block table; 0: the call has lists, SIZE_MAX: there are too many */
 } layer_sizes;
-/* Whether a call's LAYER_BESIDE is a launch of its own, and not two. */
-static inline bool layer_is_beside(const layer_sizes *z) { return z->tokens <= LAYER_BESIDE_MOST; }
-/* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'; of a LAYER_BESIDE that is two launches the first's. */
+/* The launches of a stage, of which LAYER_BESIDE and LAYER_LATENT may have several; their number. */
+enum { LAYER_PARTS = 3 };
+int layer_parts_of(layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]);
+/* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'; of a joint stage that is several launches the first's. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
 
 /* --- args.c: one call --- */

@@ -135,19 +135,23 @@ static mlaf_status run_prefill(const mlaf_layer *layer, const mlaf_layer_args *a
   return mlaf_chunked_prefill_execute(layer->plans.prefill, &args, stream);
 }
 
-static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
   if (kind == LAYER_PREFILL) return run_prefill(layer, a, stream);
-  if (kind == LAYER_BESIDE && !layer_is_beside(&z)) {
-    const mlaf_status st = run_stage(layer, LAYER_Q_B, a, stream);
-    return st ? st : run_stage(layer, LAYER_APPEND, a, stream);
-  }
   layer_fill(layer, kind, a, &args);
   mlaf_status st = MLAF_OK;
   if (kind == LAYER_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
   return st ? st : mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
+}
+
+static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+  layer_kind parts[LAYER_PARTS];
+  const int n = layer_parts_of(kind, layer_sizes_of(&layer->shape, a).tokens, parts);
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < n; i++) st = run_launch(layer, parts[i], a, stream);
+  return st;
 }
 
 /* What becomes of a block table, ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
@@ -205,6 +209,7 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
       [LAYER_QKV_A] = {p.c, row * (size_t)layer_c_row(s)},    [LAYER_Q_A] = {p.c, row * (size_t)layer_c_row(s)},
       [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
       [LAYER_BESIDE] = {p.q, heads * (size_t)layer_q_row(s)},
+      [LAYER_LATENT] = {p.qout, heads * (size_t)layer_kv_row(s)},
       [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
       [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},          [LAYER_PREFILL] = {p.o, heads * (size_t)s->d.v},
       [LAYER_GATHER] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},

@@ -52,13 +52,15 @@ static const mlaf_plan_opts *opts_of(const layer_shape *s) {
 
 static mlaf_status make_by_rows(mlaf_ctx *ctx, const layer_shape *s, layer_kind kind, layer_plans *out) {
   const mlaf_registry_how how = {.quiet = true};
-  const int first = class_of(layer_rows_least(s, kind)), last = class_of(layer_rows_most(s, kind));
+  const int64_t most = layer_rows_most(s, kind);
+  const int first = class_of(layer_rows_least(s, kind)), last = class_of(most);
   mlaf_plan_opts opts = *opts_of(s);
   mlaf_err err;
   mlaf_point p;
   opts.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
   mlaf_status st = report(ctx, layer_point(s, kind, 1, &p, &err), &err);
   for (int k = first; !st && k <= last; k++) {
+    if (!layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
     st = mlaf_registry_get(ctx, &p, &opts, &how, &out->by_rows[kind][k]);
   }
@@ -92,10 +94,23 @@ static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *
   return report(ctx, st, &err);
 }
 
-mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
+/* Queries go into the latent space in q_b's launch if there are kernels for it: by themselves, or in the bundle. */
+static void try_latent(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
+  if (!layer_shape_may_join(s, mlaf_info(mlaf_ctx_device(ctx))->target)) return;
+  layer_shape_set_latent(s, true);
+  if (layer_rows_most(s, LAYER_LATENT) && !make_by_rows(ctx, s, LAYER_LATENT, out)) return;
+  for (int c = 0; c < LAYER_CLASSES; c++) {
+    mlaf_plan_release(out->by_rows[LAYER_LATENT][c]);
+    out->by_rows[LAYER_LATENT][c] = NULL;
+  }
+  layer_shape_set_latent(s, false);
+}
+
+mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   mlaf_status st = make_sizes(ctx, s, out);
+  if (!st) try_latent(ctx, s, out);
   for (int k = 0; !st && k < LAYER_KINDS; k++)
-    if (k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k)) st = make_by_rows(ctx, s, k, out);
+    if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k)) st = make_by_rows(ctx, s, k, out);
   if (!st && layer_rows_most(s, LAYER_PREFILL)) {
     mlaf_chunked_prefill_desc d = layer_chunked(s);
     d.plan = opts_of(s);
@@ -133,7 +148,9 @@ static int first_from(const int32_t *list, int n, int32_t x) {
 
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
   if (kind == LAYER_PREFILL) return p->prefill->fresh;
-  if (kind == LAYER_BESIDE && !layer_is_beside(z)) kind = LAYER_Q_B;
+  layer_kind parts[LAYER_PARTS];
+  layer_parts_of(kind, z->tokens, parts);
+  kind = parts[0];
   if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;

@@ -7,12 +7,14 @@
 #include "layer/inside.h"
 
 enum { CHUNK = 16384 }; /* the default */
+enum { LATENT_HEADS = 96 }; /* from so many on a block each fills a GPU of 132 SMs */
 
 static const struct {
   const char *name, *operation;
 } kinds[LAYER_KINDS] = {
     [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
     [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_BESIDE] = {"q_b", "mla_q_b"},
+    [LAYER_LATENT] = {"q_b", "mla_q_b"},
     [LAYER_APPEND] = {"append", "mla_append"},
     [LAYER_TURN] = {"append", "mla_append"},  [LAYER_GATHER] = {"gather", "mla_gather_kv_b"},
     [LAYER_PREFILL] = {"prefill", "mla_prefill"},
@@ -34,22 +36,49 @@ static bool has(const layer_shape *s, layer_form form, layer_kind kind) {
   return false;
 }
 
-/* A part of LAYER_BESIDE of many tokens. */
-static bool is_part(const layer_shape *s, layer_kind kind) {
-  return (kind == LAYER_Q_B || kind == LAYER_APPEND) && has(s, LAYER_FEW, LAYER_BESIDE);
+int layer_parts_of(layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]) {
+  int n = 0;
+  const bool many = tokens > LAYER_BESIDE_MOST, joint = kind == LAYER_BESIDE || kind == LAYER_LATENT;
+  const bool one = kind == LAYER_LATENT && !many && tokens >= LAYER_LATENT_LEAST;
+  out[n++] = !joint || one ? kind : many ? LAYER_Q_B : LAYER_BESIDE;
+  if (joint && many) out[n++] = LAYER_APPEND;
+  if (kind == LAYER_LATENT && !one) out[n++] = LAYER_ABSORB;
+  return n;
 }
 
+/* Whether calls of few tokens a request launch this, with so many in all. */
+static bool few_launch(const layer_shape *s, layer_kind kind, int64_t tokens) {
+  for (int i = 0; i < s->n[LAYER_FEW]; i++) {
+    layer_kind parts[LAYER_PARTS];
+    const int n = layer_parts_of(s->kinds[LAYER_FEW][i], tokens, parts);
+    for (int k = 0; k < n; k++)
+      if (parts[k] == kind) return true;
+  }
+  return false;
+}
+
+bool layer_launches(const layer_shape *s, layer_kind kind, int64_t tokens) {
+  const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s);
+  return (tokens <= few && few_launch(s, kind, tokens)) || (tokens <= s->d.prefill_tokens && has(s, LAYER_MANY, kind));
+}
+
+/* Where stages change their launches. */
+static const int64_t edges[] = {1, LAYER_LATENT_LEAST - 1, LAYER_LATENT_LEAST, LAYER_BESIDE_MOST, LAYER_BESIDE_MOST + 1};
+enum { EDGES = sizeof edges / sizeof *edges };
+
 int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
-  return is_part(s, kind) && !has(s, LAYER_MANY, kind) ? LAYER_BESIDE_MOST + 1 : 1;
+  for (int i = 0; i < EDGES; i++)
+    if (layer_launches(s, kind, edges[i])) return edges[i];
+  return 1;
 }
 
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
-  const int64_t most = (int64_t)s->d.batch_max * layer_q_len_most(s);
-  const int64_t beside = most < LAYER_BESIDE_MOST ? most : LAYER_BESIDE_MOST;
-  const bool here = has(s, LAYER_FEW, kind) || (is_part(s, kind) && most > beside);
-  const int64_t few = !here ? 0 : kind == LAYER_BESIDE ? beside : most;
-  const int64_t many = has(s, LAYER_MANY, kind) ? s->d.prefill_tokens : 0;
-  return few > many ? few : many;
+  const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s), many = s->d.prefill_tokens;
+  int64_t most = 0;
+  for (int i = 0; i < EDGES; i++)
+    if (edges[i] > most && layer_launches(s, kind, edges[i])) most = edges[i];
+  if (few > most && layer_launches(s, kind, few)) most = few;
+  return many > most && layer_launches(s, kind, many) ? many : most;
 }
 
 /* --- stages as problems --- */
@@ -83,6 +112,10 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
       const bool pairs = !d->rope || !strcmp(append_style(s), "pairs");
       return n + snprintf(out + n, size - (size_t)n, ",append_%s,r%d%s%s%s", cache, d->rank, pairs ? "" : ",append_",
                           pairs ? "" : append_style(s), norms ? ",append_norm" : "");
+    }
+    case LAYER_LATENT: {
+      const int n = print(s, LAYER_BESIDE, q_len, out, size);
+      return n + snprintf(out + n, size - (size_t)n, ",absorb_%s", style);
     }
     case LAYER_APPEND:
     case LAYER_TURN:
@@ -169,7 +202,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                      (double)d->eps, (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
-                         MLAF_LAYER_ROWS_ANYWHERE;
+                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_JOIN_ABSORB;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
@@ -189,13 +222,26 @@ static void order(layer_shape *s, layer_form form, const layer_kind *behind, int
 
 static void order_forms(layer_shape *s) {
   const layer_kind few[] = {LAYER_BESIDE, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
+  const layer_kind latent[] = {LAYER_LATENT, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
   const layer_kind apart[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
   const layer_kind many[] = {LAYER_Q_B, layer_turns(s) ? LAYER_TURN : LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
   const layer_kind read[] = {LAYER_Q_B, LAYER_TURN, LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
   if (s->d.flags & MLAF_LAYER_APPEND_APART) order(s, LAYER_FEW, apart, sizeof apart / sizeof *apart);
+  else if (s->latent) order(s, LAYER_FEW, latent, sizeof latent / sizeof *latent);
   else order(s, LAYER_FEW, few, sizeof few / sizeof *few);
   if (s->d.prefill_tokens && layer_turns_on_read(s)) order(s, LAYER_MANY, read, sizeof read / sizeof *read);
   else if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
+}
+
+bool layer_shape_may_join(const layer_shape *s, const char *target) {
+  const mlaf_layer_desc *d = &s->d;
+  return d->flags & MLAF_LAYER_JOIN_ABSORB && !strcmp(target, "sm_90a") && s->heads >= LATENT_HEADS && d->q_rank && !d->weights &&
+         !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_NO_NORMS));
+}
+
+void layer_shape_set_latent(layer_shape *s, bool latent) {
+  s->latent = latent;
+  order_forms(s);
 }
 
 /* Every stage in every q_len is a problem that its operation takes. */

@@ -44,7 +44,7 @@ typedef struct mlaf_second_form {
                             mlaf_second_prepared *out, mlaf_err *err);
 } mlaf_second_form;
 
-enum { MLAF_ARGS_MAX = 640 };
+enum { MLAF_ARGS_MAX = 768 };
 
 typedef struct mlaf_calls {
   /* --- the struct of arguments, whose first member is uint32_t struct_size --- */

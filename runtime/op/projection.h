@@ -21,6 +21,8 @@ typedef struct mlaf_product {
   bool norm, residual;
   int32_t rope, style;         /* columns of x behind the inner ones that go behind y's; 0: none */
   int64_t tokens;
+  /* x is what another product left in registers: numbers of a token that it took, through a norm. 0: x is in memory. */
+  int32_t behind;
 } mlaf_product;
 /* Rows and columns of W[h], bytes of an element. */
 static inline int32_t mlaf_product_w_rows(const mlaf_product *p) { return p->by_inputs ? p->inner : p->outer; }
@@ -82,6 +84,8 @@ int mlaf_projection_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32
                                  mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
 bool mlaf_projection_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
 bool mlaf_projection_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
+/* Of a case whose x is another's outputs, all heads side by side, and never in memory. `before` outlives it. */
+mlaf_status mlaf_projection_chain(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
 /* Relative, of so many tokens; a token's row may be off by twice as much. */
 double mlaf_product_bound(const mlaf_product *p, int64_t tokens);
 
@@ -94,6 +98,8 @@ mlaf_status mlaf_projection_data_check(const mlaf_data *d, int set, void *const 
                                        mlaf_data_checked *out, mlaf_err *err);
 mlaf_status mlaf_projection_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
                                        double *error, mlaf_err *err);
+/* The same of data; sets are counted as those of `before` are from there on. */
+void mlaf_projection_data_chain(mlaf_data *d, const mlaf_data *before);
 void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 
 /* Plans are made for 1, 2, 4, 8, .. tokens, and kernels for as many: what is best for 2 tokens took 1.5 times as long with 16

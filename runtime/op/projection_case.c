@@ -94,7 +94,7 @@ static mlaf_status allocate(mlaf_projection_case *c, mlaf_err *err) {
 void mlaf_projection_free_case(mlaf_case *head) {
   if (!head) return;
   mlaf_projection_case *c = (mlaf_projection_case *)head;
-  void *all[] = {c->x, c->w, c->scales, c->gain, c->residual, c->positions, c->cos, c->sin, c->wide, c->want, c};
+  void *all[] = {c->x, c->w, c->scales, c->gain, c->residual, c->positions, c->cos, c->sin, c->wide, c->want, c->given, c};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -243,6 +243,19 @@ mlaf_status mlaf_projection_make_case(const mlaf_point *point, int index, uint64
   return MLAF_OK;
 }
 
+mlaf_status mlaf_projection_chain(mlaf_case *head, const mlaf_case *before, mlaf_err *err) {
+  mlaf_projection_case *c = (mlaf_projection_case *)head;
+  const mlaf_projection_case *first = (const mlaf_projection_case *)before;
+  const int given = c->p.inner + c->p.rope;
+  c->given = malloc((size_t)given * sizeof *c->given);
+  if (!c->given) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a case");
+  c->before = first;
+  c->p.behind = first->p.inner;
+  const double head_work = (double)given * first->p.inner + (double)c->p.inner * c->p.outer;
+  c->step = 1 + (int)((double)c->spec.tokens * c->p.heads * head_work / MOST_WORK);
+  return MLAF_OK;
+}
+
 /* --- the reference --- */
 
 /* A row of x, through the norm. */
@@ -258,10 +271,10 @@ static void widen(const mlaf_projection_case *c, const uint16_t *row) {
   for (int i = 0; i < p->inner; i++) c->wide[i] *= factor * (double)mlaf_decode16(p->dtype, c->gain[i]);
 }
 
-static void turn(const mlaf_projection_case *c, int64_t t, const uint16_t *row, double *out) {
+/* Rope columns, which are in `out`. */
+static void turn(const mlaf_projection_case *c, int64_t t, double *out) {
   const mlaf_product *p = &c->p;
   const int pairs = p->rope / 2, halves = p->style == MLAF_HALVES;
-  for (int i = 0; i < p->rope; i++) out[i] = (double)mlaf_decode16(p->dtype, row[i]);
   if (!mlaf_product_turns(p)) return;
   const int64_t at = c->positions[t];
   const bool there = at >= 0 && at < c->a.table_rows;
@@ -304,17 +317,36 @@ void mlaf_projection_codes(mlaf_projection_case *c) {
   for (int i = 0; i < 256; i++) c->codes[i] = mlaf_e4m3_decode(c->p.weights == MLAF_WEIGHTS_E4M3FNUZ, (uint8_t)i);
 }
 
+/* n outputs of a head's product, from `first` on, of what is in `wide`; those that are not compared are left alone. */
+static void multiply(const mlaf_projection_case *c, int64_t t, int h, int first, int n, double *out) {
+  const mlaf_product *p = &c->p;
+  for (int o = first; o < first + n; o++) {
+    if (!mlaf_projection_compared(c, t, o)) continue;
+    const double residual = p->residual ? (double)mlaf_decode16(p->dtype, c->residual[t * c->a.residual_token_stride + o]) : 0;
+    out[o - first] = residual + (p->weights ? sum_of_codes(c, h, o) : sum_of(c, h, o));
+  }
+}
+
+/* x as the product before leaves it: a head's share, all of it. */
+static void take_given(const mlaf_projection_case *c, int64_t t, int h) {
+  const int n = c->p.inner + c->p.rope;
+  mlaf_projection_case before = *c->before;
+  before.step = 1;
+  widen(&before, before.x + t * before.a.x_token_stride);
+  multiply(&before, t, 0, h * n, n, c->given);
+  memcpy(c->wide, c->given, (size_t)c->p.inner * sizeof *c->wide);
+}
+
 void mlaf_projection_reference(const mlaf_projection_case *c, int64_t t, int h, double *out) {
   const mlaf_product *p = &c->p;
-  const mlaf_projection_args *a = &c->a;
-  const uint16_t *x = c->x + t * a->x_token_stride + h * a->x_head_stride;
-  widen(c, x);
-  for (int o = 0; o < p->outer; o++) {
-    if (!mlaf_projection_compared(c, t, o)) continue;
-    const double residual = p->residual ? (double)mlaf_decode16(p->dtype, c->residual[t * a->residual_token_stride + o]) : 0;
-    out[o] = residual + (p->weights ? sum_of_codes(c, h, o) : sum_of(c, h, o));
-  }
-  turn(c, t, x + p->inner, out + p->outer);
+  const uint16_t *x = c->x + t * c->a.x_token_stride + h * c->a.x_head_stride;
+  double *const pe = out + p->outer;
+  if (c->before) take_given(c, t, h);
+  else widen(c, x);
+  multiply(c, t, h, 0, p->outer, out);
+  for (int i = 0; i < p->rope; i++)
+    pe[i] = c->before ? c->given[p->inner + i] : (double)mlaf_decode16(p->dtype, x[p->inner + i]);
+  turn(c, t, pe);
 }
 
 /* --- a launch over one --- */

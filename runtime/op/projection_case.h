@@ -30,15 +30,22 @@ typedef struct mlaf_projection_case {
   size_t x_bytes, w_bytes, y_bytes, gain_bytes, residual_bytes, table_bytes, scale_bytes;
   double *wide, *want; /* a row of x, as the product sees it; a head's outputs */
   int step;            /* every so many outputs of a token are compared, others for its neighbours: 1, all */
+  /* The product whose outputs are this one's x; NULL: x is. Then `given` has a head's, and it is heads that are compared in
+   * steps. */
+  const struct mlaf_projection_case *before;
+  double *given;
 } mlaf_projection_case;
 
+static inline bool mlaf_projection_head_compared(const mlaf_projection_case *c, int64_t t, int h) {
+  return !c->before || (h + t) % c->step == 0;
+}
 /* The outputs of token t and head h: OUTER of the product, then the rope columns. NaN where it has to be; left alone: outputs
  * that are not compared. */
 void mlaf_projection_reference(const mlaf_projection_case *c, int64_t t, int h, double *out);
 /* Bytes' values, where weights are bytes. */
 void mlaf_projection_codes(mlaf_projection_case *c);
 static inline bool mlaf_projection_compared(const mlaf_projection_case *c, int64_t t, int output) {
-  return output >= c->p.outer || (output + t) % c->step == 0;
+  return output >= c->p.outer || c->before || (output + t) % c->step == 0;
 }
 
 #endif

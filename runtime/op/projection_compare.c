@@ -14,12 +14,16 @@
  * That is the mean over many numbers. Of few, a sum of n squares of normal numbers passes its mean by more than
  * 2 sqrt(n x) + 2 x parts with a chance of exp(-x) (Laurent and Massart 2000). n are the outputs; what rounding x adds has no
  * more sources than a token has columns. CHANCE is one in a million, as verify looks at so many. Never below USUAL, mla_decode's,
- * which many outputs are held to. */
+ * which many outputs are held to.
+ *
+ * Behind another product x is rounded once more on its way: three roundings, 2.88e-3. */
 double mlaf_product_bound(const mlaf_product *p, int64_t tokens) {
   static const double ROUND = 0x1p-8 * 0.42466, USUAL = 2.5e-3, CHANCE = 13.8;
-  const int64_t outputs = (int64_t)p->heads * (p->outer + p->rope), sources = (int64_t)p->heads * p->inner;
-  const double n = (double)tokens * (double)(p->norm && sources < outputs ? sources : outputs);
-  const double few = n > 0 ? ROUND * sqrt((p->norm ? 2 : 1) * (1 + 2 * sqrt(CHANCE / n) + 2 * CHANCE / n)) : 0;
+  const int64_t outputs = (int64_t)p->heads * (p->outer + p->rope);
+  const int64_t sources = p->behind ? p->behind : (int64_t)p->heads * p->inner;
+  const int roundings = p->behind ? 3 : p->norm ? 2 : 1;
+  const double n = (double)tokens * (double)(roundings > 1 && sources < outputs ? sources : outputs);
+  const double few = n > 0 ? ROUND * sqrt(roundings * (1 + 2 * sqrt(CHANCE / n) + 2 * CHANCE / n)) : 0;
   return (few > USUAL ? few : USUAL) / (p->dtype == MLAF_F16 ? 8 : 1);
 }
 
@@ -108,7 +112,8 @@ bool mlaf_projection_compare(const mlaf_case *head, void *const *outputs, mlaf_v
   const mlaf_projection_case *c = (const mlaf_projection_case *)head;
   walk w = {.c = c, .y = outputs[0], .bound = mlaf_product_bound(&c->p, c->a.tokens), .out = out, .good = true};
   for (w.t = 0; w.t < c->a.tokens; w.t++)
-    for (w.h = 0; w.h < c->p.heads; w.h++) see_row(&w);
+    for (w.h = 0; w.h < c->p.heads; w.h++)
+      if (mlaf_projection_head_compared(c, w.t, w.h)) see_row(&w);
   const double e = root(&w.whole);
   if (e > out->error) out->error = e;
   if (w.good && !(e <= w.bound)) {

@@ -27,6 +27,7 @@ typedef struct projection_data {
   void *owned[OWNED];
   int n_owned;
   const atomic_bool *cancel;
+  const struct projection_data *before; /* whose outputs are x; NULL: x is in the pool */
 } projection_data;
 
 static const projection_data *data_of(const mlaf_data *d) { return (const projection_data *)d; }
@@ -165,8 +166,15 @@ void mlaf_projection_data_close(mlaf_data *data) {
   free(d);
 }
 
+void mlaf_projection_data_chain(mlaf_data *data, const mlaf_data *before) {
+  projection_data *d = (projection_data *)data;
+  d->before = data_of(before);
+  d->p.behind = d->before->p.inner;
+}
+
 void mlaf_projection_data_args(const mlaf_data *data, int set, void *args) {
   const projection_data *d = data_of(data);
+  set %= d->head.sets;
   const uint16_t *first = (const uint16_t *)d->pooled + (size_t)set * d->per_set;
   mlaf_projection_args *a = args;
   *a = d->args;
@@ -199,55 +207,73 @@ static void codes(const projection_data *d, int set, size_t first, size_t n, uin
 
 /* One row as a case of one token and one head, whose weights stay while rows of the same head follow. */
 typedef struct one {
-  mlaf_projection_case c;
+  mlaf_projection_case c, before; /* before: of the product ahead, where there is one, its outputs of that head alone */
   int64_t position;
   int set, head; /* whose weights are there; -1: none */
 } one;
 
-static void close_one(one *o) {
-  void *all[] = {o->c.x, o->c.w, o->c.gain, o->c.residual, o->c.wide, o->c.want}; /* scales are the data's */
+static void close_case(mlaf_projection_case *c) {
+  void *all[] = {c->x, c->w, c->gain, c->residual, c->wide, c->want, c->given}; /* scales are the data's */
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
+static void close_one(one *o) {
+  close_case(&o->c);
+  close_case(&o->before);
+}
 
-static mlaf_status open_one(const projection_data *d, one *o, mlaf_err *err) {
-  const mlaf_product *p = &d->p;
-  const size_t inner = (size_t)p->inner, outer = (size_t)p->outer, rope = (size_t)p->rope;
-  *o = (one){.c = {.p = *p, .a = d->args, .step = 1}, .set = -1};
-  mlaf_projection_case *c = &o->c;
+static bool open_case(const projection_data *d, int outer, mlaf_projection_case *c) {
+  *c = (mlaf_projection_case){.p = d->p, .a = d->args, .step = 1};
+  const size_t inner = (size_t)c->p.inner, rope = (size_t)c->p.rope;
   c->p.heads = 1;
+  c->p.outer = outer;
   c->spec.one_table = true;
   c->a.sin = NULL;
   mlaf_projection_dense(&c->p, &c->a);
   mlaf_projection_codes(c);
   c->scales = d->scales;
-  c->positions = &o->position;
   c->cos = d->table;
   c->x = malloc((inner + rope) * 2);
-  c->w = malloc(inner * outer * 2);
+  c->w = malloc(inner * (size_t)outer * 2);
   c->gain = malloc(inner * 2);
-  c->residual = malloc(outer * 2);
+  c->residual = malloc((size_t)outer * 2);
   c->wide = malloc(inner * sizeof *c->wide);
-  c->want = malloc((outer + rope) * sizeof *c->want);
-  if (c->x && c->w && c->gain && c->residual && c->wide && c->want) return MLAF_OK;
+  c->want = malloc(((size_t)outer + rope) * sizeof *c->want);
+  c->given = malloc((inner + rope) * sizeof *c->given);
+  return c->x && c->w && c->gain && c->residual && c->wide && c->want && c->given;
+}
+
+static mlaf_status open_one(const projection_data *d, one *o, mlaf_err *err) {
+  *o = (one){.set = -1};
+  bool good = open_case(d, d->p.outer, &o->c);
+  if (good && d->before) good = open_case(d->before, d->p.inner + d->p.rope, &o->before);
+  o->c.positions = &o->position;
+  if (d->before) o->c.before = &o->before;
+  if (good) return MLAF_OK;
   close_one(o);
   return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row's reference");
+}
+
+/* Row `row` of a set's x, and if `anew` the weights of `head`, of which there are c's outputs. */
+static void take(const projection_data *d, mlaf_projection_case *c, int set, size_t row, size_t head, bool anew) {
+  const mlaf_product *p = &c->p;
+  const size_t width = (size_t)(p->inner + p->rope), weights = (size_t)p->inner * (size_t)p->outer;
+  inputs(d, set, d->at_x + row * width, width, c->x);
+  if (anew && p->weights) codes(d, set, head * weights, weights, c->w);
+  else if (anew) inputs(d, set, head * weights, weights, c->w);
+  if (p->norm) inputs(d, set, d->at_gain, (size_t)p->inner, c->gain);
 }
 
 /* The relative error of a row, on the host. */
 static double row_off(const projection_data *d, one *o, int set, size_t row, const uint16_t *got) {
   const mlaf_product *p = &d->p;
-  const size_t heads = (size_t)p->heads, t = row / heads, h = row % heads, width = (size_t)(p->inner + p->rope);
-  const size_t weights = (size_t)p->inner * (size_t)p->outer;
+  const size_t heads = (size_t)p->heads, t = row / heads, h = row % heads;
+  const bool anew = o->set != set || o->head != (int)h;
   double off = 0, all = 0;
-  inputs(d, set, d->at_x + row * width, width, o->c.x);
-  if (o->set != set || o->head != (int)h) {
-    if (p->weights) codes(d, set, h * weights, weights, o->c.w);
-    else inputs(d, set, h * weights, weights, o->c.w);
-  }
+  take(d, &o->c, set % d->head.sets, row, h, anew);
+  if (d->before) take(d->before, &o->before, set, t, h, anew);
   o->c.a.w_scale_row = p->weights ? (int64_t)h * mlaf_product_w_rows(p) : 0;
   o->set = set, o->head = (int)h;
-  if (p->norm) inputs(d, set, d->at_gain, (size_t)p->inner, o->c.gain);
-  if (p->residual) inputs(d, set, d->at_residual + t * (size_t)p->outer, (size_t)p->outer, o->c.residual);
+  if (p->residual) inputs(d, set % d->head.sets, d->at_residual + t * (size_t)p->outer, (size_t)p->outer, o->c.residual);
   o->position = d->positions[t];
   mlaf_projection_reference(&o->c, 0, 0, o->c.want);
   for (int i = 0; i < p->outer + p->rope; i++) {

@@ -22,6 +22,9 @@ return {
     moot = { field = "append", at = 0 }, about = "of a row's rope columns, as mla_append's; else pairs" },
   { field = "append_norm", word = "append's norm", words = { "", "append_norm" }, moot = { field = "append", at = 0 },
     about = "the latent goes through RMSNorm" },
+  { field = "absorb", word = "absorb", words = { "", "absorb_pairs", "absorb_halves", "absorb_unrotated" },
+    moot = { field = "append", at = 0 },
+    about = "query heads go on into the latent space, as by mla_q_absorb; only where rows are appended" },
   { key = "t", field = "tokens", word = "tokens", default = 1, least = 1, most = 65536, multiple = 1, size = true, steps = 1,
     about = "tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number" },
 }

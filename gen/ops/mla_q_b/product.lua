@@ -3,6 +3,7 @@ return {
   layout = "outputs",
   aside = "norm",
   appends = true,
+  absorbs = true,
   aside_fields = { "q_rank", "dtype" },
   stream_warps = { 4, 8, 16 },
   stream_lands = { "registers", "shared" },

@@ -38,14 +38,18 @@ mlaf_bound q_b_append_bound(const mlaf_bound *b) {
 /* --- who may run --- */
 
 uint32_t q_b_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
-  const uint32_t product = mlaf_projection_parameter_bytes(stage, launch), align = launch->n_maps ? 64 : 8;
+  mlaf_kernel_launch alone = *launch;
+  if (launch->flags & MLAF_KERNEL_ABSORBS) alone.n_maps = MLAF_PROJECTION_MAPS;
+  const uint32_t product = mlaf_projection_parameter_bytes(stage, &alone), align = launch->n_maps ? 64 : 8;
   if (!(launch->flags & MLAF_KERNEL_APPENDS)) return product;
-  return (product + SIDE_BYTES + align - 1) / align * align;
+  return q_b_absorb_bytes((product + SIDE_BYTES + align - 1) / align * align, launch);
 }
 
 mlaf_status q_b_check_stages(const mlaf_bound *b, mlaf_err *err) {
   const mlaf_stage *k = &b->stage[0];
-  const mlaf_status st = mlaf_projection_check_stages(b, err);
+  const mlaf_bound product = q_b_product_bound(b);
+  mlaf_status st = mlaf_projection_check_stages(&product, err);
+  if (!st) st = q_b_check_absorb_stage(b, err);
   if (st) return st;
   if (q_b_appends(&b->point) != !!(k->launch.flags & MLAF_KERNEL_APPENDS))
     return mlaf_fail(err, MLAF_E_TEMPLATE, q_b_appends(&b->point) ? "its kernel appends no rows, and the problem wants them"
@@ -70,7 +74,9 @@ static mlaf_status check_append(const mlaf_bound *b, const mlaf_append_args *a, 
 
 mlaf_status q_b_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
   const mlaf_q_b_args *a = args;
-  const mlaf_status st = mlaf_projection_check_args(b, knob, args, err);
+  mlaf_projection_args product = a->projection;
+  mlaf_status st = q_b_absorbs(&b->point) ? q_b_check_absorb(b, a, &product, err) : MLAF_OK;
+  if (!st) st = mlaf_projection_check_args(b, knob, &product, err);
   if (st) return st;
   if (!q_b_appends(&b->point) && a->append.tokens)
     return mlaf_fail(err, MLAF_E_ARG, "append: tokens is %lld, and the problem appends nothing: 0", (long long)a->append.tokens);
@@ -99,7 +105,8 @@ static uint32_t side_blocks(const mlaf_bound *b, uint32_t product, int64_t token
 mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_q_b_args *a = args;
   const mlaf_stage *k = &b->stage[0];
-  mlaf_status st = mlaf_projection_prepare(b, knob, args, out, err);
+  const mlaf_bound product = q_b_product_bound(b);
+  mlaf_status st = mlaf_projection_prepare(&product, knob, args, out, err);
   if (st || !out->n || !q_b_appends(&b->point)) return st;
   const mlaf_bound side = q_b_append_bound(b);
   mlaf_prepared rows;
@@ -107,18 +114,26 @@ mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, ml
   if (st) return st;
   mlaf_launch *l = &out->launches[0];
   const int64_t blocks = side_blocks(b, l->grid[0], a->append.tokens);
-  const uint32_t at = mlaf_projection_parameter_bytes(0, &k->launch), size = q_b_parameter_bytes(0, &k->launch);
+  const uint32_t at = mlaf_projection_parameter_bytes(0, &product.stage[0].launch), size = q_b_parameter_bytes(0, &k->launch);
   memset(out->parameters + at, 0, size - at);
   if (rows.n) memcpy(out->parameters + at, rows.launches[0].args, ROW_BYTES);
   memcpy(out->parameters + at + ROW_BYTES, &blocks, sizeof blocks);
   l->args_size = size;
   l->grid[0] += (uint32_t)blocks;
-  return MLAF_OK;
+  return q_b_absorbs(&b->point) ? q_b_prepare_absorb(b, a, at + SIDE_BYTES, out, err) : MLAF_OK;
 }
 
 mlaf_work q_b_work(const mlaf_point *p) {
   mlaf_work work = mlaf_projection_work(p);
   if (!q_b_appends(p)) return work;
+  if (q_b_absorbs(p)) { /* queries go neither out nor in */
+    const mlaf_point second = q_b_absorb_point(p);
+    const mlaf_work more = second.op->calls->work(&second);
+    const double queries = 2.0 * p->v[MLA_Q_B_TOKENS] * p->v[MLA_Q_B_HEADS] * (p->v[MLA_Q_B_NOPE] + p->v[MLA_Q_B_ROPE]);
+    work.bytes += more.bytes - 2 * queries;
+    work.main_bytes += more.main_bytes;
+    work.flops += more.flops;
+  }
   const mlaf_point side = q_b_append_point(p);
   const mlaf_work more = side.op->calls->work(&side);
   work.bytes += more.bytes;

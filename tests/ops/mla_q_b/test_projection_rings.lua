@@ -17,6 +17,7 @@ end
 for _, split in ipairs({ 1, 2 }) do KINDS[#KINDS + 1] = { norm = 1, groups = 1, split = split, ways = 2, stages = 4 } end
 
 KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 4, walk = true }
+KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 3, absorb = 3 }
 
 test("projections: the ring is right, with a norm, in clusters, in several passes", function()
   for _, v in ipairs(KINDS) do
@@ -102,6 +103,25 @@ test("projections: seeded mistakes in the ring are found", function()
       if ops[at].out then table.remove(ops, at) end
     end
   end), "a tile's sums where the ones before are read")
+  -- A loader of x that passes over the steps of W_UK, for which the other one arrives: where those fill the ring it comes early.
+  local absorb = { norm = 0, groups = 1, split = 1, ways = 1, stages = 3, absorb = 3 }
+  ok(not found(absorb, { 5, 3 }, function() end), "a right one is found wrong")
+  ok(found(absorb, { 5, 3 }, function(a, ops)
+    local at = { W = 0, x = 0 }
+    local who = a.name:match("^%a+")
+    for i = 1, #ops do
+      local op = ops[i]
+      if at[who] and (op[1] == OPS.ARRIVE or op[1] == OPS.WAIT) and not op[2].exact then
+        local step = at[who]
+        if op[1] == OPS.ARRIVE then at[who] = step + 1 end
+        if step % 5 >= 2 then op.part = true end
+      end
+    end
+    for i = #ops, 1, -1 do
+      if ops[i].part and who == "x" then table.remove(ops, i)
+      elseif ops[i].part and ops[i][1] == OPS.ARRIVE then table.insert(ops, i, ops[i]) end
+    end
+  end), "a loader that passes over steps")
   -- With an odd number of stages a way passes over every second use of a barrier.
   local odd = { norm = 1, groups = 1, split = 1, ways = 2, stages = 3 }
   ok(found(odd, { 9, 1 }, function() end), "ways over an odd number of stages")

@@ -31,6 +31,8 @@ typedef struct mlaf_embed_q_b_problem {
   int32_t append_style; /* of a row's rope columns, as mla_append's; else pairs
                         (0: not, 1: append_halves, 2: append_unrotated) */
   int32_t append_norm; /* the latent goes through RMSNorm (0: not, 1: append_norm) */
+  int32_t absorb;    /* query heads go on into the latent space, as by mla_q_absorb; only where rows are appended
+                        (0: not, 1: absorb_pairs, 2: absorb_halves, 3: absorb_unrotated) */
   int32_t tokens;    /* tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number (1..65536) */
   /* </problem> */
 } mlaf_embed_q_b_problem;

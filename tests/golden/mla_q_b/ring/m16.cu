@@ -298,6 +298,8 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
+// A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
+// multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));

@@ -1,0 +1,82 @@
+/* A layer whose queries go on into the latent space in q_b's launch: which launches a call has, and which plans are made. */
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "layer/inside.h"
+
+static layer_shape shape(int batch, uint32_t flags) {
+  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+  layer_shape s;
+  mlaf_err err = {MLAF_OK, ""};
+  d.batch_max = batch, d.ctx_max = 1024, d.flags |= flags;
+  if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
+  return s;
+}
+
+static void parts(layer_kind kind, int64_t tokens, int n, const layer_kind *want) {
+  layer_kind got[LAYER_PARTS];
+  assert_int_equal(layer_parts_of(kind, tokens, got), n);
+  assert_memory_equal(got, want, (size_t)n * sizeof *want);
+}
+
+static void launches_of_a_stage(void **state) {
+  const layer_kind few[] = {LAYER_BESIDE, LAYER_ABSORB}, one[] = {LAYER_LATENT}, many[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB};
+  const layer_kind turn[] = {LAYER_TURN};
+  parts(LAYER_LATENT, 1, 2, few);
+  parts(LAYER_LATENT, LAYER_LATENT_LEAST - 1, 2, few);
+  parts(LAYER_LATENT, LAYER_LATENT_LEAST, 1, one);
+  parts(LAYER_LATENT, LAYER_BESIDE_MOST, 1, one);
+  parts(LAYER_LATENT, LAYER_BESIDE_MOST + 1, 3, many);
+  parts(LAYER_BESIDE, LAYER_BESIDE_MOST, 1, few);
+  parts(LAYER_BESIDE, LAYER_BESIDE_MOST + 1, 2, many);
+  parts(LAYER_TURN, 1000, 1, turn);
+}
+
+/* Each launch of each size has a plan's class, and no size has one twice. */
+static void ranges(const layer_shape *s, int64_t most) {
+  for (int64_t t = 1; t <= most; t++) {
+    int seen = 0;
+    for (int k = 0; k < LAYER_KINDS; k++) {
+      if (!layer_launches(s, k, t)) continue;
+      assert_true(t >= layer_rows_least(s, k) && t <= layer_rows_most(s, k));
+      seen += k == LAYER_Q_B || k == LAYER_BESIDE || k == LAYER_LATENT;
+    }
+    assert_int_equal(seen, 1);
+    assert_int_equal(layer_launches(s, LAYER_ABSORB, t), !layer_launches(s, LAYER_LATENT, t));
+  }
+}
+
+static void plans_that_are_made(void **state) {
+  static const int batches[] = {1, LAYER_LATENT_LEAST - 1, LAYER_LATENT_LEAST, 100, 128, 129, 300};
+  for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+    layer_shape s = shape(batches[i], 0);
+    ranges(&s, batches[i]);
+    layer_shape_set_latent(&s, true);
+    ranges(&s, batches[i]);
+    assert_int_equal(!layer_rows_most(&s, LAYER_LATENT), batches[i] < LAYER_LATENT_LEAST);
+    assert_int_equal(s.kinds[LAYER_FEW][1], LAYER_LATENT);
+    assert_int_equal(s.kinds[LAYER_FEW][2], LAYER_DECODE);
+    layer_shape_set_latent(&s, false);
+    assert_int_equal(layer_rows_most(&s, LAYER_LATENT), 0);
+  }
+}
+
+static void its_problem(void **state) {
+  const layer_shape s = shape(64, MLAF_LAYER_SPLIT_CACHE);
+  mlaf_point p;
+  mlaf_err err;
+  char text[MLAF_POINT_TEXT_MAX];
+  assert_int_equal(layer_point(&s, LAYER_LATENT, 1, &p, &err), MLAF_OK);
+  layer_point_rows(&p, 64);
+  mlaf_point_print(&p, text, sizeof text);
+  assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,append_split,r512,append_norm,absorb_pairs,t64");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(launches_of_a_stage),
+      cmocka_unit_test(plans_that_are_made),
+      cmocka_unit_test(its_problem),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
