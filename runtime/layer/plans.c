@@ -66,12 +66,12 @@ static mlaf_status make_by_rows(mlaf_ctx *ctx, const layer_shape *s, layer_kind 
 }
 
 static mlaf_status make_decode(mlaf_ctx *ctx, const layer_shape *s, int q_len, layer_plans *out) {
-  const mlaf_registry_how how = {.quiet = true};
+  const mlaf_registry_how how = {.quiet = true, .ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE)};
   const size_t n = (size_t)out->n_ctxs * (size_t)out->n_batches;
   mlaf_plan_opts opts = *opts_of(s);
   mlaf_err err;
   mlaf_point p;
-  opts.flags |= MLAF_PLAN_TABLES | (s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0u : (uint32_t)MLAF_PLAN_AHEAD);
+  opts.flags |= MLAF_PLAN_TABLES;
   mlaf_plan **plans = out->decode[q_len - 1] = calloc(n, sizeof *plans);
   if (!plans) return report(ctx, mlaf_fail(&err, MLAF_E_NOMEM, "no memory for a layer's plans"), &err);
   mlaf_status st = report(ctx, layer_point(s, LAYER_DECODE, q_len, &p, &err), &err);

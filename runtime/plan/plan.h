@@ -8,12 +8,11 @@
 #include "op/calls.h"
 #include "plan/ctx.h"
 
-/* Of plan options, beside the public flags: whoever executes says that tables, and all rows of the cache but those of a request's
- * last query tokens, are older than the launch before. Kernels may read them before that launch is over (a layer's plans). */
-enum { MLAF_PLAN_AHEAD = 1 << 30 };
-
 /* mlaf_plan_create of a checked point. Failures are reported. */
 mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
+/* The same for whoever executes it and says: tables, and all rows of the cache but those of a request's last query tokens, are
+ * older than the launch before. Kernels may read them before that launch is over (a layer's plans). */
+mlaf_status mlaf_plan_create_ahead(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);

@@ -18,6 +18,9 @@ typedef struct mlaf_planned {
   double ns, error;
 } mlaf_planned;
 
+/* Of plan options whose public flags were checked: kernels may read ahead (mlaf_plan_create_ahead). No caller's options bring it. */
+enum { MLAF_PLAN_AHEAD = 1 << 30 };
+
 /* The context's lock must be held. `p` has been checked. */
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err);
