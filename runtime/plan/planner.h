@@ -18,7 +18,7 @@ typedef struct mlaf_planned {
   double ns, error;
 } mlaf_planned;
 
-/* Of plan options whose public flags were checked: kernels may read ahead (mlaf_plan_create_ahead). No caller's options bring it. */
+/* Of plan options whose public flags were checked: kernels may read ahead (mlaf_plan_create_ahead). No caller's have it. */
 enum { MLAF_PLAN_AHEAD = 1 << 30 };
 
 /* The context's lock must be held. `p` has been checked. */
