@@ -105,6 +105,24 @@ mlaf_status mlaf_plan_create_ahead(mlaf_ctx *ctx, const mlaf_point *p, const mla
   return create(ctx, p, opts, MLAF_PLAN_AHEAD, out);
 }
 
+void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n) {
+  mlaf_planner_wishes all = {.n = 0};
+  mlaf_err ignored;
+  if (!mlaf_compiler_cache_dir(ctx->compiler)) return; /* nobody would keep it */
+  pthread_mutex_lock(&ctx->lock);
+  for (size_t i = 0; i < n; i++) {
+    mlaf_plan_opts o;
+    mlaf_point at = wishes[i].at;
+    if (read_opts(wishes[i].opts, &o, &ignored)) continue;
+    if (wishes[i].ahead) o.flags |= MLAF_PLAN_AHEAD;
+    mlaf_point_round(&at);
+    mlaf_planner_wish(ctx, &at, &o, &all);
+  }
+  if (all.n > 1) mlaf_compile(ctx->compiler, all.jobs, all.n, NULL, NULL, &ignored);
+  pthread_mutex_unlock(&ctx->lock);
+  mlaf_planner_wishes_clear(&all);
+}
+
 mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts) {
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;

@@ -15,6 +15,15 @@ mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_p
 mlaf_status mlaf_plan_create_ahead(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* A plan to come. */
+typedef struct mlaf_plan_wish {
+  mlaf_point at;
+  const mlaf_plan_opts *opts;
+  bool ahead;
+} mlaf_plan_wish;
+/* Has what these plans would compile one after the other compiled by all workers at once; the plans then find it in the cache.
+ * Nothing but time depends on it: what does not compile is said when its plan is made. */
+void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n);
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
 /* Its kernels on their device. */
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);

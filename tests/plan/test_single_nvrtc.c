@@ -4,6 +4,7 @@
 #include "db/db_fixture.h"
 #include "mlaforge/mlaforge.h"
 #include "need.h"
+#include "plan/ctx.h"
 #include "plan/plan.h"
 #include "plan/planner.h"
 #include "plan/registry.h"
@@ -153,6 +154,43 @@ static void a_twin_is_not_asked_for_by_flags(void **state) {
   end(&f);
 }
 
+/* What plans want is compiled together, each kernel once, and the plans find it. */
+static void plans_compile_together(void **state) {
+  fixture f = begin(state);
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  const mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_ctx *ctx = NULL;
+  const char *const texts[] = {"mla_append:h16,r512,p64,bf16,paged,pairs,norm,t1",
+                               "mla_append:h16,r512,p64,bf16,paged,pairs,norm,t2",
+                               "mla_append:h16,r256,p64,bf16,paged,pairs,norm,t1"};
+  mlaf_plan_wish wishes[3] = {{.ahead = false}};
+  mlaf_plan *plans[3] = {NULL};
+  char why[4096] = "", cache[512];
+  snprintf(cache, sizeof cache, "%s-cache", f.d->path);
+  o.device = "cuda", o.db_path = f.d->path, o.cache_dir = cache, o.log_level = MLAF_LOG_ERROR;
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  for (int i = 0; i < 3; i++) {
+    if (mlaf_point_parse(NULL, texts[i], &wishes[i].at, why, sizeof why)) fail_msg("%s", why);
+    wishes[i].opts = &opts;
+  }
+  mlaf_plan_compile_together(ctx, wishes, 3);
+  mlaf_compile_stats stats;
+  mlaf_compiler_stats(ctx->compiler, &stats);
+  const uint64_t compiled = stats.compiled;
+  assert_in_range(compiled, 2, 3);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(mlaf_plan_create_at(ctx, &wishes[i].at, &opts, &plans[i]), MLAF_OK);
+    assert_int_equal(mlaf_plan_query(plans[i], &info), MLAF_OK);
+    assert_int_equal(info.compiles, 0);
+    mlaf_plan_release(plans[i]);
+  }
+  mlaf_compiler_stats(ctx->compiler, &stats);
+  assert_int_equal(stats.compiled, compiled);
+  mlaf_ctx_destroy(ctx);
+  end(&f);
+}
+
 static void a_farther_choice_for_several_serves_them(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
@@ -173,6 +211,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(only_choice_near_is_for_one_request, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_twin_reads_ahead, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_twin_is_not_asked_for_by_flags, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(plans_compile_together, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_farther_choice_for_several_serves_them, db_dir_setup, db_dir_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
