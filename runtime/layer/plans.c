@@ -50,39 +50,84 @@ static const mlaf_plan_opts *opts_of(const layer_shape *s) {
   return s->d.plan ? s->d.plan : &none;
 }
 
-static mlaf_status make_by_rows(mlaf_ctx *ctx, const layer_shape *s, layer_kind kind, layer_plans *out) {
-  const mlaf_registry_how how = {.quiet = true};
+static size_t n_decode(const layer_plans *p) { return (size_t)p->n_ctxs * (size_t)p->n_batches; }
+
+/* Plans that are wanted: their problems, how each is asked for, and where it goes. */
+typedef struct wanted {
+  mlaf_plan_opts rows, decode; /* options */
+  mlaf_plan_wish *list;
+  mlaf_plan ***to;
+  size_t n;
+} wanted;
+
+static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, bool ahead, mlaf_plan **to) {
+  w->list[w->n] = (mlaf_plan_wish){*p, opts, ahead};
+  w->to[w->n++] = to;
+}
+
+static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_plans *out, wanted *w, mlaf_err *err) {
   const int64_t most = layer_rows_most(s, kind);
   const int first = class_of(layer_rows_least(s, kind)), last = class_of(most);
-  mlaf_plan_opts opts = *opts_of(s);
-  mlaf_err err;
   mlaf_point p;
-  opts.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
-  mlaf_status st = report(ctx, layer_point(s, kind, 1, &p, &err), &err);
+  mlaf_status st = layer_point(s, kind, 1, &p, err);
   for (int k = first; !st && k <= last; k++) {
     if (!layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
-    st = mlaf_registry_get(ctx, &p, &opts, &how, &out->by_rows[kind][k]);
+    want(w, &p, &w->rows, false, &out->by_rows[kind][k]);
   }
   return st;
 }
 
-static mlaf_status make_decode(mlaf_ctx *ctx, const layer_shape *s, int q_len, layer_plans *out) {
-  const mlaf_registry_how how = {.quiet = true};
-  const size_t n = (size_t)out->n_ctxs * (size_t)out->n_batches;
-  mlaf_plan_opts opts = *opts_of(s);
-  mlaf_err err;
+static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
+  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE);
   mlaf_point p;
-  opts.flags |= MLAF_PLAN_TABLES | (s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0u : (uint32_t)MLAF_PLAN_AHEAD);
-  mlaf_plan **plans = out->decode[q_len - 1] = calloc(n, sizeof *plans);
-  if (!plans) return report(ctx, mlaf_fail(&err, MLAF_E_NOMEM, "no memory for a layer's plans"), &err);
-  mlaf_status st = report(ctx, layer_point(s, LAYER_DECODE, q_len, &p, &err), &err);
-  for (size_t i = 0; !st && i < n; i++) {
+  mlaf_plan **plans = out->decode[q_len - 1] = calloc(n_decode(out), sizeof *plans);
+  if (!plans) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
+  mlaf_status st = layer_point(s, LAYER_DECODE, q_len, &p, err);
+  for (size_t i = 0; !st && i < n_decode(out); i++) {
     layer_point_size(&p, "ctx", out->ctxs[i / (size_t)out->n_batches]);
     layer_point_size(&p, "batch", out->batches[i % (size_t)out->n_batches]);
-    st = mlaf_registry_get(ctx, &p, &opts, &how, &plans[i]);
+    want(w, &p, &w->decode, ahead, &plans[i]);
   }
   return st;
+}
+
+static mlaf_status want_none(const layer_shape *s, const layer_plans *out, wanted *w, mlaf_err *err) {
+  const size_t most = (size_t)LAYER_KINDS * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out);
+  *w = (wanted){.rows = *opts_of(s), .decode = *opts_of(s)};
+  w->rows.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
+  w->decode.flags |= MLAF_PLAN_TABLES;
+  w->list = calloc(most, sizeof *w->list);
+  w->to = calloc(most, sizeof *w->to);
+  return w->list && w->to ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
+}
+
+/* One after the other. Where one was compiled others will be, so those are compiled together first. Frees what is wanted. */
+static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
+  int32_t compiles = 0;
+  bool together = false;
+  for (size_t i = 0; !st && i < w->n; i++) {
+    const mlaf_registry_how how = {.quiet = true, .ahead = w->list[i].ahead, .compiles = &compiles};
+    st = mlaf_registry_get(ctx, &w->list[i].at, w->list[i].opts, &how, w->to[i]);
+    if (!st && compiles && !together) mlaf_plan_compile_together(ctx, w->list + i + 1, w->n - i - 1);
+    together |= compiles > 0;
+  }
+  free(w->list);
+  free(w->to);
+  return st;
+}
+
+/* All plans but a prefill's and those of queries that q_b takes on. */
+static mlaf_status make_all(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
+  wanted w;
+  mlaf_err err;
+  mlaf_status st = want_none(s, out, &w, &err);
+  for (int k = 0; !st && k < LAYER_KINDS; k++)
+    if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k))
+      st = want_by_rows(s, k, out, &w, &err);
+  for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
+    if (layer_plans_q_len(s, q)) st = want_decode(s, q, out, &w, &err);
+  return make_wanted(ctx, &w, report(ctx, st, &err));
 }
 
 static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
@@ -98,7 +143,13 @@ static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *
 static void try_latent(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   if (!layer_shape_may_join(s, mlaf_info(mlaf_ctx_device(ctx))->target)) return;
   layer_shape_set_latent(s, true);
-  if (layer_rows_most(s, LAYER_LATENT) && !make_by_rows(ctx, s, LAYER_LATENT, out)) return;
+  if (layer_rows_most(s, LAYER_LATENT)) {
+    wanted w;
+    mlaf_err err;
+    mlaf_status st = want_none(s, out, &w, &err);
+    if (!st) st = want_by_rows(s, LAYER_LATENT, out, &w, &err);
+    if (!make_wanted(ctx, &w, st)) return;
+  }
   for (int c = 0; c < LAYER_CLASSES; c++) {
     mlaf_plan_release(out->by_rows[LAYER_LATENT][c]);
     out->by_rows[LAYER_LATENT][c] = NULL;
@@ -109,20 +160,17 @@ static void try_latent(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   mlaf_status st = make_sizes(ctx, s, out);
   if (!st) try_latent(ctx, s, out);
-  for (int k = 0; !st && k < LAYER_KINDS; k++)
-    if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k)) st = make_by_rows(ctx, s, k, out);
+  if (!st) st = make_all(ctx, s, out);
   if (!st && layer_rows_most(s, LAYER_PREFILL)) {
     mlaf_chunked_prefill_desc d = layer_chunked(s);
     d.plan = opts_of(s);
     st = mlaf_chunked_prefill_create(ctx, &d, &out->prefill);
   }
-  for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
-    if (layer_plans_q_len(s, q)) st = make_decode(ctx, s, q, out);
   return st;
 }
 
 void layer_plans_clear(layer_plans *p) {
-  const size_t n = (size_t)p->n_ctxs * (size_t)p->n_batches;
+  const size_t n = n_decode(p);
   mlaf_chunked_prefill_destroy(p->prefill);
   for (int k = 0; k < LAYER_KINDS; k++)
     for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);

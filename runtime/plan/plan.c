@@ -39,7 +39,7 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
                      in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");
-  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY | MLAF_PLAN_AHEAD;
+  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY;
   if (in->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: unknown flags 0x%x", in->flags & ~known);
   if ((unsigned)in->effort > MLAF_EFFORT_MEASURE || in->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: effort is %d (0..%d), reserved is %d (0)", in->effort,
@@ -87,13 +87,40 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   return MLAF_OK;
 }
 
-mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
+static mlaf_status create(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside, mlaf_plan **out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_plan_opts o;
   mlaf_status st = read_opts(opts, &o, &err);
+  o.flags |= inside;
   if (!st) st = plan_new(ctx, p, &o, out, &err);
   err.status = st;
   return st ? mlaf_shared_report(ctx->shared, &err) : MLAF_OK;
+}
+
+mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
+  return create(ctx, p, opts, 0, out);
+}
+
+mlaf_status mlaf_plan_create_ahead(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
+  return create(ctx, p, opts, MLAF_PLAN_AHEAD, out);
+}
+
+void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n) {
+  mlaf_planner_wishes all = {.n = 0};
+  mlaf_err ignored;
+  if (!mlaf_compiler_cache_dir(ctx->compiler)) return; /* nobody would keep it */
+  pthread_mutex_lock(&ctx->lock);
+  for (size_t i = 0; i < n; i++) {
+    mlaf_plan_opts o;
+    mlaf_point at = wishes[i].at;
+    if (read_opts(wishes[i].opts, &o, &ignored)) continue;
+    if (wishes[i].ahead) o.flags |= MLAF_PLAN_AHEAD;
+    mlaf_point_round(&at);
+    mlaf_planner_wish(ctx, &at, &o, &all);
+  }
+  if (all.n > 1) mlaf_compile(ctx->compiler, all.jobs, all.n, NULL, NULL, &ignored);
+  pthread_mutex_unlock(&ctx->lock);
+  mlaf_planner_wishes_clear(&all);
 }
 
 mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts) {

@@ -8,14 +8,22 @@
 #include "op/calls.h"
 #include "plan/ctx.h"
 
-/* Of plan options, beside the public flags: whoever executes says that tables, and all rows of the cache but those of a request's
- * last query tokens, are older than the launch before. Kernels may read them before that launch is over (a layer's plans). */
-enum { MLAF_PLAN_AHEAD = 1 << 30 };
-
 /* mlaf_plan_create of a checked point. Failures are reported. */
 mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
+/* The same for whoever executes it and says: tables, and all rows of the cache but those of a request's last query tokens, are
+ * older than the launch before. Kernels may read them before that launch is over (a layer's plans). */
+mlaf_status mlaf_plan_create_ahead(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* A plan to come. */
+typedef struct mlaf_plan_wish {
+  mlaf_point at;
+  const mlaf_plan_opts *opts;
+  bool ahead;
+} mlaf_plan_wish;
+/* Has what these plans would compile one after the other compiled by all workers at once; the plans then find it in the cache.
+ * Nothing but time depends on it: what does not compile is said when its plan is made. */
+void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n);
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
 /* Its kernels on their device. */
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);

@@ -21,6 +21,7 @@ typedef struct planner {
   const mlaf_point *problem;
   const mlaf_plan_opts *opts;
   mlaf_planned *out;
+  mlaf_planner_wishes *wishes; /* NULL; else nothing is compiled or loaded, and what would be compiled is added here */
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
   mlaf_err killed; /* its status is set once a compile worker was killed from outside, and again */
@@ -49,11 +50,12 @@ static void MLAF_PRINTF(3, 4) pass_over(planner *p, const mlaf_err *why, const c
   va_end(ap);
   p->last = *why;
   mlaf_text_fmt(&p->notes, "%s%s: %.400s", p->notes.len ? "; " : "", what, why->text);
-  mlaf_log_line(&p->ctx->log, MLAF_LOG_WARN, "plan: passing over %s: %s", what, why->text);
+  if (!p->wishes) mlaf_log_line(&p->ctx->log, MLAF_LOG_WARN, "plan: passing over %s: %s", what, why->text);
 }
 
 /* Load what was built and say who it is. */
 static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
+  if (p->wishes) return MLAF_OK;
   mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
   if (st) return st;
   p->out->rung = rung;
@@ -83,28 +85,94 @@ static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mla
   return st;
 }
 
-/* In place of a kernel its twin that reads ahead of its wait, where the caller allows that and there is one that runs. */
-static bool take_twin(planner *p, mlaf_build *b) {
-  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx), *rest = strchr(b->name, ':');
+/* The twin that reads ahead of its wait, where the caller allows that and there is one. */
+static mlaf_status start_twin(planner *p, const mlaf_build *b, mlaf_gen **gen, mlaf_build *twin) {
+  const char *rest = strchr(b->name, ':');
   char name[sizeof b->name];
-  mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
+  mlaf_err ignored;
+  if (!(p->opts->flags & MLAF_PLAN_AHEAD) || !rest || strlen(b->name) + sizeof "_ahead" > sizeof name) return MLAF_E_NOT_TUNED;
+  snprintf(name, sizeof name, "%.*s_ahead%s", (int)(rest - b->name), b->name, rest);
+  mlaf_status st = mlaf_ctx_gen(p->ctx, gen, &ignored);
+  if (!st) st = mlaf_gen_variant(*gen, mlaf_point_text(p->problem).s, info(p)->target, name, &v, &ignored);
+  if (!st) st = mlaf_build_init(&v, twin, &ignored);
+  mlaf_variant_clear(&v);
+  return st;
+}
+
+/* In place of a kernel its twin, where that runs. */
+static bool take_twin(planner *p, mlaf_build *b) {
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
+  mlaf_gen *gen;
   mlaf_build twin = {.n = 0};
   mlaf_err ignored;
-  if (!(p->opts->flags & MLAF_PLAN_AHEAD) || !rest || strlen(b->name) + sizeof "_ahead" > sizeof name) return false;
-  snprintf(name, sizeof name, "%.*s_ahead%s", (int)(rest - b->name), b->name, rest);
-  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &ignored);
-  if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(p->problem).s, target, name, &v, &ignored);
-  if (!st) st = mlaf_build_init(&v, &twin, &ignored);
+  mlaf_status st = start_twin(p, b, &gen, &twin);
   if (!st && !mlaf_build_take_known(&twin, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) {
     st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, &ignored);
     if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
     if (!st) mlaf_build_remember(&twin, &p->ctx->hashes, target, toolchain);
   }
-  mlaf_variant_clear(&v);
   mlaf_build_clear(st ? &twin : b);
   if (!st) *b = twin;
   return !st;
+}
+
+/* A source that nobody wished for yet, taken over. */
+static void add_wish(mlaf_planner_wishes *w, const mlaf_compile_job *job, char **source) {
+  for (size_t i = 0; i < w->n; i++)
+    if (!strcmp(w->sources[i], *source)) return;
+  mlaf_compile_job *jobs = realloc(w->jobs, (w->n + 1) * sizeof *jobs);
+  if (jobs) w->jobs = jobs;
+  char **sources = realloc(w->sources, (w->n + 1) * sizeof *sources);
+  if (sources) w->sources = sources;
+  if (!jobs || !sources) return;
+  jobs[w->n] = *job;
+  jobs[w->n].source = sources[w->n] = *source;
+  jobs[w->n++].name = "a kernel that a plan wants"; /* its own goes with the build */
+  *source = NULL;
+}
+
+/* Whether all kernels of a build were looked at; from now on they were. Many plans are one kernel with other knobs. */
+static bool seen_all(mlaf_planner_wishes *w, const mlaf_build *b) {
+  bool all = true;
+  for (int i = 0; i < b->n; i++) {
+    bool there = !b->refs[i].template_name[0];
+    for (size_t k = 0; !there && k < w->n_seen; k++) there = !strcmp(w->seen[k], b->refs[i].symbol);
+    char(*grown)[64] = there ? NULL : realloc(w->seen, (w->n_seen + 1) * sizeof *grown);
+    all &= there;
+    if (!grown) continue;
+    w->seen = grown;
+    memcpy(w->seen[w->n_seen++], b->refs[i].symbol, sizeof *grown);
+  }
+  return all;
+}
+
+void mlaf_planner_wishes_clear(mlaf_planner_wishes *w) {
+  for (size_t i = 0; i < w->n; i++) {
+    mlaf_compile_job_clear(&w->jobs[i]);
+    free(w->sources[i]);
+  }
+  free(w->jobs);
+  free(w->sources);
+  free(w->seen);
+}
+
+/* Of a build, or of its twin, what no cache has. */
+static void wish(planner *p, mlaf_build *b) {
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
+  mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
+  mlaf_gen *gen;
+  mlaf_build twin = {.n = 0};
+  mlaf_err ignored;
+  size_t n = 0;
+  mlaf_build *x = start_twin(p, b, &gen, &twin) ? b : &twin;
+  const bool there = seen_all(p->wishes, x) || (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
+                     mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
+  if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n, &ignored))
+    for (size_t i = 0; i < n; i++)
+      for (int k = 0; k < MLAF_STAGES_MAX; k++)
+        if (x->source[k] && x->source[k] == jobs[i].source) add_wish(p->wishes, &jobs[i], &x->source[k]);
+  mlaf_build_clear(&twin);
 }
 
 /* The code of a build: from the cache, or made, if that is allowed. `problem` is the one that its variant was chosen for. */
@@ -113,7 +181,8 @@ static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf
     *err = p->killed;
     return err->status;
   }
-  if (take_twin(p, b)) return MLAF_OK;
+  if (p->wishes) wish(p, b);
+  if (p->wishes || take_twin(p, b)) return MLAF_OK;
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
   mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
@@ -362,7 +431,7 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
     mlaf_nearby_reason(n, &x, why, sizeof why);
     mlaf_text_fmt(&p->notes, "%schoice %s of %s is nearest, but %s", p->notes.len ? "; " : "", nearest->variant,
                   nearest->problem, why);
-    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", why);
+    if (!p->wishes) mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", why);
   }
   mlaf_variant_clear(&x.variant);
   free(n);
@@ -594,8 +663,8 @@ static mlaf_status run_ladder(planner *p) {
   return st && !p->killed.status && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
 }
 
-mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
-                             mlaf_err *err) {
+static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes,
+                       mlaf_planned *out, mlaf_err *err) {
   planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */
   if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");
   *out = (mlaf_planned){.source = "none"};
@@ -603,6 +672,7 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mla
   p->problem = problem;
   p->opts = opts;
   p->out = out;
+  p->wishes = wishes;
   if (opts->lengths && !mlaf_lengths_parse(opts->lengths, &p->lengths, err)) mlaf_lengths_print(&p->lengths, p->lengths_text);
   p->notes = MLAF_TEXT_INIT(NOTES_MAX);
   p->last = (mlaf_err){MLAF_E_NOT_TUNED, "no usable choice"};
@@ -616,4 +686,16 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mla
   }
   free(p);
   return st;
+}
+
+mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
+                             mlaf_err *err) {
+  return run(ctx, problem, opts, NULL, out, err);
+}
+
+void mlaf_planner_wish(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes) {
+  mlaf_planned nothing;
+  mlaf_err ignored;
+  if (ctx->bundle || opts->flags & MLAF_PLAN_NO_COMPILE || opts->effort == MLAF_EFFORT_MEASURE) return;
+  if (!run(ctx, p, opts, wishes, &nothing, &ignored)) free(nothing.notes);
 }

@@ -18,9 +18,25 @@ typedef struct mlaf_planned {
   double ns, error;
 } mlaf_planned;
 
+/* Of plan options whose public flags were checked: kernels may read ahead (mlaf_plan_create_ahead). No caller's have it. */
+enum { MLAF_PLAN_AHEAD = 1 << 30 };
+
 /* The context's lock must be held. `p` has been checked. */
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err);
+
+/* Sources that plans would have compiled, each once. */
+typedef struct mlaf_planner_wishes {
+  mlaf_compile_job *jobs; /* options are the generator's */
+  char **sources;         /* theirs, owned */
+  size_t n;
+  char (*seen)[64];       /* symbols of kernels that were looked at */
+  size_t n_seen;
+} mlaf_planner_wishes;
+/* Adds what mlaf_planner_run would compile, and neither compiles nor loads. What it cannot tell is missing. Not of a context with
+ * a bundle. The context's lock must be held. */
+void mlaf_planner_wish(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes);
+void mlaf_planner_wishes_clear(mlaf_planner_wishes *wishes);
 
 /* The rung of the context's bundle: fills *out, or says in `err` why the bundle does not serve the problem (E_NOT_COMPILED) and
  * which command would change that. in_reach: not with what lies too far away (op/nearest.h). What is passed over on the

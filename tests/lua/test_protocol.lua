@@ -131,6 +131,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_few", with(HOPT, with(WALK, { ring = 25, cluster = 2, ahead = true })) },
     { "sm90_few", with(HOPT, { ring = 27, wgs = 1, ahead = true }) },
     { "sm90_many", HOP }, { "sm90_many", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
+    { "sm90_many", with(HOP, { ahead = true, cluster = 2 }) }, { "sm90_many", with(HOP, { ahead = true, rope = 0, buffers = 4,
+      shared = false }) }, { "sm90_many", with(HOP, { ahead = true, many = false }) },
     { "sm90_many", with(HOP, { gather = true }) }, { "sm90_many", with(HOP, { gather = true, rope = 0, buffers = 4,
       shared = false }) },
     { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
@@ -153,7 +155,7 @@ test("the model's functions are the template's", function()
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
-        "mla_decode/sm90_many/load.h",
+        "mla_decode/sm90_many/load.h", "mla_decode/sm90_many/ahead.h",
       "mla_decode/sm90_many/order.h", "mla_decode/sm90_many/partial.h", "mla_decode/sm90_many/rotate.h" } }
   for name, list in pairs(files) do
     local text, seen = "", 0
@@ -419,6 +421,14 @@ local SEEDS = {
         ops[i] = { OPS.WAIT, ops[i][2], ops[i][3], ops[i][4] }
       end)
     end },
+  { "Q that math brings is multiplied before all have brought theirs", "sm90_many", with(HOP, { ahead = true }), PIECES, "race",
+    "write block 1: P 0, 0 .Q 0.", function(m) edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "BOTH", "take_q()", drop) end },
+  { "loaders do not wait for barriers that math makes", "sm90_many", with(HOP, { ahead = true }), PIECES, "unmade", "",
+    function(m) edit(m, "loader", { "WAIT" }, "begin", "begin_together()", drop) end },
+  { "an end is said to be near before its Q is there", "sm90_many", with(HOP, { ahead = true }), { { blocks = 2 },
+    { blocks = 2 }, { blocks = 2 }, { blocks = 2 } }, "lapped", "NEAR_END", function(m)
+    edit(m, "loader 0", { "WAIT" }, "Q_FULL", "load_piece()", drop)
+  end },
   { "the sums' places are not handed over", "sm90_many", HOP, PIECES, "race", "sums", function(m)
     edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "BOTH", "finish()", drop)
   end },

@@ -153,6 +153,8 @@ static void plans(void **state) {
   o = (mlaf_plan_opts)MLAF_PLAN_OPTS_INIT;
   o.flags = 0x80;
   expect_no_plan(ctx, &good, &o, MLAF_E_ARG, "unknown flags 0x80");
+  o.flags = 1u << 30; /* the planner's own: a layer's plans have it */
+  expect_no_plan(ctx, &good, &o, MLAF_E_ARG, "unknown flags 0x40000000");
   o = (mlaf_plan_opts)MLAF_PLAN_OPTS_INIT;
   o.time_limit_s = -1;
   expect_no_plan(ctx, &good, &o, MLAF_E_ARG, "time_limit_s is -1");

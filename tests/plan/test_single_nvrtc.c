@@ -4,7 +4,10 @@
 #include "db/db_fixture.h"
 #include "mlaforge/mlaforge.h"
 #include "need.h"
+#include "plan/ctx.h"
 #include "plan/plan.h"
+#include "plan/planner.h"
+#include "plan/registry.h"
 #include "point.h"
 
 #define SHAPE "mla_decode:h16,r512,p64,q1,bf16,page64,"
@@ -57,7 +60,7 @@ typedef struct planned {
   char rung[16], variant[256], tuned_for[MLAF_PROBLEM_TEXT_MAX], notes[4096];
 } planned;
 
-static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, uint32_t flags) {
+static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, bool ahead, uint32_t flags) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
@@ -70,7 +73,7 @@ static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort
   opts.effort = effort, opts.flags = flags;
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  if (mlaf_plan_create(ctx, &p, &opts, &made)) {
+  if ((ahead ? mlaf_plan_create_ahead : mlaf_plan_create_at)(ctx, pt(&p), &opts, &made)) {
     mlaf_ctx_last_message(ctx, why, sizeof why);
     fail_msg("%s: %s", problem, why);
   }
@@ -85,7 +88,7 @@ static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort
   return out;
 }
 
-static planned plan(const fixture *f, const char *problem, mlaf_effort effort) { return plan_as(f, problem, effort, 0); }
+static planned plan(const fixture *f, const char *problem, mlaf_effort effort) { return plan_as(f, problem, effort, false, 0); }
 
 static bool says_why(const planned *x) {
   return strstr(x->notes, "choice " ONE " of " SHAPE "b1,s1024: tuned for one request: requests of different lengths") != NULL;
@@ -112,13 +115,79 @@ static void only_choice_near_is_for_one_request(void **state) {
 static void a_twin_reads_ahead(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
-  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD);
+  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, true, 0);
   assert_string_equal(x.variant, "sm90_few_ahead:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1");
   assert_string_equal(x.rung, "exact");
   assert_string_equal(x.tuned_for, SHAPE "b1,s1024");
   assert_string_equal(plan(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY).variant, ONE);
-  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD | MLAF_PLAN_NO_COMPILE); /* it was made above */
+  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, true, MLAF_PLAN_NO_COMPILE); /* it was made above */
   assert_non_null(strstr(x.variant, "_ahead:"));
+  end(&f);
+}
+
+/* Of one problem the registry has both, and nobody gets the twin by a flag of the planner's own. */
+static void a_twin_is_not_asked_for_by_flags(void **state) {
+  fixture f = begin(state);
+  tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *twin = NULL, *plan = NULL;
+  mlaf_problem p;
+  char why[4096] = "", cache[512];
+  snprintf(cache, sizeof cache, "%s/test-cache", getenv("MLAF_BUILD_DIR"));
+  o.device = "cuda", o.db_path = f.d->path, o.cache_dir = cache, o.log_level = MLAF_LOG_ERROR;
+  opts.effort = MLAF_EFFORT_DB_ONLY;
+  assert_int_equal(mlaf_problem_parse(SHAPE "b1,s1024", &p, NULL, 0), MLAF_OK);
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  const mlaf_registry_how ahead = {.quiet = true, .ahead = true};
+  assert_int_equal(mlaf_registry_get(ctx, pt(&p), &opts, &ahead, &twin), MLAF_OK);
+  assert_int_equal(mlaf_plan_get(ctx, &p, &opts, &plan), MLAF_OK);
+  assert_ptr_not_equal(plan, twin);
+  mlaf_plan_release(plan);
+  mlaf_plan_release(twin);
+  opts.flags = MLAF_PLAN_AHEAD;
+  assert_int_equal(mlaf_plan_get(ctx, &p, &opts, &plan), MLAF_E_ARG);
+  mlaf_ctx_last_message(ctx, why, sizeof why);
+  assert_non_null(strstr(why, "unknown flags 0x40000000"));
+  mlaf_ctx_destroy(ctx);
+  end(&f);
+}
+
+/* What plans want is compiled together, each kernel once, and the plans find it. */
+static void plans_compile_together(void **state) {
+  fixture f = begin(state);
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  const mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_ctx *ctx = NULL;
+  const char *const texts[] = {"mla_append:h16,r512,p64,bf16,paged,pairs,norm,t1",
+                               "mla_append:h16,r512,p64,bf16,paged,pairs,norm,t2",
+                               "mla_append:h16,r256,p64,bf16,paged,pairs,norm,t1"};
+  mlaf_plan_wish wishes[3] = {{.ahead = false}};
+  mlaf_plan *plans[3] = {NULL};
+  char why[4096] = "", cache[512];
+  snprintf(cache, sizeof cache, "%s-cache", f.d->path);
+  o.device = "cuda", o.db_path = f.d->path, o.cache_dir = cache, o.log_level = MLAF_LOG_ERROR;
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  for (int i = 0; i < 3; i++) {
+    if (mlaf_point_parse(NULL, texts[i], &wishes[i].at, why, sizeof why)) fail_msg("%s", why);
+    wishes[i].opts = &opts;
+  }
+  mlaf_plan_compile_together(ctx, wishes, 3);
+  mlaf_compile_stats stats;
+  mlaf_compiler_stats(ctx->compiler, &stats);
+  const uint64_t compiled = stats.compiled;
+  assert_in_range(compiled, 2, 3);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(mlaf_plan_create_at(ctx, &wishes[i].at, &opts, &plans[i]), MLAF_OK);
+    assert_int_equal(mlaf_plan_query(plans[i], &info), MLAF_OK);
+    assert_int_equal(info.compiles, 0);
+    mlaf_plan_release(plans[i]);
+  }
+  mlaf_compiler_stats(ctx->compiler, &stats);
+  assert_int_equal(stats.compiled, compiled);
+  mlaf_ctx_destroy(ctx);
   end(&f);
 }
 
@@ -141,6 +210,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(only_choice_near_is_for_one_request, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_twin_reads_ahead, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(a_twin_is_not_asked_for_by_flags, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(plans_compile_together, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_farther_choice_for_several_serves_them, db_dir_setup, db_dir_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

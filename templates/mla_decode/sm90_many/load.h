@@ -23,6 +23,14 @@ MLAF_DEV bool elected() {
 constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
 //@ end
 
+//@ if ahead then
+// Barriers are there, of the other block of a pair, too.
+MLAF_DEV void begin_together() {
+  named_sync(0, ${plan.threads});
+  if (PAIR == 2) cluster_sync();
+}
+
+//@ end
 struct loader {
   const mlaf_decode_params& p;
   u32 shared;
@@ -111,6 +119,10 @@ MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int n
 // when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
   const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
+//@   if ahead then
+  // The first piece's Q is math's and no copy, so nothing waits for it but what says when the end is near.
+  const int old = (x.tokens - x.n - x.begin) >> 6; // blocks that were all there before the launch before
+//@   end
   int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
   for (int j = 0; j < blocks; j++) {
     if (j > 0 && j * BOXES % 32 == 0) {
@@ -118,8 +130,13 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
       next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
     }
     const buffer_use t = next_use(used, j);
+//@   if ahead then
+    if (j >= old) wait_for_previous_launch(); // rows that were appended since are in it
+    if (j == 1 && k > 0) barrier_wait(l.shared + Q_FULL_AT, k & 1);
+//@   else
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+//@   end
     if (l.half == 2) {
 //@ if small then
       if (PAIR == 2) fetch_ahead(l, x, j, ids, next);
@@ -129,6 +146,12 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
 #pragma unroll 1
       for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
     }
+//@   if ahead then
+    if (j == near_end) {
+      barrier_wait(l.shared + Q_FULL_AT, k & 1);
+      if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    }
+//@   end
   }
   if (MANY && l.half == 0 && blocks < 2) {
     barrier_wait(l.shared + Q_FULL_AT, k & 1);
@@ -139,6 +162,9 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
 MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
   piece x;
+//@   if ahead then
+  begin_together();
+//@   end
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
     load_piece(l, x, k, used);
     if (!MANY) return;
@@ -164,27 +190,58 @@ MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
   f[2 + (k & 1)] = x;
 }
 
+//@ if ahead then
+// What a launch says of its cuts to the kernel behind it: behind the wait, since the launch before may still be at work there,
+// and by the warp that brings Q alone. first_goes_on: next_of_part() has said what there is to say of the part's first piece.
+MLAF_DEV void tell_cuts(const loader& l, const walk& w, bool first_goes_on) {
+  wait_for_previous_launch();
+//@   if fitted then
+//@     needs("PART")
+  const mlaf_decode_args& a = l.p.a;
+  const int parts = smaller(fit_slots(&a), (int)(gridDim.y * gridDim.z));
+  if (blockIdx.x != 0 || l.lane != 0 || !a.part_o) return;
+  if (PART == 0) fit_tell(a.part_o, w.request < 0 ? parts : 0);
+  if (w.request < 0 && PART < parts && !first_goes_on) fit_list(a.part_o, PART, -1);
+//@   end
+}
+
+//@ end
 // f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
 // L2 near the end of this one, and copied as soon as there is no more use for this one's.
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
+//@ if ahead then
+  begin_together();
+//@ end
   if (!next_piece(l.p.a, w, x)) {
     if (l.lane == 0) {
       f->blocks = -1;
       load_last(l, -1);
     }
+//@ if ahead then
+    tell_cuts(l, w, false);
+//@ end
     return;
   }
+//@ if not ahead then
   load_q(l, (int)x.row);
+//@ end
   if (l.lane == 0) {
     tell(f, 0, facts_of(l.p.a, x, false));
+//@ if ahead then
+    barrier_arrive(l.shared + Q_FULL_AT); // math brings this Q
+//@ else
     load_last(l, (int)x.row);
+//@ end
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
   if (l.lane == 0) {
     if (bad) f[2].bad = 1;
     barrier_arrive(l.shared + CHECKED_AT);
   }
+//@ if ahead then
+  tell_cuts(l, w, ${fitted and "x.part >= 0 && x.begin == 0" or "false"});
+//@ end
   if (!MANY) return;
   int row = 0;
 #pragma unroll 1

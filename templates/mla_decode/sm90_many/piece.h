@@ -28,10 +28,14 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
+//@   if ahead then
+  if (w.request >= 0) return w; // what is told of it is written behind the wait: tell_cuts()
+//@   else
   const bool tells = blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o;
   if (PART == 0 && tells) fit_tell(a.part_o, w.request < 0 ? parts : 0);
   if (w.request >= 0) return w;
   if (PART < parts && tells) fit_list(a.part_o, PART, -1);
+//@   end
   w.part = fit_open(&a, PAGE, PART, parts);
   if (PART >= parts) w.part.request = a.batch;
   return w;
@@ -60,7 +64,14 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
 MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   mlaf_piece y;
   if (!fit_next(&a, PAGE, &w.part, &y)) return false;
+//@   if ahead then
+  if (fit_goes_on(&y) && blockIdx.x == 0 && threadIdx.x == 96 && a.part_o) { // of the warp that brings Q
+    wait_for_previous_launch();
+    fit_list(a.part_o, PART, y.request);
+  }
+//@   else
   if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
+//@   end
   qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
   x.n = smaller(y.q_tokens, Q_LEN);

@@ -12,12 +12,13 @@ local sm90_many = {}
 -- one program: pieces one after the other, of which some are all of their request and some are not.
 function sm90_many.of(plan, v)
   return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
-    gather = v.gather or false, rotate = v.rotate, warps = 2 }
+    gather = v.gather or false, rotate = v.rotate, ahead = v.ahead, warps = 2 }
 end
 
 local ASK, ROPE, TABLES = 4, 4, 2 -- blocks before the end; the rope slice's group; gather.h's
 
--- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; shared: a pair deals a quarter's two slices out to
+-- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; ahead: it is sm90_many_ahead, whose first Q math
+-- brings; shared: a pair deals a quarter's two slices out to
 -- both blocks (rank 512; else one block sends its one slice).
 local function block(m, v, id, pair, parties)
   local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
@@ -46,7 +47,7 @@ local function block(m, v, id, pair, parties)
   x.both = m:named(name("BOTH"), math)
   x.first, x.issued = m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
   x.own, x.m_ready, x.p_ready = {}, {}, {}
-  x.m, x.p, x.sums, x.tops, x.zeros, x.stage = {}, {}, {}, {}, {}, {}
+  x.m, x.p, x.sums, x.tops, x.zeros, x.stage, x.brought = {}, {}, {}, {}, {}, {}, {}
   for wg = 0, 1 do x.own[wg] = m:named(name("named %d", 1 + wg), v.warps) end
   for b = 0, v.buffers - 1 do
     x.m_ready[b], x.p_ready[b] = m:named(name("M_READY + %d", b), math), m:named(name("P_READY + %d", b), math)
@@ -56,6 +57,7 @@ local function block(m, v, id, pair, parties)
     end
   end
   for a = 0, math - 1 do
+    if v.ahead then x.brought[a] = m:place(name("Q 0 of math warp %d", a)) end
     for _, what in ipairs({ "sums", "tops", "zeros", "stage" }) do
       x[what][a] = m:place(name("%s of math warp %d", what, a))
     end
@@ -66,6 +68,12 @@ local function block(m, v, id, pair, parties)
 end
 
 local function peer(x) return x.pair[x.id == x.pair.first and 2 or 1] end
+
+-- The begin of a kernel that reads ahead, where the others have it in the kernel itself.
+local function begin_together(x, a)
+  a:sync(x.begin, "begin_together()")
+  if x.v.cluster == 2 then a:sync(x.pair.cluster, "begin_together()") end
+end
 
 -- ---- Loaders ------------------------------------------------------------------------------------------------------------
 local function next_turn(x, used, j)
@@ -93,18 +101,27 @@ local function load_block(x, a, half, j, b, use)
   for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
 end
 
+-- Who says when a piece's end is near has waited for its Q; the other loaders do not count on it.
+local function await_q(x, a, half, k)
+  if half == 0 then a:wait(x.q_full, k, "load_piece()") else a:hint(x.q_full, k, "load_piece()") end
+end
+
+-- ahead: the first piece's blocks are asked for before there is a Q, and its end is near behind such a block.
 local function load_cache(x, a, half, pieces)
   local used = { [0] = 0, 0 }
+  if x.v.ahead then begin_together(x, a) end
   for k, piece in ipairs(pieces) do
     local blocks = piece.blocks
     local near_end = (not x.v.many or half > 0) and -1 or math.max(1, blocks - ASK)
     for j = 0, blocks - 1 do
       local b, use = next_turn(x, used, j)
-      if j == 1 then -- of these only the one that says when the end is near counts on it
-        if half == 0 then a:wait(x.q_full, k - 1, "load_piece()") else a:hint(x.q_full, k - 1, "load_piece()") end
-      end
-      if j == near_end then a:arrive(x.near_end, k - 1, "load_piece()") end
+      if j == 1 and not (x.v.ahead and k == 1) then await_q(x, a, half, k - 1) end
+      if j == near_end and not x.v.ahead then a:arrive(x.near_end, k - 1, "load_piece()") end
       load_block(x, a, half, j, b, use)
+      if j == near_end and x.v.ahead then
+        await_q(x, a, half, k - 1)
+        a:arrive(x.near_end, k - 1, "load_piece()")
+      end
     end
     if x.v.many and half == 0 and blocks < 2 then
       a:wait(x.q_full, k - 1, "load_piece()")
@@ -205,9 +222,10 @@ local function tell(x, a, k, more)
 end
 
 local function load_queries(x, a, pieces)
-  if #pieces > 0 then a:copy(x.q_full, 0, "load_q()", x.q, 0) end
+  if x.v.ahead then begin_together(x, a) end
+  if #pieces > 0 and not x.v.ahead then a:copy(x.q_full, 0, "load_q()", x.q, 0) end
   tell(x, a, 0, #pieces > 0)
-  load_last(x, a, 0, #pieces > 0)
+  if x.v.ahead then a:arrive(x.q_full, 0, "load_queries()") else load_last(x, a, 0, #pieces > 0) end
   if #pieces == 0 then return end
   a:write(x.bad[0], 0, "load_queries()")
   a:arrive(x.checked, 0, "load_queries()")
@@ -250,6 +268,20 @@ local function read_slices(c, b, group, version, what)
   if x.v.gather or x.v.cluster == 2 and x.v.shared and group ~= ROPE then c.a:read(x.slices[b][group][2], version, what) end
 end
 
+-- Each warp brings a share of the first Q. One of the warps that bring a math warp's rows of the last slice is one whose rows
+-- they are not.
+local function take_q(c)
+  local w = c.id // 2
+  c.a:write(c.x.brought[c.id], 0, "take_q()")
+  if c.id == 0 then c.a:write(c.x.q, 0, "take_q()") end
+  if c.id % 2 == (w == 0 and 1 or 0) then c.a:write(c.x.p[0][w], "Q 0", "take_q()") end
+  c.a:sync(c.x.both, "take_q()")
+end
+local function read_q(c, what)
+  c.a:read(c.x.q, c.k, what)
+  for id = 0, c.x.v.ahead and c.k == 0 and 2 * c.x.v.warps - 1 or -1 do c.a:read(c.x.brought[id], 0, what) end
+end
+
 local function multiply_group(c, i, group, what)
   local b, use = turn_of(c, c.wg, i)
   c.a:wait(c.x.full[b][group], use, what)
@@ -259,7 +291,7 @@ local function quarter(c, i) return c.wg == 0 and (i & 1) * 2 + i // 2 or i ~ 2 
 local function multiply_first(c, i) multiply_group(c, i, c.x.v.rope > 0 and ROPE or quarter(c, 0), "multiply_first()") end
 local function multiply_rest(c, i)
   for n = c.x.v.rope > 0 and 0 or 1, 3 do multiply_group(c, i, quarter(c, n), "multiply_rest()") end
-  if c.x.v.rope == 0 then c.a:read(c.x.q, c.k, "multiply_rest()") end
+  if c.x.v.rope == 0 then read_q(c, "multiply_rest()") end
 end
 
 -- rotate: the rope slice is turned in place, by all warps of the warpgroup, before any multiplies it.
@@ -298,7 +330,7 @@ local function reference(c, i, mine)
   local b, use = turn_of(c, c.wg, i)
   if c.x.v.rope > 0 then give_back(c, b, use, ROPE) end
   if i == mine - 1 then -- q_done()
-    c.a:read(c.x.q, c.k, "S")
+    read_q(c, "S")
     c.a:arrive(c.x.q_empty, c.k, "q_done()")
     c.a:read(c.x.facts, c.k, "find_reference()")
   end
@@ -411,12 +443,14 @@ end
 
 local function work_on_blocks(c, pieces)
   local x, a = c.x, c.a
+  if x.v.ahead then begin_together(x, a) end
   for k = 0, #pieces do
     c.k = k
     a:wait(x.q_full, k, "work_on_blocks()")
     a:read(x.facts, k, "work_on_blocks()")
     local piece = pieces[k + 1]
     if not piece then return end
+    if x.v.ahead and k == 0 then take_q(c) end
     a:read(x.p[0][c.w], "Q " .. k, "load_matrices()")
     a:sync(x.both, "work_on_blocks()")
     local blocks = piece.blocks
@@ -449,6 +483,7 @@ local function agents_of(m, x, pieces)
     for w = 0, v.warps - 1 do add("copier " .. w, function(a) copy_blocks(x, a, w, pieces) end) end
   else
     for half = 0, v.rope > 0 and 2 or 1 do add("loader " .. half, function(a) load_cache(x, a, half, pieces) end) end
+    if v.rope == 0 then add("idle loader", function(a) if v.ahead then begin_together(x, a) end end) end
   end
   add("loader of Q", function(a) load_queries(x, a, pieces) end)
   for id = 0, 2 * v.warps - 1 do
@@ -457,11 +492,14 @@ local function agents_of(m, x, pieces)
       work_on_blocks({ x = x, a = a, wg = wg, w = w, id = id, used = { [0] = 0, 0 } }, pieces)
     end)
   end
+  local maker = v.ahead and #list - 2 * v.warps + 1 or 1 -- of math or of loaders the first warp
   for i, one in ipairs(list) do
     local a, body = one[1], one[2]
-    if i == 1 then a:make(made(x), "kernel") end -- thread 0
-    a:sync(x.begin, "kernel")
-    if v.cluster == 2 then a:sync(x.cluster, "kernel, begin") end
+    if i == maker then a:make(made(x), "kernel") end
+    if not v.ahead then
+      a:sync(x.begin, "kernel")
+      if v.cluster == 2 then a:sync(x.cluster, "kernel, begin") end
+    end
     body(a)
     if v.cluster == 2 then
       a:sync(x.close, "kernel")
@@ -473,7 +511,7 @@ end
 -- pieces: of a block, or of both of a pair, which walk alike, each { blocks, cut }.
 function sm90_many.model(v, pieces)
   local m = protocol.new()
-  local parties = 2 * v.warps + (v.gather and 4 + v.warps or v.rope > 0 and 4 or 3)
+  local parties = 2 * v.warps + 4 + (v.gather and v.warps or 0)
   local pair = { first = 1, cluster = m:named("cluster", parties * v.cluster) }
   for id = 1, v.cluster do pair[id] = block(m, v, id, pair, parties) end
   for _, x in ipairs(pair) do agents_of(m, x, pieces) end

@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode/mfma_reg.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_mfma_reg_ac050a75
+// target: gfx950
+// symbol: mlaf_mla_decode_mfma_reg_5b93919c
 // parameters:
 //   blocks = 2
 //   causal = 1
@@ -11,14 +11,14 @@
 //   page_size = 1
 //   psplit = 1
 //   q_len = 3
-//   qsrc = reg
+//   qsrc = lds
 //   rank = 256
 //   rescale = lazy
 //   rope = 32
 //   schedule = fitted
 //   tile = 16
 //   waves = 4
-// regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_reg target=gfx942 blocks=2 causal=1 dtype=f16 heads=20 kvload=temporal page_size=1 psplit=1 q_len=3 qsrc=reg rank=256 rescale=lazy rope=32 schedule=fitted tile=16 waves=4
+// regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_reg target=gfx950 blocks=2 causal=1 dtype=f16 heads=20 kvload=temporal page_size=1 psplit=1 q_len=3 qsrc=lds rank=256 rescale=lazy rope=32 schedule=fitted tile=16 waves=4
 // MLA decode with everything in registers: split-KV attention for few heads, where memory bandwidth binds.
 //
 // A workgroup owns ROWS = 16*blocks query rows (head-major within a token) of one request and one KV split (schedule=fitted: or
@@ -57,8 +57,8 @@
 
 
 #define MLAF_BF16 0
-#define MLAF_CVT_BF16 0
-#define MLAF_MFMA_K32 0
+#define MLAF_CVT_BF16 1
+#define MLAF_MFMA_K32 1
 #define MLAF_XCDS 8
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
@@ -76,13 +76,13 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_reg_ac050a75_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_reg_5b93919c_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
 
 constexpr int H = 20, Q_LEN = 3, R = 256, ROPE = 32, PAGE = 1;
 constexpr bool CAUSAL = 1, LAZY = 1, NT = 0;
-constexpr bool Q_IN_LDS = 0, WHOLE_PAGES = 0;
+constexpr bool Q_IN_LDS = 1, WHOLE_PAGES = 0;
 constexpr int WAVES = 4, BLOCKS = 2, ROWS = 16 * BLOCKS, TILE = 16, SUBS = 1, PSPLIT = 1;
 constexpr int STEP = TILE * WAVES;
 constexpr int NK = 9, NK_C = R / 32, NJ = 2;
@@ -354,8 +354,7 @@ typedef f32x4 o_blocks[NJ][8];
 // S^T += K Q^T over 32 columns.
 MLAF_DEV void multiply_k(u32x4 k, u32x4 q, f32x4& s, bool first) {
   const f32x4 before = first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s;
-  s = mfma16(k.xy, q.xy, before);
-  s = mfma16(k.zw, q.zw, s);
+  s = mfma32(k, q, before);
 }
 
 // What a row has gathered: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
@@ -622,25 +621,25 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
                                      amdgpu_waves_per_eu(1, 1))) void
-mlaf_mla_decode_mfma_reg_ac050a75(mlaf_decode_args a) {
+mlaf_mla_decode_mfma_reg_5b93919c(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(16))) char lds[35328];
   const int wave = uniform(thread_id() >> 6);
   piece x;
   asked q;
   walk w = begin_walk(a, thread_id() & 63, q);
   mlaf_decode_args now = a;
-  bool first = true;
+  bool whole = first_piece(thread_id() & 63, q, w, x);
 #pragma nounroll
   while (true) {
     int thread = thread_id(), mine = wave;
     asm volatile("" : "+v"(thread), "+s"(mine)); // what follows from them is computed anew: else it occupies registers
-    if (!first || !first_piece(thread & 63, q, w, x)) {
+    if (!whole) {
       if (w.next < 0 || !next_piece(w, x)) break;
       now = arguments_kept();
     }
     work_on(now, x, lds, thread & 63, mine);
     if (w.next < 0) break;
-    first = false;
+    whole = false;
     forget(q, now);
   }
 }
