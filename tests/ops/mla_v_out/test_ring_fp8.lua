@@ -153,7 +153,9 @@ end)
 
 test("rings of 8 bits: the model's functions are the template's", function()
   local text = {}
-  for _, name in ipairs({ "ring_fp8.h", "sums.h", "places.h" }) do text[#text + 1] = T.read("templates/lib/projection/" .. name) end
+  for _, name in ipairs({ "ring_fp8", "sums", "places" }) do
+    text[#text + 1] = T.read("templates/lib/projection/" .. name .. ".h")
+  end
   text = table.concat(text)
   local seen = {}
   for _, a in ipairs(ring.model({ fp8 = true, stages = 4, groups = 1, norm = 1, split = 2, ways = 2 }, { 9, 2 }).agents) do
