@@ -1,6 +1,7 @@
 -- Families of weights of 8 bits with scales: those of 16 bits (families.lua) with other loads. A sum's products are made of the
 -- bytes alone; a block's scale comes in behind them. What a byte costs on its way into a product is in `clk`.
 local plan = require("projection/plan")
+local stationary = require("projection/stationary")
 local fp8 = {}
 
 local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
@@ -179,6 +180,7 @@ function fp8.derived(list, of, fields)
   for name, cost in sorted(costs) do made[name .. "_fp8"] = derive(list[name], of.product, fields, name, cost) end
   made.stream_fp8 = stream(list.stream, of, fields)
   if of.ring_fp8_rows then made.ring_fp8 = ring(of, fields) end
+  if of.stationary_rows then made.stationary_fp8 = stationary.family(of, fields, clk_of) end
   for _, name in ipairs({ "ring", "walk" }) do
     if list[name] then
       table.insert(list[name].rules, 1, function(p)

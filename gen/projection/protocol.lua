@@ -1,14 +1,19 @@
--- What the threads of templates/lib/projection/ring.h say to each other, for gen/protocol.lua. Functions here are named as those
--- of the template that they stand for; two warps stand for the four of a warpgroup.
+-- What the threads of templates/lib/projection/ring.h and ring_fp8.h say to each other, for gen/protocol.lua. Functions here are
+-- named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: stages, groups (warpgroups, 64 tokens each), norm (1: x goes through registers), split (blocks of the cluster), ways (as
 -- many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring), absorb (ring_absorb.h:
--- of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums)
+-- of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums), fp8 (ring_fp8.h)
 local protocol = require("protocol")
 
 local ring = {}
 
 local WARPS = 2 -- of a warpgroup
+
+-- A kernel of ring_fp8 by its plan (gen/projection/plan.lua) and parameters.
+function ring.of_fp8(plan, product, v)
+  return { fp8 = true, stages = plan.stages, groups = 1, norm = product.norm, split = v.split, ways = v.ways }
+end
 
 local function block(m, v, id, cluster)
   local x = { v = v, id = id, full = {}, empty = {}, w = {}, x = {}, barriers = {}, sums = {}, cluster = cluster,
@@ -22,10 +27,21 @@ local function block(m, v, id, cluster)
   x.all = m:named("all of block " .. id, 2 + x.math)
   if v.walk then x.adders = m:named("math of block " .. id, x.math) end
   for i = 1, x.math do x.sums[i] = m:place(("sums %d of block %d"):format(i, id)) end
+  if v.fp8 then
+    x.laid, x.squares, x.parts = {}, m:place("squares of block " .. id), {}
+    for i = 1, x.math do x.parts[i] = m:place(("parts of squares %d of block %d"):format(i, id)) end
+    for i = 1, x.math + 2 do x.laid[i] = m:place(("scales and gain %d of block %d"):format(i, id)) end
+  end
   return x
 end
 
 -- ---- Roles: c is an agent with its block ---------------------------------------------------------------------------------
+-- All threads lay some of the scales and of the norm's weights, before they meet; those who multiply read all of them.
+local function lay(c) c.a:write(c.x.laid[c.lays], "laid", "lay_scales()") end
+local function read_laid(c, what)
+  for i = 1, #c.x.laid do c.a:read(c.x.laid[i], "laid", what) end
+end
+
 -- The loader of one of the two, step by step through all passes: ahead: steps that it asked for before it met the others.
 local function load(c, places, what, i, steps)
   local x, at, n = c.x, i % c.x.v.stages, i // c.x.v.stages
@@ -67,6 +83,32 @@ local function multiply_pass(c, pass, steps)
   if before then give_back() end
 end
 
+-- Of weights of 8 bits: W goes through registers, half a step ahead. So a way waits for its next place before it gives back the
+-- one that it has; behind its last step it takes that one's bytes once more.
+local function multiply_pass_fp8(c, pass, steps)
+  local x, a, stages, ways, stop = c.x, c.a, c.x.v.stages, c.x.v.ways, (pass + 1) * steps
+  local function wait_full(i) a:wait(x.full[i % stages], i // stages, "multiply_pass()") end
+  local function take_w(i)
+    a:read(x.w[i % stages], i, "take_w()")
+    if x.v.norm == 1 then read_laid(c, "take_w()") end
+  end
+  local i = pass * steps + ((c.id - 1) // x.way_warps - pass * steps) % ways
+  wait_full(i)
+  take_w(i)
+  while i < stop do
+    local next = i + ways < stop and i + ways or i
+    a:read(x.x[i % stages], i, "multiply_half()")
+    take_w(i)
+    read_laid(c, "finish_half()")
+    a:read(x.x[i % stages], i, x.v.norm == 1 and "add_squares()" or "multiply_half()")
+    wait_full(next)
+    take_w(next)
+    a:read(x.x[i % stages], i, "finish_half()") -- its products end here
+    a:arrive(x.empty[i % stages], i // stages, "give_back()")
+    i = i + ways
+  end
+end
+
 -- Sums lie where the ring was: one agent's stand for all places of it.
 local function sum_pass(c, pass)
   local x = c.x
@@ -78,6 +120,14 @@ local function sum_pass(c, pass)
     end
   end
   if c.id then c.a:write(x.sums[c.id], pass, "sums") end
+  local parts = x.v.fp8 and x.v.norm == 1 and x.parts
+  if parts and c.id then c.a:write(parts[c.id], pass, "multiply_pass()") end
+  c.a:sync(x.all, "kernel")
+  if not parts then return end
+  if c.first then
+    for i = 1, x.math do c.a:read(parts[i], pass, "add_parts()") end
+    c.a:write(x.squares, pass, "add_parts()")
+  end
   c.a:sync(x.all, "kernel")
 end
 
@@ -86,10 +136,15 @@ local function write_pass(c, pass)
   local x = c.x
   local function read_sums(of)
     for i = 1, of.math do c.a:read(of.sums[i], pass, "write_pass()") end
+    if of.squares and of.v.norm == 1 then c.a:read(of.squares, pass, "write_pass()") end
   end
   if not x.cluster then
     if c.first then read_sums(x) end
     return c.a:sync(x.all, "kernel")
+  end
+  if c.first and x.v.ways > 1 then -- this block's share first
+    read_sums(x)
+    c.a:write(x.sums[1], pass, "write_pass()")
   end
   c.a:sync(x.cluster.all, "sync_cluster()")
   for _, other in ipairs(c.first and x.cluster or {}) do read_sums(other) end
@@ -114,11 +169,13 @@ end
 local function add_block(m, x, agents)
   local function agent(name, run, c)
     c.x, c.a, c.run = x, m:agent(("%s of block %d"):format(name, x.id), x.id), run
+    c.lays = c.id or x.math + (c.makes and 1 or 2)
     agents[#agents + 1] = c
   end
   agent("W", load_w, { makes = true })
   agent("x", load_x, {})
-  for id = 1, x.math do agent("math " .. id, multiply_pass, { id = id, first = id == 1 }) end
+  local multiply = x.v.fp8 and multiply_pass_fp8 or multiply_pass
+  for id = 1, x.math do agent("math " .. id, multiply, { id = id, first = id == 1 }) end
 end
 
 -- case: { steps of a pass or tile, passes or tiles }
@@ -136,6 +193,7 @@ function ring.model(v, case)
       c.a:make(c.x.barriers, "kernel")
       for i = 0, math.min(v.stages, v.walk and case[1] * case[2] or case[1]) - 1 do load(c, "w", "load_w()", i, case[1]) end
     end
+    if v.fp8 then lay(c) end
     c.a:sync(c.x.all, "kernel")
     if v.walk then walk_tiles(c, case[1], case[2]) end
     for pass = 0, v.walk and -1 or case[2] - 1 do
@@ -149,9 +207,12 @@ function ring.model(v, case)
   return m
 end
 
--- Fewer steps than stages, as many, many more; a pass and several.
+-- Fewer steps than stages, as many, many more; a pass and several. A way has a step in each pass.
 function ring.cases(v, all)
-  local s = v.stages
+  local s, w = v.stages, v.ways
+  if v.fp8 then
+    return all and { { w, 1 }, { math.max(w, s - 1), 3 }, { s, 2 }, { s + 1, 3 }, { 3 * s + 1, 2 } } or { { 2 * s + 1, 2 } }
+  end
   return all and { { 1, 1 }, { s - 1, 3 }, { s, 2 }, { s + 1, 3 }, { 3 * s + 1, 2 } } or { { 2 * s + 1, 2 } }
 end
 

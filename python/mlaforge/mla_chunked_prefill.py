@@ -4,9 +4,9 @@ import ctypes
 from . import context
 from .buffers import Buffer
 from .calls import current_stream
-from .context import _struct
+from .context import _rotate, _struct
 from .library import I32, I64, PTR, U32, library
-from .mla_gather_kv_b import GatherArgs, _cache, _put_scale
+from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
 from .tensors import check_tensor, dtype_name, fail, row_stride
 
@@ -77,17 +77,18 @@ def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
 class ChunkedPrefill:
     """heads on this rank; chunk_tokens: keys of a chunk, all requests together, which bound the workspace. layout: of the cache, "paged",
     "split" (a pair of tensors), "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served. crossover: what the
-    function of that name shall say; 0: it finds out."""
+    function of that name shall say; 0: it finds out. rope_style: of a cache whose rope columns are not rotated, "pairs" or "halves"."""
 
     def __init__(self, heads, nope=128, rope=64, vdim=128, rank=512, dtype="bfloat16", layout="paged", page_tokens=64, chunk_tokens=16384,
-                 batch=4, tokens=1024, *, crossover=0, ctx=None):
+                 batch=4, tokens=1024, *, crossover=0, rope_style=None, ctx=None):
         if dtype not in DTYPES:
             fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
         self._ctx, self._lib, self._handle = ctx or context._default or context.default_context(), _functions(), PTR()
-        self._dtype, self._layout, self._page = dtype, layout, page_tokens
+        self._dtype, self._layout, self._page, self._style = dtype, layout, page_tokens, rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
-                       layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover)
+                       layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
+                       rotate=_rotate(rope_style))
         self._ctx.check(self._lib.mlaf_chunked_prefill_create(self._ctx._handle, ctypes.byref(desc), ctypes.byref(self._handle)))
 
     def close(self):
@@ -125,7 +126,7 @@ class ChunkedPrefill:
             args.update(lse=lse.data_ptr(), lse_head_stride=row_stride(lse, 0, "lse"), lse_token_stride=row_stride(lse, 1, "lse"))
         return _struct(PrefillArgs, **args)
 
-    def _cached(self, batch, kv_cache, block_table, weight, scale):
+    def _cached(self, batch, kv_cache, block_table, weight, scale, table):
         args = {"scale": 1.0}
         kind = _cache(args, kv_cache, self._rank, self._rope, self._dtype, self._ctx.target)
         if kind != self._layout:
@@ -136,14 +137,17 @@ class ChunkedPrefill:
         check_tensor("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
         if scale is not None:
             _put_scale(args, scale)
+        if self._style is not None or table is not None:
+            put_table(args, self._style, table, self._rope)
         return _struct(GatherArgs, **args, table=block_table.data_ptr(), table_width=block_table.shape[1],
                        table_stride=row_stride(block_table, 0, "block_table") or block_table.shape[1], w=weight.data_ptr(),
                        w_row_stride=row_stride(weight, 0, "kv_b_weight"))
 
     def forward(self, schedule, q, k_nope, k_pe, v, kv_cache, block_table, kv_b_weight, softmax_scale=None, kv_scale=None, out=None,
-                lse=None, *, workspace=None, stream=None):
+                lse=None, *, rope_table=None, workspace=None, stream=None):
         """q [T, H, N+P] of the new tokens over their own k_nope [T, H, N], k_pe [T, P] and v [T, H, V], causal, and over all that
-        kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T]."""
+        kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T].
+        rope_table [positions, P] float32: where this was made with a rope_style; q and k_pe come rotated."""
         tokens = schedule.tokens
         if out is None:
             out = q.new_empty((tokens, self._heads, self._vdim))
@@ -151,7 +155,7 @@ class ChunkedPrefill:
             return out
         args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(),
                        fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
-                       cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale))
+                       cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale, rope_table))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
         size = self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host)
         held = self._ctx.lend_workspace(args, size, q, workspace, stream)

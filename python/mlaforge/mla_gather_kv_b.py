@@ -11,6 +11,7 @@ __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
+STYLES = {"pairs": ",rope_pairs", "halves": ",rope_halves"}
 FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
 
 
@@ -76,7 +77,19 @@ def _put_scale(args, scale):
     args["scale_at"] = scale.data_ptr()
 
 
-def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
+def put_table(args, style, table, rope):
+    """Of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines of each position."""
+    if style not in STYLES or table is None or not rope:
+        fail(f"rope_style is {style!r} and rope_table {'None' if table is None else 'given'}, of {rope} rope columns; both say how the cache's keys "
+             f"turn: rope_style is one of {', '.join(STYLES)}, rope_table [positions, P] float32")
+    check_tensor("rope_table", table, "float32", None, rope)
+    if row_stride(table, 0, "rope_table") not in (0, rope):
+        fail(f"rope_table's rows are {row_stride(table, 0)} apart, must be dense: {rope}")
+    args.update(rope_table=table.data_ptr(), rope_rows=table.shape[0])
+    return STYLES[style]
+
+
+def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
     """What both have in common: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
     dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
     if dtype not in DTYPES:
@@ -86,6 +99,8 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
     kind = _cache(args, cache, rank, rope, dtype, ctx.target)
     if kind in FP8.values() and scale is not None:
         _put_scale(args, scale)
+    if style is not None or table is not None:
+        kind += put_table(args, style, table, rope)
     args.update(w=weight.data_ptr(), w_row_stride=row_stride(weight, 0, "the weight"), tokens=k.shape[0])
     for name, tensor in (("k", k), ("v", v)):
         token, head = _strides(tensor)[:2]
@@ -97,11 +112,16 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
             stream or None)
 
 
-def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, ctx=None, stream=None):
+def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, rope_style=None,
+                    rope_table=None, ctx=None, stream=None):
     """Chunks of requests from kv_cache [pages, page, R+P] (or fp8 rows, docs/chunked-prefill.md) to kv [T, H, N+V] and k_pe [T, P].
 
     block_table [batch, pages] int32; request r's tokens stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 (int32 [batch + 1]) and have the
     positions from seq_starts[r] on (int32 [batch], or None: 0). kv_b_weight [H (N+V), R]. kv's V columns: vdim, by default half of it.
+
+    Of a cache whose rope columns are not rotated, rope_style says which turn together: "pairs" (2i and 2i+1) or "halves" (i and i + P/2).
+    rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. k_pe comes out rotated; of a position that the
+    table has not it is NaN.
     """
     ctx = ctx or context._default or context.default_context()
     dtype, batch = dtype_name(kv), cu_seqlens.shape[0] - 1
@@ -116,7 +136,8 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     if seq_starts is not None:
         check_tensor("seq_starts", seq_starts, "int32", batch)
         args["seq_starts"] = seq_starts.data_ptr()
-    _launch(args, kv_cache, kv_b_weight, scale, kv, _Columns(kv, kv.shape[2] - vdim), k_pe.shape[1], ctx, stream)
+    _launch(args, kv_cache, kv_b_weight, scale, kv, _Columns(kv, kv.shape[2] - vdim), k_pe.shape[1], rope_style,
+            rope_table, ctx, stream)
 
 
 class _Columns:
@@ -134,11 +155,12 @@ class _Columns:
 
 
 def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_context_lens, kv_proj_weight, kv_proj_scale, k_prefix,
-                     v_prefix, weight_preshuffle=False, shuffled_kv_cache=False, *, ctx=None, stream=None):
+                     v_prefix, weight_preshuffle=False, shuffled_kv_cache=False, *, rope_style=None, rope_table=None, ctx=None, stream=None):
     """AITER's: k_prefix [T, H, N+P] and v_prefix [T, H, V] of all requests' contexts, from k_buffer [pages, page, R+P].
 
     kv_indptr int32 [batch + 1] and kv_indices int32: pages of each request; kv_prefix_sum_context_lens int32 [batch + 1]: its tokens.
     kv_proj_weight [H (N+V), R] has k_prefix's type, so kv_proj_scale has to be None; shuffled weights and caches are refused.
+    rope_style and rope_table: mla_gather_kv_b's, by positions from 0 on.
     """
     ctx = ctx or context._default or context.default_context()
     named = {"kv_proj_scale": kv_proj_scale is None, "weight_preshuffle": not weight_preshuffle, "shuffled_kv_cache": not shuffled_kv_cache}
@@ -161,4 +183,4 @@ def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_con
     if rope:
         args.update(k_pe=k_prefix.data_ptr() + 2 * nope, k_pe_head_stride=head,
                     k_pe_token_stride=row_stride(k_prefix, 0, "k_prefix"))
-    _launch(args, k_buffer, kv_proj_weight, k_scale, k_prefix, v_prefix, rope, ctx, stream)
+    _launch(args, k_buffer, kv_proj_weight, k_scale, k_prefix, v_prefix, rope, rope_style, rope_table, ctx, stream)

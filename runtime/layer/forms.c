@@ -47,7 +47,9 @@ mlaf_form_cost mlaf_form_costs(layer_t l, mlaf_form form) {
  * as much, so the sum over independent rows by as much of itself. Products keep relative errors; errors of different roundings
  * add in squares. s = scale sqrt(N+P) for queries and keys of variance 1.
  *
- * That is the middle. The part of the scores is a mean over heads, of which few are unlike: 3 deviations, sqrt(2/H) each. */
+ * That is the middle. The part of the scores is a mean over heads, of which few are unlike: 3 deviations, sqrt(2/H) each. That
+ * is one output's bound. In exact arithmetic one of 1400 outputs of layers with one or two heads passes it
+ * (tests/python/layer_roundings.py): who looks at hundreds has to count. */
 double mlaf_form_bound(layer_t l) {
   enum { VALUES = 5, KEYS = 6 };
   const double round = 0x1p-8 * sqrt(3 / (8 * log(2)) / 3), most = 1e-2;

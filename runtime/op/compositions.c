@@ -18,7 +18,7 @@ static const mlaf_field prefill_fields[] = {
     {.name = "heads", .label = "heads", .key = "h", .min = 1, .max = 128, .required = true, .multiple = 1, .role = MLAF_SHAPE,
      .moot_by = -1, .range = "1..128", .about = "query heads on this rank"},
     NUMBER("nope", "nope dim", "n", 16, 192, 128, 16, "a multiple of 16 up to 192", "columns of K of each head's own"),
-    NUMBER("rope", "rope dim", "p", 0, 64, 64, 32, "0, 32 or 64", "columns with positions"),
+    NUMBER("rope", "rope dim", "p", 0, 64, 64, 16, "a multiple of 16 up to 64", "columns with positions"),
     NUMBER("vdim", "value dim", "v", 16, 256, 128, 16, "a multiple of 16 up to 256", "columns of V"),
     NUMBER("rank", "kv_lora_rank", "r", 32, 512, 512, 32, "a multiple of 32 up to 512", "columns of the latent"),
     WORDS("dtype", 1, "bf16 or f16", "type of Q, K and V", "bf16", "f16"),

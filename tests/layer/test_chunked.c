@@ -71,7 +71,7 @@ static void schedules_hold_every_key_once(void **state) {
 
 /* --- a batch with everything in it --- */
 
-enum { H = 2, N = 32, P = 32, V = 48, R = 64, OUT = N + V, QK = N + P, BATCH = 6, TABLE = 12, ROW = R + P };
+enum { H = 2, N = 32, P = 48, V = 48, R = 64, OUT = N + V, QK = N + P, BATCH = 6, TABLE = 12, ROW = R + P };
 static const int32_t FRESH[BATCH] = {20, 0, 17, 5, 1, 33}, CACHED[BATCH] = {100, 50, 0, 3, 64, 129};
 static const float SCALE = 0.13f;
 

@@ -53,12 +53,31 @@ class ChunkedPrefillTest(EmulatorTest):
             got = [wide(b) for b in values(out)]
             for i, row in enumerate(want):
                 self.assertLessEqual(math.dist(got[i * VDIM:][:VDIM], row), 1e-2 * math.hypot(*row), f"row {i}")
+            turns = Buffer(self.ctx, (32, ROPE), "float32", [0.0] * (32 * ROPE))
+            with self.assertRaisesRegex(mlaforge.MlafError, "rope_style is None"):
+                c(schedule, q, k, k_pe, v, cache, table, w, 0.1, out=out, rope_table=turns)
             with self.assertRaisesRegex(mlaforge.MlafError, "0 and up"):
                 c.schedule([1], [-1])
             with self.assertRaisesRegex(mlaforge.MlafError, "pages of 32"):
                 c(schedule, q, k, k_pe, v, Buffer(self.ctx, (3, 2 * PAGE, ROW), "bfloat16", [0] * (6 * PAGE * ROW)), table, w, out=out)
             with self.assertRaisesRegex(mlaforge.MlafError, "q has the shape"):
                 c(schedule, k, k, k_pe, v, cache, table, w, out=out)
+
+        # Of a cache that is not rotated: quarter turns, position by position, move and negate columns and round nothing.
+        quarter = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+        turns = Buffer(self.ctx, (32, ROPE), "float32", [float(quarter[(p + i) % 4][part]) for p in range(32) for part in (0, 1) for i in range(ROPE // 2)])
+        back, half = list(values(cache)), ROPE // 2
+        for r, pages in enumerate(TABLE):
+            for j in range(CACHED[r]):
+                at = (pages[j // PAGE] * PAGE + j % PAGE) * ROW + RANK
+                for i in range(half):
+                    (cos, sin), x, y = quarter[(j + i) % 4], cache_rows[at + i], cache_rows[at + half + i]
+                    back[at + i], back[at + half + i] = bf16(x * cos + y * sin), bf16(y * cos - x * sin)
+        cache = Buffer(self.ctx, (6, PAGE, ROW), "bfloat16", back)
+        with mlaforge.ChunkedPrefill(HEADS, NOPE, ROPE, VDIM, RANK, page_tokens=PAGE, chunk_tokens=16, batch=2, tokens=4, rope_style="halves",
+                                     ctx=self.ctx) as c:
+            c(c.schedule(FRESH, CACHED), q, k, k_pe, v, cache, table, w, 0.1, out=out, rope_table=turns)
+        self.assertEqual([wide(b) for b in values(out)], got)
 
     def test_crossover(self):
         self.assertEqual(mlaforge.prefill_crossover(512, 128, 128, 512), 128)

@@ -5,7 +5,7 @@ return {
   { key = "h", field = "heads", word = "heads", least = 1, most = 128, multiple = 1, about = "query heads on this rank" },
   { key = "n", field = "nope", word = "nope dim", default = 128, least = 16, most = 192, multiple = 16,
     about = "columns of K that each head gets of its own" },
-  { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 32,
+  { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 16,
     about = "columns with positions, which are copied" },
   { key = "v", field = "vdim", word = "value dim", default = 128, least = 16, most = 256, multiple = 16, about = "columns of V" },
   { key = "r", field = "rank", word = "kv_lora_rank", default = 512, least = 32, most = 512, multiple = 32,

@@ -1,4 +1,5 @@
 """The entry points of gathering over the emulator with plain buffers, against plain Python."""
+import math
 import random
 import struct
 import unittest
@@ -73,6 +74,28 @@ class GatherTest(EmulatorTest):
                 mlaforge.gather_kv_b_proj(*call, None, k, v, **wrong, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_proj_scale"):
             mlaforge.gather_kv_b_proj(*call, v, k, v, ctx=self.ctx)
+        # Of a cache that is not rotated; its last position is not in the table.
+        last = max(start + n for _, start, n in self.requests) - 1
+        angles = [[p * 3 ** -i for i in range(ROPE // 2)] for p in range(last)]
+        table = Buffer(self.ctx, (last, ROPE), "float32", [f(x) for row in angles for f in (math.cos, math.sin) for x in row])
+        mlaforge.gather_kv_b_proj(*call, None, k, v, rope_style="pairs", rope_table=table, ctx=self.ctx)
+        got, at = values(k), 0
+        for r, (_, start, n) in enumerate(self.requests):
+            for position in range(start + n):
+                row, turned = [wide(x) for x in self.rows[tokens[at]][RANK:]], got[at * HEADS * qk + NOPE:][:ROPE]
+                for i, angle in enumerate(angles[position] if position < last else [math.nan] * (ROPE // 2)):
+                    x, y, c, s = row[2 * i], row[2 * i + 1], math.cos(angle), math.sin(angle)
+                    for j, want in enumerate((x * c - y * s, y * c + x * s)):
+                        if position < last:
+                            self.near(turned[2 * i + j], want, f"request {r}, position {position}, column {2 * i + j}")
+                        else:
+                            self.assertTrue(math.isnan(wide(turned[2 * i + j])))
+                at += 1
+        half = Buffer(self.ctx, (last, ROPE // 2), "float32", [0] * (last * ROPE // 2))
+        for wrong, says in (({"rope_style": "pairs"}, "rope_table None"), ({"rope_table": table}, "rope_style is None"),
+                            ({"rope_style": "wheels", "rope_table": table}, "wheels"), ({"rope_style": "halves", "rope_table": half}, "rope_table has")):
+            with self.assertRaisesRegex(mlaforge.MlafError, says):
+                mlaforge.gather_kv_b_proj(*call, None, k, v, **wrong, ctx=self.ctx)
 
     def test_chunks_of_fp8(self):
         cache = Buffer(self.ctx, (PAGES, PAGE, ROW), "uint8", [x for row in self.codes for x in row])

@@ -66,10 +66,10 @@ static void shapes_verify(void **state) {
       {"mla_gather_kv_b:h2,n192,p64,v256,r512,bf16,fp8_ds_mla,t512", "mfma:blocks=1,stages=2,waves=8/s1"},
       {MINI, "mfma:blocks=2,stages=2,waves=4/s1"},
       {"mla_gather_kv_b:h5,n16,p0,v48,r96,bf16,e4m3fn,t128", "mfma:blocks=2,stages=1,waves=2/s1"}, /* a last round half full */
-      {"mla_gather_kv_b:h1,n48,p64,v16,r160,f16,fp8_ds_mla,t16", NULL},
+      {"mla_gather_kv_b:h1,n48,p48,v16,r160,f16,fp8_ds_mla,t16", NULL},
       {SPLIT},
       {TURNS},
-      {"mla_gather_kv_b:h1,n16,p64,v16,r32,f16,split,rope_halves,t64", NULL},
+      {"mla_gather_kv_b:h1,n16,p16,v16,r32,f16,split,rope_halves,t64", NULL},
   };
   verdict_bench b;
   open_verdicts(&b);

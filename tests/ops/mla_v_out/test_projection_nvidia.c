@@ -98,6 +98,7 @@ static void hopper_kernels_are_as_stated(void **state) {
       {"mla_o_proj:d7168,h16,v128,bf16,e4m3fn,t16", "stream_fp8"},
       {"mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t64", "ring_fp8"},
       {"mla_q_absorb:h16,n128,p64,r512,bf16,e4m3fnuz,pairs,t8", "stream_fp8"},
+      {"mla_q_absorb:h16,n128,p64,r512,bf16,e4m3fn,pairs,t64", "stationary_fp8"},
   };
   need_compiler(TARGET);
   mlaf_err err = {MLAF_OK, ""};

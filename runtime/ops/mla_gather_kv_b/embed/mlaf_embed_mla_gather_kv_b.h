@@ -21,7 +21,7 @@ typedef struct mlaf_embed_gather_problem {
   /* <problem> */
   int32_t heads;     /* query heads on this rank (1..128) */
   int32_t nope;      /* columns of K that each head gets of its own (a multiple of 16 up to 192) */
-  int32_t rope;      /* columns with positions, which are copied (0, 32 or 64) */
+  int32_t rope;      /* columns with positions, which are copied (a multiple of 16 up to 64) */
   int32_t vdim;      /* columns of V (a multiple of 16 up to 256) */
   int32_t rank;      /* columns of the latent (a multiple of 32 up to 512) */
   int32_t dtype;     /* type of W, of K and V, and of what is not quantised (0: bf16, 1: f16) */

@@ -1,0 +1,80 @@
+-- Weights of 8 bits that stay where they are multiplied: what templates/lib/projection/stationary_fp8.h and its family agree on.
+-- For products whose sums are short (queries into the latent space), with layout=inputs.
+local stationary = {}
+
+local SM_BYTES, SM_RESERVED = 233472, 1024 -- shared memory of a Hopper SM, and of it for each block
+local PLACES = 2                           -- passes of x that are on their way
+local PASS, LEAST = 64, 33                 -- tokens of a pass; of a launch: up to 32 streams have them
+local REGS_MOST = 232                      -- of a thread, as counted below: from 252 on it spills (seen)
+-- h200: its begin, beside what the model counts (docs/lab/projections.md).
+local BEGIN_NS = 300
+
+local ceil_div = require("whole").ceil_div
+
+local function refuse(fmt, ...) return { refused = fmt:format(...) } end
+
+-- s: inner, outer, layout, tokens of a pass, rows (outputs of a block), ways (warpgroups that share out the values of a sum),
+-- turn (columns that turn, which have two warps of their own), per_sm.
+function stationary.plan(s)
+  if s.layout ~= "inputs" then return refuse("outputs of a value are not side by side") end
+  if s.inner % (32 * s.ways) ~= 0 then return refuse("%d values of a sum are no %d shares of chunks of 32", s.inner, s.ways) end
+  if s.inner > 256 then return refuse("%d values of a sum are more than registers hold", s.inner) end
+  local values, x = s.inner // s.ways, ceil_div(s.inner, 64) * 128 * s.tokens -- of a way; bytes of a pass
+  local x_at = s.inner * s.rows
+  local sums_at = x_at + PLACES * x
+  local barriers_at = sums_at + 4 * s.ways * s.tokens * (s.rows + 4)
+  local lds = ceil_div(barriers_at + 8 * (1 + 2 * PLACES), 128) * 128
+  if s.per_sm * (lds + SM_RESERVED) > SM_BYTES then return refuse("%d blocks of an SM take %d bytes each", s.per_sm, lds) end
+  local threads = 128 * s.ways + 32 + (s.turn > 0 and 64 or 0)
+  local tiles = s.rows // 64
+  local regs = { { "sums", tiles * s.tokens // 2 + s.tokens // 2 }, { "weights", values // 16 * tiles * 4 }, { "rest", 28 } }
+  local need = 0
+  for _, part in ipairs(regs) do need = need + part[2] end
+  if need > REGS_MOST then return refuse("%d registers of a thread: some would spill", need) end
+  if s.per_sm * threads * ceil_div(need, 8) * 8 > 65536 then
+    return refuse("%d blocks of an SM, %d threads, want %d registers each", s.per_sm, threads, need)
+  end
+  return { values = values, places = PLACES, x = x, x_at = x_at, sums_at = sums_at, barriers_at = barriers_at, lds = lds,
+    threads = threads, regs = regs }
+end
+
+-- of, fields: as in projection/families.lua. clk_of(p, arch): of a unit for 16 bytes' way to 16-bit numbers.
+function stationary.family(of, fields, clk_of)
+  local family = {
+    arch = { hopper = true },
+    problem = { table.unpack(fields) },
+    params = {
+      rows = of.stationary_rows, -- outputs of a block
+      ways = { 2 },              -- warpgroups that share out the values of a sum
+      pass = { PASS },           -- tokens that are multiplied at once
+      per_sm = { 1 },            -- blocks that an SM has room for
+    },
+    rules = {
+      function(p)
+        if p.weights == 0 then return "weights have 16 bits: ring and walk serve them" end
+      end,
+      function(p)
+        if p.tokens < LEAST then return ("%d tokens: streams have up to %d"):format(p.tokens, LEAST - 1) end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of.product(p)
+      local made = stationary.plan({ inner = product.inner, outer = product.outer, layout = product.layout, tokens = v.pass,
+        rows = v.rows, ways = v.ways, turn = p.rope, per_sm = v.per_sm })
+      if made.refused then return made end
+      if v.rows > 64 and v.rows >= 2 * product.outer then
+        return { refused = ("tiles of %d outputs, and a head has %d"):format(v.rows, product.outer) }
+      end
+      return {
+        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        inflight = product.inner * v.rows, pass = v.pass, ahead = true, pace = 0.9, begin_ns = BEGIN_NS,
+        x_bytes = 2 * v.pass * product.inner,
+        clk = 16 * v.pass / 1024 + clk_of(p, arch) / 2, -- once for all passes
+      }
+    end,
+  }
+  family.problem[#family.problem + 1] = "weights"
+  return family
+end
+
+return stationary
