@@ -7,7 +7,7 @@ from .errors import MlafError
 from . import calls
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
-from .tensors import dtype_name
+from .tensors import dtype_name, expect
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
 NO_COMPILE, TABLES, LIBRARY = 1, 2, 4
@@ -75,6 +75,7 @@ class Context:
         self._address, self._plan_address = self._handle.value, ctypes.addressof(self._plan_opts)
         self._plans = {}  # of other operations, by problem: one reference each
         self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
+        self._target = self.target
 
     def close(self):
         """Nothing that was launched may still run, and no graph that holds one of the context's workspaces be replayed."""
@@ -283,6 +284,13 @@ def default_context():
         if _default is None:
             _default = Context(device=os.environ.get("MLAF_DEVICE"))
         return _default
+
+
+def of_call(ctx):
+    """The context of a call; the thread's tensors are to lie on its device from here on. What checks tensors begins with it."""
+    ctx = ctx or _default or default_context()
+    expect(ctx.ordinal, ctx._target)
+    return ctx
 
 
 def set_default_context(context):

@@ -129,7 +129,7 @@ def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, sca
     A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale) or "fp8_ds_mla" (656 bytes a token:
     scales of its own, by default powers of two). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
     """
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
     args["flags"] = POWER_OF_TWO if power_of_two_scales else 0
     _launch(ctx, _problem(0, rank, rope, dtype, kind, "unrotated", args["tokens"]), args, kv_c, stream)
@@ -139,7 +139,7 @@ def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, 
                                     kv_cache_scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's: q_pe [T, H, P] and k_pe [T, P] are rotated in place, kv_c and the rotated k_pe appended. A row of cos_sin_cache has P/2
     cosines, then P/2 sines, float32 or of q_pe's type. q_pe is rotated also where the slot is -1, k_pe is not."""
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     tokens, heads = q_pe.shape[0], q_pe.shape[1]
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, kv_cache_scale, tokens, ctx)
     check_tensor("q_pe", q_pe, dtype, tokens, heads, rope)
@@ -159,7 +159,7 @@ def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out
     """AITER's: q_out [T, H, R+P] = (q_nope [T, H, R], already absorbed, rotated q_pe [T, H, P]); kv_c and the rotated k_pe appended.
     Tables [max_position, P/2], float32 or of q_pe's type. Rows whose slot is -1 get no q_out unless compute_all_q_rope. q_out has q_nope's
     type (q_scale is not looked at), and is_nope_first has to be true."""
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     tokens, heads = q_nope.shape[0], q_nope.shape[1]
     if not is_nope_first:
         fail("is_nope_first is false; only rows with the latent columns first are made")

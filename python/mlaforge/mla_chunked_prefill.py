@@ -83,7 +83,7 @@ class ChunkedPrefill:
                  batch=4, tokens=1024, *, crossover=0, rope_style=None, ctx=None):
         if dtype not in DTYPES:
             fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
-        self._ctx, self._lib, self._handle = ctx or context._default or context.default_context(), _functions(), PTR()
+        self._ctx, self._lib, self._handle = context.of_call(ctx), _functions(), PTR()
         self._dtype, self._layout, self._page, self._style = dtype, layout, page_tokens, rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
@@ -148,6 +148,7 @@ class ChunkedPrefill:
         """q [T, H, N+P] of the new tokens over their own k_nope [T, H, N], k_pe [T, P] and v [T, H, V], causal, and over all that
         kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T].
         rope_table [positions, P] float32: where this was made with a rope_style; q and k_pe come rotated."""
+        context.of_call(self._ctx)
         tokens = schedule.tokens
         if out is None:
             out = q.new_empty((tokens, self._heads, self._vdim))

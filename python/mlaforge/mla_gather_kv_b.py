@@ -123,7 +123,7 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. k_pe comes out rotated; of a position that the
     table has not it is NaN.
     """
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     dtype, batch = dtype_name(kv), cu_seqlens.shape[0] - 1
     vdim = kv.shape[2] // 2 if vdim is None else vdim
     check_tensor("kv", kv, dtype, None, None, None)
@@ -162,7 +162,7 @@ def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_con
     kv_proj_weight [H (N+V), R] has k_prefix's type, so kv_proj_scale has to be None; shuffled weights and caches are refused.
     rope_style and rope_table: mla_gather_kv_b's, by positions from 0 on.
     """
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     named = {"kv_proj_scale": kv_proj_scale is None, "weight_preshuffle": not weight_preshuffle, "shuffled_kv_cache": not shuffled_kv_cache}
     for name, usual in named.items():
         if not usual:

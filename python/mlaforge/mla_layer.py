@@ -118,7 +118,7 @@ class Layer:
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
                  join_absorb=False, rows_anywhere=False, ctx=None):
-        self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
+        self._ctx, self._lib = context.of_call(ctx), _functions()
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named)
         kv_b = named.get("kv_b_proj.weight")
@@ -217,6 +217,7 @@ class Layer:
         made of them is taken, and a launch is saved. True for all layers of a step but the first.
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
+        context.of_call(self._ctx)
         tokens = hidden.shape[0]
         tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
                   "kv_indices": kv_indices, "kv_last_page_lens": kv_last_page_lens}

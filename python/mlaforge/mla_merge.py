@@ -56,7 +56,7 @@ def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_l
     A part whose log is infinite has no say, whatever it holds. output may be one of the parts, and output_lse its log. All tensors may
     have strides of their own; a log [T, H] is passed as its transpose. base_2: logs are to the base 2.
     """
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     dtype, shape = dtype_name(output), tuple(output.shape)
     if dtype not in DTYPES or len(shape) != 3:
         fail(f"output is {dtype} of the shape {shape}; accepted are {', '.join(DTYPES)} [T, H, V]")

@@ -65,7 +65,7 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     q, k_nope, k_pe and v may be float8_e4m3fn or float8_e4m3fnuz: what matrix cores take, the latter on MI300X. Then each tensor is to
     be multiplied by its scale, float32 on the device, None for 1; k_pe by k's. out is bfloat16, or of the type of the one that is given.
     """
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     check_tensor("q", q, None, None, None, None)
     dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
     rope = 0 if k_pe is None else k_pe.shape[-1]
@@ -124,7 +124,7 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     for name, usual in named.items():
         if not usual:
             fail(f"{name} is set, and mla_prefill has no such thing")
-    ctx = ctx or context._default or context.default_context()
+    ctx = context.of_call(ctx)
     check_tensor("q", q, None, None, None, None)
     lse = empty(ctx, q, (q.shape[1], q.shape[0]), "float32") if return_lse else None
     out = mla_prefill_varlen(q, k, None, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale, causal, out, lse,

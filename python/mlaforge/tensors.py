@@ -1,13 +1,22 @@
 """What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from the
 device's without asking the driver. No tensor library is imported."""
 import sys
+import threading
 
 from .buffers import Buffer
 from .errors import MlafError
 
 
+_here = threading.local()  # the device of the call that a thread is making, and what a context for another one is called
+
+
 def fail(text):
     raise MlafError("MLAF_E_ARG", text)
+
+
+def expect(ordinal, target):
+    """From here on the thread's tensors are to lie on this device, as the tensor library counts them."""
+    _here.device, _here.kind = ordinal, "cuda" if target.startswith("sm_") else "hip"
 
 
 def dtype_name(tensor):
@@ -16,13 +25,16 @@ def dtype_name(tensor):
 
 
 def check_place(name, tensor):
-    """A kernel that follows an address of host memory ends every later use of the device."""
+    """A kernel that follows an address of host memory, or of a device that it does not reach, ends every later use of its own."""
     try:
         where = tensor.get_device()
     except (AttributeError, TypeError):
         return
     if where < 0:
         fail(f"{name} lies in host memory (a CPU tensor): move it to the device first")
+    if where != _here.device:
+        fail(f"{name} lies on device {where}, the context works on device {_here.device}: open one for that device "
+             f"(\"{_here.kind}:{where}\")")
 
 
 def check_tensor(name, tensor, dtype, *shape):

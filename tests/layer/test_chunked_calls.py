@@ -4,7 +4,7 @@ import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, bf16, values, wide
+from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
 HEADS, NOPE, ROPE, VDIM, RANK, PAGE = 2, 32, 32, 64, 64, 16
 OUT, QK, ROW = NOPE + VDIM, NOPE + ROPE, RANK + ROPE
@@ -62,6 +62,8 @@ class ChunkedPrefillTest(EmulatorTest):
                 c(schedule, q, k, k_pe, v, Buffer(self.ctx, (3, 2 * PAGE, ROW), "bfloat16", [0] * (6 * PAGE * ROW)), table, w, out=out)
             with self.assertRaisesRegex(mlaforge.MlafError, "q has the shape"):
                 c(schedule, k, k, k_pe, v, cache, table, w, out=out)
+            with self.assertRaisesRegex(mlaforge.MlafError, "q " + FAR):
+                c(schedule, far(q), k, k_pe, v, cache, table, w, out=out)
 
         # Of a cache that is not rotated: quarter turns, position by position, move and negate columns and round nothing.
         quarter = [(1, 0), (0, 1), (-1, 0), (0, -1)]

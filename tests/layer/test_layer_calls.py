@@ -4,7 +4,7 @@ import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import FAR, Buffer, bf16, far, values, wide
 
 D, H, L, R, P, N, V, PAGE, PAGES, POSITIONS = 128, 4, 96, 64, 32, 32, 64, 16, 8, 40
 ROUND = 2 ** -8 * math.sqrt(3 / (8 * math.log(2)) / 3)
@@ -175,6 +175,10 @@ class LayerTest(unittest.TestCase):
             self.layer(hidden, one, one, cache, lengths, table, q_len=2)
         with self.assertRaisesRegex(Exception, "residual is 0x"):
             self.layer(hidden, one, one, cache, lengths, table, residual=hidden)
+        with self.assertRaisesRegex(Exception, "hidden " + FAR):
+            self.layer(far(hidden), one, one, cache, lengths, table)
+        norm = Buffer(self.ctx, (R,), "bfloat16", [0] * R)
+        wrong("kv_a_layernorm.weight " + FAR, weights={**self.weights, "kv_a_layernorm.weight": far(norm)})
 
 
 if __name__ == "__main__":

@@ -31,6 +31,15 @@ class Buffer(mlaforge.Buffer):
         super().__init__(ctx, shape, dtype, None if values is None else struct.pack(f"{len(values)}{CODES[dtype]}", *values), strides)
 
 
+FAR = "lies on device 3, the context works on device 0: open one for that device .\"hip:3\""
+
+
+def far(buffer):
+    """A tensor of another device, as its library says."""
+    buffer.get_device = lambda: 3
+    return buffer
+
+
 class Foreign:
     """What the documentation asks of a tensor, and nothing more."""
 

@@ -4,7 +4,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, values, wide
+from buffers import Buffer, EmulatorTest, far, values, wide
 
 RANK, ROPE, BLOCK, POSITIONS = 128, 32, 4, 11
 ROW, DS_ROW = RANK + ROPE, RANK + 16 + 2 * ROPE
@@ -165,6 +165,7 @@ class AppendTest(EmulatorTest):
             "kv_cache has the shape (1, 4, 152)": (ckv, kpe, narrow, slots, "auto", None),
             "k_pe has 1 rows for 2 tokens": (ckv, self.tensor((1, ROPE))[0], cache, slots, "auto", None),
             "ckv_row_stride is 129": (self.tensor((2, RANK), (RANK + 1, 1))[0], kpe, cache, slots, "auto", None),
+            "slot_mapping lies on device 3": (ckv, kpe, cache, far(Buffer(self.ctx, (2,), "int64", [0, 1])), "auto", None),
             "stride 0": (self.tensor((2, RANK), (0, 1))[0], kpe, cache, slots, "auto", None),
         }.items():
             with self.assertRaises(mlaforge.MlafError) as why:

@@ -5,7 +5,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, bf16, values, wide
+from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
 HEADS, NOPE, ROPE, VDIM, RANK = 2, 32, 32, 16, 64
 PAGE, PAGES, ROW = 4, 7, RANK + ROPE
@@ -72,6 +72,8 @@ class GatherTest(EmulatorTest):
         for wrong in ({"weight_preshuffle": True}, {"shuffled_kv_cache": True}):
             with self.assertRaisesRegex(mlaforge.MlafError, next(iter(wrong))):
                 mlaforge.gather_kv_b_proj(*call, None, k, v, **wrong, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv_indices " + FAR):
+            mlaforge.gather_kv_b_proj(*call[:3], far(self.ints([0])), *call[4:], None, k, v, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_proj_scale"):
             mlaforge.gather_kv_b_proj(*call, v, k, v, ctx=self.ctx)
         # Of a cache that is not rotated; its last position is not in the table.

@@ -4,7 +4,7 @@ import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, bf16, values, wide
+from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
 TOKENS, HEADS, VDIM = 6, 3, 64
 NAN, INF = 0x7FC0, math.inf
@@ -60,7 +60,8 @@ class MergeTest(EmulatorTest):
         short = Buffer(self.ctx, (HEADS, TOKENS - 1), "float32", [0] * (HEADS * (TOKENS - 1)))
         expanded = Buffer(self.ctx, (HEADS, TOKENS), "float32", [0], (0, 0))
         for wrong, word in ((dict(prefix_lse=short), "prefix_lse has the shape"), (dict(prefix_lse=expanded), "with the stride 0"), (dict(suffix_output=sl), "suffix_output is float32"),
-                            (dict(suffix_lse=so), "suffix_lse is bfloat16"), (dict(output=pl), "output is float32")):
+                            (dict(suffix_lse=so), "suffix_lse is bfloat16"), (dict(output=pl), "output is float32"),
+                            (dict(suffix_lse=far(self.part(1)[1])), "suffix_lse " + FAR)):
             args = {"output": out, "prefix_output": po, "prefix_lse": pl, "suffix_output": so, "suffix_lse": sl}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.merge_attn_states(**{**args, **wrong}, ctx=self.ctx)

@@ -3,7 +3,7 @@ import math
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, bf16, values, wide
+from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
 HEADS, NOPE, ROPE, VDIM = 2, 64, 64, 48
 QK = NOPE + ROPE
@@ -107,10 +107,12 @@ class PrefillTest(EmulatorTest):
         expanded, _ = self.tensor((2, HEADS, QK), (QK, 0, 1))
         host, _ = self.tensor((2, HEADS, QK))
         host.get_device = lambda: -1
+        apart = far(self.tensor((2, HEADS, VDIM))[0])
         flat, _ = self.tensor((2, QK))
         for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q"),
                             ({"k": expanded}, "k has a dimension of 2 with the stride 0"), ({"q": flat}, "q has the shape"),
-                            ({"v": None}, "v is NoneType"), ({"q": host}, "q lies in host memory"), ({"max_seqlen_q": None}, "max_seqlen_q")):
+                            ({"v": None}, "v is NoneType"), ({"q": host}, "q lies in host memory"),
+                            ({"v": apart}, "v " + FAR), ({"max_seqlen_q": None}, "max_seqlen_q")):
             args = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2, "out": out}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.flash_attn_varlen_func(**{**args, **wrong}, ctx=self.ctx)

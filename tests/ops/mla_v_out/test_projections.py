@@ -4,7 +4,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, values, wide
+from buffers import FAR, Buffer, EmulatorTest, far, values, wide
 
 H, N, P, R, V, D, TOKENS = 2, 32, 32, 64, 32, 128, 3
 
@@ -146,6 +146,8 @@ class ProjectionTest(EmulatorTest):
         short, _ = self.tensor((H, V - 16, R))
         with self.assertRaisesRegex(Exception, f"kv_b has {V - 16} rows a head, and rows -16 to"):  # before its first
             mlaforge.mla_v_out(u, short, v=V, out=y, ctx=self.ctx)
+        with self.assertRaisesRegex(Exception, "kv_b " + FAR):
+            mlaforge.mla_v_out(u, far(self.tensor((H, N + V, R))[0]), v=V, out=y, ctx=self.ctx)
         with self.assertRaisesRegex(Exception, "fewer than nope"):
             mlaforge.mla_q_absorb(u, kv_b, nope=R + 32, out=y, ctx=self.ctx)
 
