@@ -363,7 +363,8 @@ static void fill_timing(const sequence *q, mlaf_timing *out) {
 
 mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t n, const emu_time_how *how, mlaf_timing *out,
                             mlaf_err *err) {
-  sequence q = {.deadline = how->limit_s > 0 ? mlaf_now() + PATIENCE * how->limit_s : 0};
+  /* each launch has the limit: a layer's seven shared one, and a busy host cut them short */
+  sequence q = {.deadline = how->limit_s > 0 ? mlaf_now() + PATIENCE * how->limit_s * (double)n : 0};
   mlaf_status st = n ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "no launch to time");
   bool hopeless = false;
   for (size_t i = 0; i < n && st == MLAF_OK && !hopeless; i++) {
