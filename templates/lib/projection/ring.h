@@ -35,13 +35,7 @@
 //@ include("lib/projection/args.h")
 //@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 0,
 //@   maps = { { 1, 64, layout == "outputs" and rows or 64 }, { 2, 64, pass } } })
-struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_projection_params {
-  mlaf_projection_kernel_args a;
-  mlaf_tensor_map w, x;
-};
+//@ include("lib/projection/maps.h", { args = "mlaf_projection_kernel_args" })
 //@ include("lib/hopper.h")
 //@ include("lib/wgmma.h", { type = dtype, kinds = { { rows, layout == "inputs" } } })
 

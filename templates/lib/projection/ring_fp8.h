@@ -29,13 +29,7 @@
 //@ include("lib/projection/fp8.h", { weights = weights })
 //@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 16,
 //@   maps = { { 1, 64, rows }, { 2, 64, pass } } })
-struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_projection_params {
-  mlaf_projection_scaled_args a;
-  mlaf_tensor_map w, x;
-};
+//@ include("lib/projection/maps.h", { args = "mlaf_projection_scaled_args" })
 //@ include("lib/hopper.h")
 //@ include("lib/wgmma.h", { type = dtype, kinds = { { pass, false } } })
 
