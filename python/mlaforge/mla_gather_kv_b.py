@@ -2,7 +2,7 @@
 import ctypes
 
 from . import context
-from .calls import current_stream
+from .calls import ROTATE, current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
 from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
@@ -11,7 +11,6 @@ __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
-STYLES = {"pairs": ",rope_pairs", "halves": ",rope_halves"}
 FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
 
 
@@ -79,14 +78,14 @@ def _put_scale(args, scale):
 
 def put_table(args, style, table, rope):
     """Of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines of each position."""
-    if style not in STYLES or table is None or not rope:
+    if style not in ROTATE or table is None or not rope:
         fail(f"rope_style is {style!r} and rope_table {'None' if table is None else 'given'}, of {rope} rope columns; both say how the cache's keys "
-             f"turn: rope_style is one of {', '.join(STYLES)}, rope_table [positions, P] float32")
+             f"turn: rope_style is one of {', '.join(ROTATE)}, rope_table [positions, P] float32")
     check_tensor("rope_table", table, "float32", None, rope)
     if row_stride(table, 0, "rope_table") not in (0, rope):
         fail(f"rope_table's rows are {row_stride(table, 0)} apart, must be dense: {rope}")
     args.update(rope_table=table.data_ptr(), rope_rows=table.shape[0])
-    return STYLES[style]
+    return f",rope_{style}"
 
 
 def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):

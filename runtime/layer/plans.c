@@ -92,7 +92,7 @@ static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out
   return st;
 }
 
-static mlaf_status want_none(const layer_shape *s, const layer_plans *out, wanted *w, mlaf_err *err) {
+static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wanted *w, mlaf_err *err) {
   const size_t most = (size_t)LAYER_KINDS * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out);
   *w = (wanted){.rows = *opts_of(s), .decode = *opts_of(s)};
   w->rows.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
@@ -121,7 +121,7 @@ static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
 static mlaf_status make_all(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
   wanted w;
   mlaf_err err;
-  mlaf_status st = want_none(s, out, &w, &err);
+  mlaf_status st = begin_wanted(s, out, &w, &err);
   for (int k = 0; !st && k < LAYER_KINDS; k++)
     if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k))
       st = want_by_rows(s, k, out, &w, &err);
@@ -146,7 +146,7 @@ static void try_latent(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   if (layer_rows_most(s, LAYER_LATENT)) {
     wanted w;
     mlaf_err err;
-    mlaf_status st = want_none(s, out, &w, &err);
+    mlaf_status st = begin_wanted(s, out, &w, &err);
     if (!st) st = want_by_rows(s, LAYER_LATENT, out, &w, &err);
     if (!make_wanted(ctx, &w, st)) return;
   }
