@@ -393,6 +393,7 @@ function space.variant(p, target, name)
   local most = k.cost and op.knob.most(k.cost)
   if not why and n > most then why = ("%d %s > %d"):format(n, op.knob.word, most) end
   local second
+  second_text = n == 1 and second_text and op.families[family].behind_one or second_text
   local behind = not why and second_family(op, family, k.cost, n, second_text)
   if behind then
     second, why = named_second(p, op, target, arch, name, k, n, behind, second_text)

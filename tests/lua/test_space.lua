@@ -76,6 +76,19 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
   eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=turns/s1").combine, nil)
 end)
 
+test("a layer's twin has the merge kernel that ends early behind one split, whatever its name says", function()
+  local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many_ahead:cluster=2,schedule=fitted/s%d,%srows=4,team=2"
+  for _, early in ipairs({ "", "early=1," }) do
+    local v = space.variant(p, "sm_90a", name:format(1, early))
+    eq(v.name, name:format(1, "early=1,"))
+    eq(v.decode.template, "mla_decode/sm90_many_ahead")
+    eq(v.combine.template, "mla_decode/combine_early")
+  end
+  eq(space.variant(p, "sm_90a", name:format(2, "")).combine.template, "mla_decode/combine_warp")
+  eq(space.variant(p, "sm_90a", "sm90_many_ahead:cluster=2,schedule=splits/s1").combine, nil)
+  for _, v in ipairs(space.variants(p, "sm_90a")) do ok(not v.name:find("_ahead"), "%s is a candidate", v.name) end
+end)
+
 test("a merge kernel that ends early is taken where a launch leaves places free, not where it is cut or full", function()
   for text, early in pairs({ ["h48,q4,causal,b31,s2560"] = true, ["h24,q3,causal,b48,s1536"] = true,
     ["h80,q3,causal,b20,s1280"] = false, ["h72,q4,causal,b22,s1408"] = false }) do
