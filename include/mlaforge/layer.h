@@ -50,8 +50,7 @@ enum {
   MLAF_LAYER_APPEND_APART = 1u << 6, /* rows are appended in a launch of their own, not beside q_b's product */
   MLAF_LAYER_ROWS_ANYWHERE = 1u << 7, /* slots may be other rows that the call attends to than each request's last ones, as many
                                       * as it has query tokens. Attention then reads no row before all are written */
-  MLAF_LAYER_JOIN_ABSORB = 1u << 8 /* queries go into the latent space in q_b's launch, where there is a kernel for it and it was
-                                    * found to be faster: with many heads and tokens, on Hopper */
+  MLAF_LAYER_ABSORB_APART = 1u << 8 /* queries go into the latent space in a launch of their own, not in q_b's */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at

@@ -202,7 +202,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                      (double)d->eps, (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
-                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_JOIN_ABSORB;
+                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
@@ -235,8 +235,8 @@ static void order_forms(layer_shape *s) {
 
 bool layer_shape_may_join(const layer_shape *s, const char *target) {
   const mlaf_layer_desc *d = &s->d;
-  return d->flags & MLAF_LAYER_JOIN_ABSORB && !strcmp(target, "sm_90a") && s->heads >= LATENT_HEADS && d->q_rank && !d->weights &&
-         !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_NO_NORMS));
+  return !strcmp(target, "sm_90a") && s->heads >= LATENT_HEADS && d->q_rank && !d->weights &&
+         !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_NO_NORMS));
 }
 
 void layer_shape_set_latent(layer_shape *s, bool latent) {
