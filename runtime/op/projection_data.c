@@ -21,7 +21,6 @@ typedef struct projection_data {
   size_t codes_per_set;                       /* bytes of a set's weights of 8 bits; 0: they have 16 */
   uint8_t *codes;                             /* the pattern */
   float *scales;                              /* of all sets alike */
-  void *pooled;                               /* where set 0's elements begin */
   int64_t *positions;
   float *table;
   void *owned[OWNED];
@@ -123,8 +122,8 @@ static mlaf_status lay_out(projection_data *d, mlaf_err *err) {
   d->head.n_outputs = 1;
   d->head.outputs[0] = (mlaf_data_output){"y", offsetof(mlaf_projection_args, y), rows, row_bytes};
   const size_t pooled = 2 * (size_t)d->head.sets * d->per_set;
-  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, pooled, &d->pooled, err);
-  a->w = d->pooled;
+  void *now; /* another product's data may have the pool grow: arguments ask it where it is */
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, pooled, &now, err);
   if (!st && p->weights) st = lay_codes(d, a, err);
   if (!st) st = own(d, NULL, rows * row_bytes, &a->y, err);
   if (st || !mlaf_product_turns(p)) return st;
@@ -175,7 +174,7 @@ void mlaf_projection_data_chain(mlaf_data *data, const mlaf_data *before) {
 void mlaf_projection_data_args(const mlaf_data *data, int set, void *args) {
   const projection_data *d = data_of(data);
   set %= d->head.sets;
-  const uint16_t *first = (const uint16_t *)d->pooled + (size_t)set * d->per_set;
+  const uint16_t *first = (const uint16_t *)mlaf_pool_data(d->pool) + (size_t)set * d->per_set;
   mlaf_projection_args *a = args;
   *a = d->args;
   a->w = d->p.weights ? (const char *)d->args.w + (size_t)set * d->codes_per_set : (const char *)first;

@@ -162,12 +162,71 @@ static void the_reference_is_of_both_products(void **state) {
   assert_true(q_b_bound(&b.point) > 2.8e-3); /* three roundings */
 }
 
+/* --- data to time and soak on, over a device that is the host's memory --- */
+
+enum { BLOCKS = 32 };
+static struct {
+  char *at;
+  size_t bytes;
+} blocks[BLOCKS];
+
+static mlaf_status give(mlaf_device *dev, size_t bytes, void **out, mlaf_err *err) {
+  int i = 0;
+  while (blocks[i].at) assert_true(++i < BLOCKS);
+  blocks[i].bytes = bytes;
+  *out = blocks[i].at = malloc(bytes);
+  return MLAF_OK;
+}
+static mlaf_status take_back(mlaf_device *dev, void *at, mlaf_err *err) {
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].at == at) blocks[i].at = NULL;
+  free(at);
+  return MLAF_OK;
+}
+static mlaf_status write_to(mlaf_device *dev, void *at, const void *from, size_t bytes, mlaf_err *err) {
+  memcpy(at, from, bytes);
+  return MLAF_OK;
+}
+static bool is_there(const void *from, size_t bytes) {
+  const char *at = from;
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].at && at >= blocks[i].at && at + bytes <= blocks[i].at + blocks[i].bytes) return true;
+  return false;
+}
+
+/* Both products' data share a pool, which the second one may have grow: the first one's is then elsewhere. */
+static void each_set_lies_in_memory(void **state) {
+  static const mlaf_device_ops host = {.mem_alloc = give, .mem_free = take_back, .mem_write = write_to};
+  static mlaf_device_base on_host = {.ops = &host};
+  static const int64_t spread[] = {1, 150000, 300000}; /* sets of the product 2, 2, 5; of the second 2, 10, 20 */
+  for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
+    const mlaf_bound b = right();
+    const mlaf_data_opts opts = {.seed = 3, .spread_bytes = spread[i], .spread_sets = 64};
+    mlaf_pool *pool;
+    mlaf_data *data;
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(mlaf_pool_create((mlaf_device *)&on_host, 3, &pool, &err), MLAF_OK);
+    assert_int_equal(b.point.op->calls->data_open((mlaf_device *)&on_host, &b.point, &opts, pool, &data, &err), MLAF_OK);
+    for (int set = 0; set < data->sets; set++) {
+      mlaf_q_b_args a;
+      b.point.op->calls->data_args(data, set, &a);
+      assert_true(is_there(a.projection.w, 2 * L * H * (N + P)));
+      assert_true(is_there(a.projection.x, 2 * T * L) && is_there(a.projection.norm_weight, 2 * L));
+      assert_true(is_there(a.absorb.w, 2 * H * N * R));
+      assert_true(is_there(a.append.ckv, 2 * T * R) && is_there(a.append.kpe, 2 * T * P));
+    }
+    b.point.op->calls->data_close(data);
+    mlaf_pool_free(pool);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_launch_has_both_products),
       cmocka_unit_test(arguments_that_do_not_fit_are_refused),
       cmocka_unit_test(kernels_that_do_not_fit_are_refused),
       cmocka_unit_test(the_reference_is_of_both_products),
+      cmocka_unit_test(each_set_lies_in_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
