@@ -35,8 +35,8 @@ typedef enum layer_kind {
 enum { LAYER_Q_LENS = 32, LAYER_CLASSES = 24, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
 /* Tokens of a call whose latent rows are appended beside q_b: with more a vendor's library may do that product. */
 enum { LAYER_BESIDE_MOST = 128 };
-/* h200, by whole layers (docs/lab/layer.md): tokens from which on LAYER_LATENT is one launch; 16 are slower so, 64 faster. */
-enum { LAYER_LATENT_LEAST = 33 };
+/* h200, by whole layers (docs/lab/layer.md): tokens from which on LAYER_LATENT is one launch; 16 are slower so, 24 faster. */
+enum { LAYER_LATENT_LEAST = 17 };
 
 /* --- shape.c: what is computed --- */
 
