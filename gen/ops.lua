@@ -35,6 +35,8 @@
 --   rules     functions (p, v, arch) that return the stated reason why a point cannot serve a problem, or nil
 --   asked     true: its kernels are in no space, and come where a caller names them, who knows what they stand on
 --   behind_one  of such a family: the second kernel where the knob is 1, whatever the name says, since it is one's that ran alone
+--   instead   of such a family: function (p, v, knob) that returns the parameters, as a name has them, that serve its callers
+--             better than those of the name, which are one's that ran alone; nil: they are good
 --   library   true: its kernels are a vendor's library's. They are in no space: a tuner asks for them (space.libraries)
 --   cost      function (p, v, arch), asked only when no rule objects; returns { refused = reason } or
 --     threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares

@@ -89,6 +89,20 @@ test("a layer's twin has the merge kernel that ends early behind one split, what
   for _, v in ipairs(space.variants(p, "sm_90a")) do ok(not v.name:find("_ahead"), "%s is a candidate", v.name) end
 end)
 
+test("a layer's twin is of pairs where a request's halves have much to read, whatever its name says", function()
+  for text, pair in pairs({ ["h128,b128,s1024"] = 2, ["h128,b64,s4096"] = 2, ["h96,b128,s1024"] = 2, ["h128,b64,s1024"] = 1,
+    ["h128,q2,causal,b128,s1024"] = 1, ["h64,b128,s4096"] = 1 }) do
+    local p = problem.parse("mla_decode:" .. text)
+    local v = space.variant(p, "sm_90a", "sm90_many_ahead:cluster=1,schedule=fitted/s1,rows=4,team=2")
+    eq(v.name, ("sm90_many_ahead:cluster=%d,schedule=fitted/s1,early=1,rows=4,team=2"):format(pair))
+  end
+  local p = problem.parse("mla_decode:h128,b128,s1024")
+  for _, name in ipairs({ "sm90_many:cluster=1,schedule=fitted/s1,early=1,rows=4,team=2",
+    "sm90_many_ahead:cluster=1,schedule=fitted/s2,rows=4,team=2" }) do
+    eq(space.variant(p, "sm_90a", name).name, name)
+  end
+end)
+
 test("a merge kernel that ends early is taken where a launch leaves places free, not where it is cut or full", function()
   for text, early in pairs({ ["h48,q4,causal,b31,s2560"] = true, ["h24,q3,causal,b48,s1536"] = true,
     ["h80,q3,causal,b20,s1280"] = false, ["h72,q4,causal,b22,s1408"] = false }) do
