@@ -54,13 +54,26 @@ def _tuned(n, most):
     return min(1 << max(int(n) - 1, 0).bit_length(), most)
 
 
+LONG = 4096  # new tokens: from that on a batch is planned for its longest request
+
+
+def _planned(longest_q, longest_k, total_q, total_k, requests):
+    """Requests, their new tokens and their keys that a plan is made for: the mean ones. Or, where the longest request has so many of
+    the products that a new token's request has LONG in the mean, whatever the others have: requests of that many."""
+    longest = max(min(longest_q, total_q), 0)
+    weighted = longest * longest // max(total_q, 1)
+    if weighted < LONG:
+        return requests, min(longest_q, -(-total_q // requests)), min(longest_k, -(-total_k // requests))
+    return -(-total_q // weighted), weighted, weighted + max(min(longest_k, total_k) - longest, 0)
+
+
 def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale=None, causal=False,
                        out=None, lse=None, *, q_descale=None, k_descale=None, v_descale=None, ctx=None, stream=None):
     """Attention of q [Tq, H, N+P] over k_nope [Tk, H, N] with k_pe [Tk, P] of all heads (None: k_nope has N+P columns) and v [Tk, H, V].
 
     k_nope and v may be slices of kv_b's output [Tk, H, N+V]. cu_seqlens: int32 [batch + 1], read on the device only. causal: aligned to
     the last key. lse, float32 [H, Tq] or any strides, is written if given. The maxima say what to tune for, no more: the plan is
-    that of requests of the mean length, where that is less.
+    that of requests of the mean length, where that is less; but of long ones where the longest request has most of the products.
 
     q, k_nope, k_pe and v may be float8_e4m3fn or float8_e4m3fnuz: what matrix cores take, the latter on MI300X. Then each tensor is to
     be multiplied by its scale, float32 on the device, None for 1; k_pe by k's. out is bfloat16, or of the type of the one that is given.
@@ -101,9 +114,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
         if tuple(lse.shape) != (heads, q.shape[0]):
             fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
         args.update(lse=lse.data_ptr(), lse_head_stride=row_stride(lse, 0, "lse"), lse_token_stride=row_stride(lse, 1, "lse"))
-    requests = max(args["batch"], 1)
-    tokens = min(_number("max_seqlen_q", max_seqlen_q), -(-args["total_q"] // requests))
-    keys = min(_number("max_seqlen_k", max_seqlen_k), -(-args["total_k"] // requests))
+    longest = _number("max_seqlen_q", max_seqlen_q), _number("max_seqlen_k", max_seqlen_k)
+    requests, tokens, keys = _planned(*longest, args["total_q"], args["total_k"], max(args["batch"], 1))
     problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[out_dtype]}"
                f"{',' + ENCODINGS[dtype] if dtype in ENCODINGS else ''}{',causal' if causal else ''},"
                f"b{_tuned(requests, 65536)},t{_tuned(tokens, 1 << 20)},s{_tuned(keys, 1 << 24)}")

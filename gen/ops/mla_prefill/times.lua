@@ -6,7 +6,7 @@ return {
     sm90 = {
       round_clk = 110,   -- beside the products: waits, what of the softmax no product covers
       tail_clk = 4100,   -- of a tile: first and last product alone, O out
-      pair_clk = 300,    -- of a tile of a pair: they wait for each other
+      pair_clk = 500,    -- of a tile of a pair: they wait for each other, and a request's last one has rows to spare
       l2_bytes_clk = 31, -- that an SM reads while all of them do
     },
     sm90_fp8 = {

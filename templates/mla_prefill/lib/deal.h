@@ -11,7 +11,8 @@
 // walks over numbers of rounds, a lane for each of 32 requests (a word).
 //@ needs("ROWS", "KEYS", "H", "CAUSAL", "ROOM", "KEY_BYTES", "CREWS")
 struct request {
-  int q, k; // new tokens; keys, -1: they are not all there
+  int q, k;     // new tokens; keys, -1: they are not all there
+  int row, key; // the first ones
 };
 struct tile {
   int row, rows, head; // of Q: first row
@@ -30,6 +31,7 @@ constexpr float UNEVEN = 2.5f;
 constexpr int STEPS = 12;
 // Where the walk is: in a part of the requests, in a group of heads, at tiles of about as many rounds.
 struct deal {
+  int keys;                    // of all requests
   int part, first_word, words; // of the requests
   int most, steps;             // rounds of its longest tile; a step takes tiles together whose rounds differ by less than 1/steps
   request at_hand;             // this lane's of word `word`
@@ -43,18 +45,27 @@ struct deal {
   u32 load, extra;             // what this lane's block has had, and the 33rd one: from bit 8 on; below, who it is
 };
 
+// Not by way of the first cache: a deal may begin while they are still being written.
+MLAF_DEV int load_length(const int* at) {
+  int x;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
+  return x;
+}
+
 // Of a key, in which part its request lies.
 MLAF_DEV int part_of(const mlaf_prefill_kernel_args& a, int key) {
   const u32 k = key < 0 ? 0 : key > a.total_k ? (u32)a.total_k : (u32)key;
   return (int)(k / (u32)(ROOM / KEY_BYTES));
 }
-MLAF_DEV int last_part(const mlaf_prefill_kernel_args& a) { return part_of(a, a.cu_seqlens_k[a.batch]); }
+MLAF_DEV int last_part(const mlaf_prefill_kernel_args& a, const deal& d) { return part_of(a, d.keys); }
 MLAF_DEV request request_of(const mlaf_prefill_kernel_args& a, int part, int i) {
-  request r = {0, 0};
+  request r = {0, 0, 0, 0};
   if (i >= a.batch) return r;
-  const int q0 = a.cu_seqlens_q[i], q1 = a.cu_seqlens_q[i + 1], k0 = a.cu_seqlens_k[i], k1 = a.cu_seqlens_k[i + 1];
+  const int q0 = load_length(a.cu_seqlens_q + i), q1 = load_length(a.cu_seqlens_q + i + 1);
+  const int k0 = load_length(a.cu_seqlens_k + i), k1 = load_length(a.cu_seqlens_k + i + 1);
   r.q = q0 < 0 || q1 <= q0 || q1 > a.total_q || part_of(a, k0) != part ? 0 : q1 - q0;
   r.k = k0 < 0 || k1 < k0 || k1 > a.total_k ? -1 : k1 - k0;
+  r.row = q0, r.key = k0;
   return r;
 }
 MLAF_DEV int tiles_of(const request& r) { return (r.q + ROWS - 1) / ROWS; }
@@ -73,8 +84,9 @@ MLAF_DEV int crew() { return team() % CREWS; }
 MLAF_DEV int me() { return team() / CREWS; }
 MLAF_DEV int members() { return smaller((teams() - crew() + CREWS - 1) / CREWS, 33); }
 
-MLAF_DEV deal first_deal(int lane) {
+MLAF_DEV deal first_deal(const mlaf_prefill_kernel_args& a, int lane) {
   deal d;
+  d.keys = load_length(a.cu_seqlens_k + a.batch);
   d.part = -1, d.first_word = d.words = 0, d.word = -1;
   d.most = 0, d.steps = 1;
   d.heads = d.last = 1;
@@ -99,19 +111,20 @@ MLAF_DEV void next_part(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   d.words = d.most = 0;
   u32 tiles = 0, rounds = 0; // twice those of all tiles, or a little less
 #pragma unroll 1
-  for (int at = 32 * d.first_word; at < a.batch && part_of(a, a.cu_seqlens_k[at]) <= d.part; at += 32) {
+  for (int at = 32 * d.first_word; at < a.batch; at += 32) {
     const request r = request_of(a, d.part, at + lane);
+    if (part_of(a, __shfl_sync(~0u, r.key, 0)) > d.part) break;
+    d.at_hand = r, d.word = d.words;
     const int last = r.q > 0 ? rounds_of(r, tiles_of(r) - 1) : 0;
     tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
     d.most = __reduce_max_sync(~0u, larger(d.most, last));
     rounds += __reduce_add_sync(~0u, (u32)(tiles_of(r) * (last + rounds_of(r, 0))));
     d.words++;
   }
-  const int keys = a.cu_seqlens_k[a.batch];
-  d.heads = larger((int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1) * HEADS / H, 1);
+  d.heads = larger((int)(ROOM / KEY_BYTES) / (d.keys > 0 ? d.keys : 1) * HEADS / H, 1);
   const float longest = 2.0f * d.most / (rounds + 1); // beside all tiles of a head
   d.last = d.heads;
-  if (d.part == last_part(a)) d.last = larger(d.heads, (int)ceilf(LAST * teams() * STRIDE / CREWS * longest));
+  if (d.part == last_part(a, d)) d.last = larger(d.heads, (int)ceilf(LAST * teams() * STRIDE / CREWS * longest));
   d.steps = longest * tiles > UNEVEN ? STEPS : 1 << 30;
 }
 
@@ -147,7 +160,7 @@ MLAF_DEV bool next_rounds(const mlaf_prefill_kernel_args& a, deal& d, int lane) 
     if (d.top < 0) { // the next group, or part
       d.head += d.now;
       if (d.head == HEADS) {
-        if (d.part >= last_part(a)) return false;
+        if (d.part >= last_part(a, d)) return false;
         next_part(a, d, lane);
         d.head = 0;
       }
@@ -184,17 +197,25 @@ MLAF_DEV void find_tile(const mlaf_prefill_kernel_args& a, deal& d, u32 at, int 
       left -= all;
       continue;
     }
-    const int owner = __ffs(__ballot_sync(~0u, through > left)) - 1, i = 32 * (d.first_word + word) + owner;
+    const int owner = __ffs(__ballot_sync(~0u, through > left)) - 1;
     const int q = __shfl_sync(~0u, r.q, owner), k = __shfl_sync(~0u, r.k, owner);
     const int number = __shfl_sync(~0u, less - through + count, owner) + left, first = number * ROWS;
-    t.row = a.cu_seqlens_q[i] + first;
+    t.row = __shfl_sync(~0u, r.row, owner) + first;
     t.rows = smaller(ROWS, q - first);
-    t.key = a.cu_seqlens_k[i];
+    t.key = __shfl_sync(~0u, r.key, owner);
     t.keys = k;
     t.seen = k - q + first + 1;
-    t.rounds = rounds_of({q, k}, number);
+    t.rounds = rounds_of({q, k, 0, 0}, number);
     return;
   }
+}
+
+// Whether a deal that has begun read the lengths that are there now. Of up to 32 requests that is known.
+MLAF_DEV bool same_lengths(const mlaf_prefill_kernel_args& a, const deal& d, int lane) {
+  if (a.batch > 32 || d.part != 0 || d.word != 0) return false;
+  const request r = request_of(a, 0, lane), was = d.at_hand;
+  const bool same = r.q == was.q && r.k == was.k && r.row == was.row && r.key == was.key;
+  return __all_sync(~0u, same) && d.keys == load_length(a.cu_seqlens_k + a.batch);
 }
 
 // This block's next tile, by all lanes. False: there are no more.

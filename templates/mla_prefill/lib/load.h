@@ -103,12 +103,22 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
   }
 }
 
+// The first tile is looked for before the launch ahead has ended, and again where that one wrote other lengths.
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
-  deal d = first_deal(lane);
-  for (bool more = true; more;) {
+  deal d = first_deal(a, lane);
+  for (bool more = true, early = true; more;) {
     tile t;
     more = me() < members() && next_tile(a, d, lane, t);
+    if (early) {
+      early = false;
+      wait_for_previous_launch();
+      if (!same_lengths(a, d, lane)) {
+        d = first_deal(a, lane);
+        more = true;
+        continue;
+      }
+    }
     if (!more) t.rounds = 0;
     else if (t.rounds == 0) {
       if (my_cta() == 0) write_empty(a, t, lane);

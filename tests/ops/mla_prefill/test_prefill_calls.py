@@ -3,6 +3,7 @@ import math
 import unittest
 
 import mlaforge
+from mlaforge.mla_prefill import _planned
 from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
 HEADS, NOPE, ROPE, VDIM = 2, 64, 64, 48
@@ -52,6 +53,13 @@ class PrefillTest(EmulatorTest):
                     self.assertEqual(values(lse)[h * size + t], -math.inf)
                 elif lse is not None:
                     self.assertAlmostEqual(values(lse)[h * size + t], sums[t][h], places=4)
+
+    def test_what_is_planned(self):
+        """The mean request; where one has most of the products, requests of its length as far as the others leave it."""
+        for given, want in (((1024, 1024, 16384, 16384, 16), (16, 1024, 1024)), ((3407, 3407, 16384, 16384, 32), (32, 512, 512)),
+                            ((8192, 8192, 16384, 16384, 32), (4, 4096, 4096)), ((10000, 40000, 16000, 80000, 20), (3, 6250, 36250)),
+                            ((1 << 20, 1 << 20, 64, 32768, 1), (1, 64, 32768)), ((0, 0, 0, 0, 1), (1, 0, 0))):
+            self.assertEqual(_planned(*given), want, given)
 
     def test_two_sources(self):
         pairs = [(5, 9), (0, 3), (2, 1), (3, 0)]
