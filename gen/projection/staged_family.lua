@@ -56,7 +56,8 @@ return function(of, fields)
       local groups, gain, rounds, kb = v.pass // 16, product.norm, product.inner // 64, made.stage / 1024
       local loads, read = 2 * (v.blocks + groups) // staged.waves, staged.waves * 2 * (made.blocks + made.groups) -- read: KB
       local products = 4 * arch.model.mfma_clk * (made.blocks + gain) * made.groups
-      local clk = math.max((kb + read) * LDS_CLK, ceil_div(products * staged.waves, arch.isa.simds)) + loads * ASK_CLK + gain * GAIN_CLK
+      local clk = math.max((kb + read) * LDS_CLK, ceil_div(products * staged.waves, arch.isa.simds)) + loads * ASK_CLK
+        + gain * GAIN_CLK
       return {
         threads = 64 * staged.waves, rows_per_wg = made.tile // v.parts, lds_bytes = made.lds,
         regs = { { "sums", 4 * (made.blocks + gain) * made.groups }, { "lines", 4 * v.depth * (loads + gain) },

@@ -2,20 +2,21 @@
 // take them from. Lines of 128 bytes come whole, eight rows a load, so that L1 finds no two rows in one of its banks, and no
 // lane has to put anything in order.
 //
-//   round     64 values of the sum: a line of each of the block's rows, 16 * blocks of W and 16 * (pass / 16) of x
-//   stage     of LDS, of two: the lines of a round, row after row. 16 bytes number c of a row lie at c ^ row % 8: eight lanes that
-//             write a row, or read eight rows, find all banks
+//   round     64 values of the sum: a line of each of the block's rows, 16 * blocks of W and `pass` of x
+//   stage     of LDS, of three: the lines of a round, row after row. 16 bytes number c of a row lie at c ^ row % 8: eight lanes
+//             that write a row, or read eight rows, find all banks
 //   parts     blocks that share the passes of a tile (parts.h)
 //   wave      some groups of 16 outputs times some of 16 tokens, and the whole sum of each
 //
 //             loads        into LDS   out of LDS   products
 //   round t   t+2+depth    t+2        t+1          t
 //
-// One barrier a round: what is read in round t was written in the one before, and what is written goes where it was read then.
-// Between two barriers the wave's other instructions come under its products. Loads behind the last round take lines of the last
-// ones once more. Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm W is
-// multiplied by the norm's weights and rounded on its way into LDS (of f16 it could be too small: not here); squares are products
-// of x with itself, of which the diagonal counts. The factor of a token comes in at the end.
+// One barrier a round. It waits for what was written, which is read in the next one, but not for what is read: that stage is
+// written again two barriers later, and what was read is multiplied before. Between two barriers the wave's other instructions
+// come under its products. Loads behind the last round take lines of the last ones once more. Lanes beyond the last output or
+// token load the last one's, whose results nobody writes. With a norm W is multiplied by the norm's weights and rounded on its
+// way into LDS (of f16 it could be too small: not here); squares are products of x with itself, of which the diagonal counts.
+// The factor of a token comes in at the end.
 //@ contract(arch.wave == 64, "wave size %d", arch.wave)
 //@ contract(inner % (64 * depth) == 0, "%d values of a sum are no rounds of 64, %d together", inner, depth)
 //@ contract(depth == 2 or depth == 4, "depth %d is not 2 or 4", depth)
