@@ -6,12 +6,14 @@
 --                          one turn of all SMs of the usual problems; of.walk_tiles, of.walk_rows: the same of walk, where it
 --                          serves; of.aside, of.aside_fields: what a library leaves undone, "norm" or "rope", and the fields
 --                          that it depends on; of.appends: it may have the blocks of side.lua beside it; of.absorbs: and go on
---                          into the latent space; fields: of the problem, that kernels depend on
+--                          into the latent space; of.staged: it is large enough for staged_family.lua; fields: of the
+--                          problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
 local lines = require("projection/lines")
 local side = require("projection/side")
+local staged = require("projection/staged_family")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -453,6 +455,10 @@ function families.make(op, of, fields)
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
     stream = stream(of, fields, layout), ring = ring(of, fields, layout),
     lib = library.product(of.product, fields, of.aside == "rope") }
+  if of.staged then
+    list.staged = staged(of.product, fields)
+    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- whose goldens show its parameters
+  end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
   if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end

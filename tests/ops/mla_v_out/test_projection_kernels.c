@@ -48,6 +48,9 @@ static void same_offsets(void **state) {
 #define MANY "mla_q_b:l256,h1,n128,p64,norm,bf16,t33", "mfma:blocks=2,depth=2,parts=1,pass=64,waves=2/s1"
 #define SHARED "mla_qkv_a:d512,l96,r128,p64,f16,t50", "mfma:blocks=1,depth=4,parts=4,pass=16,waves=2/s1"
 
+#define STAGED \
+  "mla_q_b:l256,h1,n128,p64,norm,bf16,append_paged,r96,append_norm,t100", "staged_append:blocks=2,depth=4,parts=2,pass=64/s1"
+
 static const char *const variants[][2] = {
     /* layout=outputs: W[h] of heads, one of all; odd dims; every class of tokens */
     {"mla_v_out:h3,r512,v128,bf16,t1", "dot:cols=1,depth=2,pass=1,threads=512/s1"},
@@ -68,6 +71,9 @@ static const char *const variants[][2] = {
     {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"},
     {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
     {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"},
+    /* operands by way of LDS: two blocks a tile, passes that are not full, columns and rounds that fill none */
+    {STAGED},
+    {"mla_o_proj:d192,h4,v64,residual,f16,t150", "staged:blocks=2,depth=2,parts=1,pass=128/s1"},
     {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=2,parts=1,pass=16,waves=4/s1"},
     /* layout=inputs: every style, no rope, outputs that fill no tile */
     {"mla_q_absorb:h3,n128,p64,r512,bf16,pairs,t1", "dot:cols=8,depth=4,pass=1,threads=128/s1"},
@@ -123,6 +129,9 @@ static const struct {
     {MFMA, "if (group == row / 4) squares", "if (group == 0) squares"},
     {MANY, "multiply2(w[b][n / 2][n % 2][i], gain[n / 2][n % 2][i])", "w[b][n / 2][n % 2][i]"},
     {SHARED, "head + dealt + (at -", "head + (at -"}, /* the last tiles */
+    {STAGED, "lines.of[i][k], lines.gain[k]", "lines.of[i][k], lines.gain[0]"},
+    {STAGED, "left > 0 ? 128 * DEPTH : 0", "128 * DEPTH"},
+    {STAGED, "s_waitcnt lgkmcnt(%0)\\ns_barrier", "s_barrier"},
     {BESIDE, "* warps + my_thread() / LANES", "* warps"},
     {TAKES_SEVERAL, "(u32)a.side_blocks * warps", "(u32)a.side_blocks * warps + 1"},
     {ADD, "v[k] += r[k]", "v[k] -= r[k]"},
