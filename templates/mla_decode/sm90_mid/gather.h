@@ -4,7 +4,6 @@
 // the constants of the kernel.
 //@ needs("BAD_AT", "BOX", "EVICT_FIRST", "LANDED_AT", "NB", "NV", "PAGE", "ROPE", "TABLES_AT")
 constexpr int COPIERS = 2;
-constexpr int LIST_AHEAD = 8; // tiles whose page ids are asked for ahead
 constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 
 MLAF_DEV u32 landed(u32 smem, int slot) { return smem + LANDED_AT + 8 * slot; }
@@ -25,9 +24,6 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, int warp) {
       make_rows<PAGE>(table_of(t), a.num_pages, w.begin + 64 * t, w.end - 1);
       __syncwarp(); // and all lanes are through with the tile before, whose table the next ids take
       if (t + 1 < tiles) ask(t + 1);
-      // The list's lines into L2, ahead of the loads: from memory a line may take as long as a tile.
-      if (warp == 0 && lane_now() < 2)
-        fetch_line(w.pages + (u32)smaller(w.begin + 64 * (t + LIST_AHEAD) + 32 * (int)lane_now(), w.end - 1) / PAGE);
       place box = at;
       advance(box, warp);
 #pragma unroll 1
