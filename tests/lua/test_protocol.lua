@@ -149,7 +149,7 @@ end)
 test("the model's functions are the template's", function()
   -- Loaders that copy rows one by one are files of their own, which a tree may lack.
   local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_boxes = true,
-    hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true }
+    hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true, say_checked = true }
   local files = {
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
@@ -446,6 +446,9 @@ local SEEDS = {
   end },
   { "rows have landed when the first copier's have", "sm90_many", rows, PIECES, "count", "landed", function(m)
     counts(m, "landed", -1)
+  end },
+  { "a piece ends before its pages were looked at", "sm90_many", rows, PIECES, "race", "BAD", function(m)
+    edit(m, "loader of Q", { "WRITE" }, "BAD", "say_checked()", earlier(-1))
   end },
   { "P is made while the values still multiply by the one before", "sm90_mid", HOPP, TILES, "race", "p of warp", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "P_EMPTY", "P_EMPTY", drop)

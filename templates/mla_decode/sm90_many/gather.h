@@ -7,8 +7,9 @@
 //   warpgroup 3     copies: eight rows a lane, whose numbers lie in its registers. They know nothing of pieces
 //
 // The includer has the constants of the kernel.
-//@ needs("ALL", "ASK", "BUFFER", "FULL_AT", "KV_AT", "EMPTY_AT", "LANDED_AT", "MANY", "NEAR_END_AT", "PAGE", "POLICY", "QUARTER",
-//@   "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT", "TABLE_BYTES", "TABLE_EMPTY_AT", "TABLE_FULL_AT")
+//@ needs("ALL", "ASK", "BUFFER", "CHECKED_AT", "FULL_AT", "KV_AT", "EMPTY_AT", "LANDED_AT", "MANY", "NEAR_END_AT", "PAGE",
+//@   "POLICY", "QUARTER", "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT", "TABLE_BYTES", "TABLE_EMPTY_AT", "TABLE_FULL_AT")
+constexpr int LIST_AHEAD = 8;           // blocks whose page ids are asked for ahead
 constexpr int ROPE_GROUP = 4;           // groups 0..3: quarters of O's columns
 constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 
@@ -36,18 +37,43 @@ MLAF_DEV void publish(u32 shared, u32& n, int what, u32 row0, u32 row1) {
   n++;
 }
 
+// Says of a piece whether a page id lies outside the cache, while the piece is worked on: with pages of 1 this takes as long as
+// many a piece, which Q would wait for. Four ids a lane at once, since each look is a trip to memory.
+MLAF_DEV void say_checked(const loader& l, const piece& x, facts* copy) {
+  bool bad = false;
+  const int last = (x.end - 1) / PAGE;
+  if (x.begin < x.end)
+#pragma unroll 1
+    for (int i = x.begin / PAGE + l.lane; i <= last; i += 128) {
+      u32 id[4];
+#pragma unroll
+      for (int n = 0; n < 4; n++) id[n] = (u32)l.p.a.kv_indices[x.first_page + smaller(i + 32 * n, last)];
+#pragma unroll
+      for (int n = 0; n < 4; n++) bad |= id[n] >= (u32)l.p.a.num_pages;
+    }
+  bad = __any_sync(~0u, bad);
+  if (l.lane == 0) {
+    if (bad) copy->bad = 1;
+    barrier_arrive(l.shared + CHECKED_AT);
+  }
+}
+
 // Piece k, as load.h says of boxes: who says what is to be copied waits for Q instead of who copies.
 MLAF_DEV void list_piece(const loader& l, const piece& x, u32 k, u32& n) {
   const mlaf_decode_args& a = l.p.a;
   const int blocks = blocks_of(x), near_end = MANY ? (blocks - ASK > 1 ? blocks - ASK : 1) : -1;
   const int* const pages = a.kv_indices + x.first_page;
   auto token = [&](int j, int i) { return smaller(x.begin + 64 * j + 32 * i + l.lane, x.end - 1); };
+  // The list's lines into L2, ahead of the loads: from memory a line may take as long as a block's products.
+  auto fetch_list = [&](int at) { fetch_line(pages + (u32)smaller(x.begin + at, x.end - 1) / PAGE); };
+  if (blocks > 1 && l.lane < 2 * LIST_AHEAD - 2) fetch_list(64 + 32 * l.lane);
   u32 id0 = 0, id1 = 0;
   if (blocks > 0) id0 = pages[(u32)token(0, 0) / PAGE], id1 = pages[(u32)token(0, 1) / PAGE];
   for (int j = 0; j < blocks; j++) {
     const u32 row0 = (id0 < (u32)a.num_pages ? id0 : 0) * PAGE + (u32)token(j, 0) % PAGE;
     const u32 row1 = (id1 < (u32)a.num_pages ? id1 : 0) * PAGE + (u32)token(j, 1) % PAGE;
     if (j + 1 < blocks) id0 = pages[(u32)token(j + 1, 0) / PAGE], id1 = pages[(u32)token(j + 1, 1) / PAGE];
+    if (l.lane < 2) fetch_list(64 * (j + LIST_AHEAD) + 32 * l.lane);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
     publish(l.shared, n, j & 1, row0, row1);

@@ -234,11 +234,15 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     load_last(l, (int)x.row);
 //@ end
   }
+//@ if gather then
+  say_checked(l, x, f + 2);
+//@ else
   const bool bad = check_pages(l.p.a, x, l.lane);
   if (l.lane == 0) {
     if (bad) f[2].bad = 1;
     barrier_arrive(l.shared + CHECKED_AT);
   }
+//@ end
 //@ if ahead then
   tell_cuts(l, w, ${fitted and "x.part >= 0 && x.begin == 0" or "false"});
 //@ end
@@ -249,7 +253,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     row = -1;
     if (next_piece(l.p.a, w, x)) {
       row = (int)x.row;
-      const bool bad = check_pages(l.p.a, x, l.lane);
+      const bool bad = ${gather and "false" or "check_pages(l.p.a, x, l.lane)"};
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
     }
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
@@ -264,7 +268,12 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
       if (row >= 0) tell(f, k + 1, f[1]);
       else f->blocks = -1;
       load_last(l, row);
+//@ if not gather then
       barrier_arrive(l.shared + CHECKED_AT);
+//@ end
     }
+//@ if gather then
+    if (row >= 0) say_checked(l, x, f + 2 + (k + 1 & 1));
+//@ end
   }
 }

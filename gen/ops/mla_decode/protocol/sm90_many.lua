@@ -221,14 +221,19 @@ local function tell(x, a, k, more)
   if more then a:write(x.copies[k & 1], k, "tell()") end
 end
 
+local function say_checked(x, a, k)
+  local where = x.v.gather and "say_checked()" or "load_queries()"
+  a:write(x.bad[k & 1], k, where)
+  a:arrive(x.checked, k, where)
+end
+
 local function load_queries(x, a, pieces)
   if x.v.ahead then begin_together(x, a) end
   if #pieces > 0 and not x.v.ahead then a:copy(x.q_full, 0, "load_q()", x.q, 0) end
   tell(x, a, 0, #pieces > 0)
   if x.v.ahead then a:arrive(x.q_full, 0, "load_queries()") else load_last(x, a, 0, #pieces > 0) end
   if #pieces == 0 then return end
-  a:write(x.bad[0], 0, "load_queries()")
-  a:arrive(x.checked, 0, "load_queries()")
+  say_checked(x, a, 0)
   if not x.v.many then return end
   for k = 0, #pieces - 1 do
     local more = k + 1 < #pieces
@@ -239,9 +244,10 @@ local function load_queries(x, a, pieces)
     a:wait(x.last_empty, k, "load_queries()")
     if more then a:read(x.ahead, k + 1, "load_queries()") end
     tell(x, a, k + 1, more)
-    if more then a:write(x.bad[k + 1 & 1], k + 1, "load_queries()") end
+    if more and not x.v.gather then a:write(x.bad[k + 1 & 1], k + 1, "load_queries()") end
     load_last(x, a, k + 1, more)
-    a:arrive(x.checked, k + 1, "load_queries()")
+    if not x.v.gather then a:arrive(x.checked, k + 1, "load_queries()")
+    elseif more then say_checked(x, a, k + 1) end
   end
 end
 

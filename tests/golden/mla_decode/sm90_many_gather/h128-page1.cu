@@ -411,11 +411,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     tell(f, 0, facts_of(l.p.a, x, false));
     load_last(l, (int)x.row);
   }
-  const bool bad = check_pages(l.p.a, x, l.lane);
-  if (l.lane == 0) {
-    if (bad) f[2].bad = 1;
-    barrier_arrive(l.shared + CHECKED_AT);
-  }
+  say_checked(l, x, f + 2);
   if (!MANY) return;
   int row = 0;
 #pragma unroll 1
@@ -423,7 +419,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     row = -1;
     if (next_piece(l.p.a, w, x)) {
       row = (int)x.row;
-      const bool bad = check_pages(l.p.a, x, l.lane);
+      const bool bad = false;
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
     }
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
@@ -438,8 +434,8 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
       if (row >= 0) tell(f, k + 1, f[1]);
       else f->blocks = -1;
       load_last(l, row);
-      barrier_arrive(l.shared + CHECKED_AT);
     }
+    if (row >= 0) say_checked(l, x, f + 2 + (k + 1 & 1));
   }
 }
 // [templates/mla_decode/sm90_many/block.h]
