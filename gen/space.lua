@@ -221,18 +221,17 @@ end
 function space.library_kernels(p, target) return kernels_of(p, target, ops.of(p).libraries) end
 
 -- Iterates over what may come behind a first kernel: number, value of the knob worth trying, family of the second kernel or nil.
--- Where a family's kernel does with and without one, both.
+-- Where a family's kernel does with and without one, or with several, all of them; then again is true behind the first.
 local function forms(p, op, family, cost, arch)
   local list = {}
   for _, n in ipairs(op.knob.counts(p, cost, arch)) do
     list[#list + 1] = { n, op.second.family(family, cost, n) }
-    local other = op.second.other(family, cost, n)
-    if other then list[#list + 1] = { n, other } end
+    for _, other in ipairs { op.second.other(family, cost, n) } do list[#list + 1] = { n, other, true } end
   end
   local i = 0
   return function()
     i = i + 1
-    if list[i] then return i, list[i][1], list[i][2] end
+    if list[i] then return i, list[i][1], list[i][2], list[i][3] end
   end
 end
 
@@ -247,14 +246,14 @@ local function candidates(p, target, reject)
       reject(item, 1, item.rejected)
     else
       finish(k, target)
-      for _, n, behind in forms(p, op, family, k.cost, arch) do
+      for _, n, behind, again in forms(p, op, family, k.cost, arch) do
         local key = ("%s/%d/%s"):format(behind or "alone", n, behind and op.second.kind(k.cost, n) or "")
         seconds_of[key] = seconds_of[key] or behind and seconds(p, op, k.cost, n, target, arch, behind) or {}
         local second = seconds_of[key][1]
         local why = behind and not second and ("%d %s, and no %s kernel for this target"):format(n, op.knob.word, op.stages[2])
           or op.knob.refuse(p, k.cost, n)
         if why then
-          reject(item, n, why)
+          if not again then reject(item, n, why) end
         else
           local v = candidate(p, op, arch, family, point, k, n, second)
           list[#list + 1] = v
@@ -369,8 +368,11 @@ end
 
 -- The family of the second kernel that a variant's name gives, nil: it has none.
 local function second_family(op, family, cost, n, text)
-  local usual, other = op.second.family(family, cost, n), text and op.second.other(family, cost, n)
-  return other and (not usual or has_point(op.families[other], text)) and other or usual
+  local usual, others = op.second.family(family, cost, n), text and { op.second.other(family, cost, n) } or {}
+  for _, other in ipairs(others) do
+    if has_point(op.families[other], text) then return other end
+  end
+  return usual or others[1]
 end
 
 -- A family of the operation for this target, by any name it ever had.

@@ -60,6 +60,7 @@ local function field_row(f, index)
   row = row .. member("multiple", f.multiple or 1) .. member("role", f.size and "MLAF_SIZE" or "MLAF_SHAPE")
   row = row .. member("moot_by", f.moot and index[f.moot.field] or -1)
   if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
+  if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
 end

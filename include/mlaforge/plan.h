@@ -50,9 +50,9 @@ typedef struct mlaf_plan_opts {
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
- * requests on to 8 values a doubling, ctx to 2), the plan is made at the first call of a rounded problem (and of these flags,
- * effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100 ns. Plans
- * that were handed out stay valid whatever happens. Thread-safe. */
+ * requests on to 8 values a doubling, 33, 66 and 132, ctx to 4), the plan is made at the first call of a rounded problem (and of
+ * these flags, effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100
+ * ns. Plans that were handed out stay valid whatever happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);

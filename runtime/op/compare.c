@@ -22,7 +22,10 @@ int32_t mlaf_field_round(const mlaf_field *f, int32_t x) {
   if (x <= f->first) return f->first;
   int32_t step = 1; /* all integers below 2 * steps */
   while (x > 2 * f->steps * step) step *= 2; /* sizes are below 2^25 */
-  return (x + step - 1) / step * step;
+  int32_t up = (x + step - 1) / step * step;
+  for (const int32_t *also = f->also; also && *also; also++)
+    if (x <= *also && *also < up) up = *also;
+  return up;
 }
 
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }

@@ -24,7 +24,8 @@ typedef struct mlaf_field {
   int32_t otherwise, min, max, multiple;
   bool required; /* else `otherwise` when the text does not say */
   mlaf_role role;
-  int32_t steps, first; /* of a SIZE: plans are made for `steps` values to a doubling (a power of two), from `first` on */
+  int32_t steps, first; /* of a SIZE: plans are made for `steps` values to a doubling (a power of two), from `first` on, */
+  const int32_t *also;  /* and for these, which end with 0; NULL: no others */
   int moot_by, moot_at;      /* where field moot_by (-1: none) is moot_at this one says nothing: it is 0, and
                                 has no key in the text */
   const char *range, *about; /* for help texts */

@@ -103,13 +103,35 @@ test("a layer's twin is of pairs where a request's halves have much to read, wha
   end
 end)
 
-test("a merge kernel that ends early is taken where a launch leaves places free, not where it is cut or full", function()
+test("a merge kernel with all warps for a row of many pieces may come where a batch is cut, and is liked better", function()
+  for text, kernel in pairs({ ["h128,b24,s4096"] = "sm90_many:cluster=1,schedule=fitted",
+    ["h40,b24,s4096"] = "sm90_mid:rows=48,schedule=fitted",
+    ["h16,b24,s4096"] = "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2" }) do
+    local p = problem.parse("mla_decode:" .. text)
+    local plain = space.variant(p, "sm_90a", kernel .. "/s3,rows=4,team=2")
+    local mixed = space.variant(p, "sm_90a", kernel .. "/s3,mixed=1,rows=4,team=2")
+    eq(mixed.combine.template, "mla_decode/combine_mixed", text)
+    eq(plain.combine.template, "mla_decode/combine_warp", text)
+    ok(mixed.model_ns < plain.model_ns, "%s: %f not below %f", text, mixed.model_ns, plain.model_ns)
+    ok(space.refit(p, "sm_90a", plain.name).name:find("mixed=1", 1, true) or space.refit(p, "sm_90a", plain.name).knob == 1, text)
+    local behind_one = pcall(space.variant, p, "sm_90a", kernel .. "/s1,mixed=1,rows=4,team=2")
+    eq(behind_one, kernel:find("few") ~= nil, text) -- the others: early=1
+  end
+  local name = "sm90_many:cluster=1,schedule=splits/s3,mixed=1,rows=4,team=2"
+  raises(function() space.variant(problem.parse("mla_decode:h128,b24,s4096"), "sm_90a", name) end, "mixed")
+end)
+
+test("equal lengths: a merge kernel that ends early is taken where a launch leaves places free, not where cut or full", function()
+  local uneven = loader.require("ops/mla_decode/times").measured.uneven
+  local round = uneven.round
+  uneven.round = 0 -- it also serves lengths that differ better
   for text, early in pairs({ ["h48,q4,causal,b31,s2560"] = true, ["h24,q3,causal,b48,s1536"] = true,
     ["h80,q3,causal,b20,s1280"] = false, ["h72,q4,causal,b22,s1408"] = false }) do
     local p = problem.parse("mla_decode:" .. text)
     local v = space.refit(p, "sm_90a", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2")
     eq(v.name:match("/s%d+,(.*)"), early and "early=1,rows=4,team=2" or "rows=4,team=2", text)
   end
+  uneven.round = round
 end)
 
 test("several requests: where a kernel serves any lengths, all candidates do, and others serve by their names", function()

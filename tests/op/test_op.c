@@ -17,7 +17,7 @@ static const mlaf_field fields[] = {
     {.name = "tokens", .label = "tokens", .key = "t", .otherwise = 1, .min = 1, .max = 1 << 30, .multiple = 1, .role = MLAF_SIZE,
      .steps = 2, .first = 64, .moot_by = -1},
     {.name = "batch", .label = "batch", .key = "b", .otherwise = 1, .min = 1, .max = 65536, .multiple = 1, .role = MLAF_SIZE,
-     .steps = 8, .first = 1, .moot_by = -1},
+     .steps = 8, .first = 1, .also = (const int32_t[]){33, 66, 0}, .moot_by = -1},
 };
 
 /* A rule of two fields. */
@@ -164,11 +164,12 @@ static void order(void **state) {
 /* Sizes that plans are made for. */
 static void rounding(void **state) {
   static const int32_t tokens[][2] = {{1, 64}, {64, 64}, {65, 96}, {96, 96}, {97, 128}, {129, 192}, {16777216, 16777216}};
-  static const int32_t batches[][2] = {{1, 1}, {15, 15}, {16, 16}, {17, 18}, {31, 32}, {33, 36}, {65535, 65536}};
-  for (size_t i = 0; i < 7; i++) {
+  static const int32_t batches[][2] = {{1, 1},   {15, 15}, {16, 16}, {17, 18}, {31, 32},      {33, 33},
+                                       {34, 36}, {64, 64}, {65, 66}, {67, 72}, {65535, 65536}};
+  for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
     assert_int_equal(mlaf_field_round(&fields[TOKENS], tokens[i][0]), tokens[i][1]);
+  for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
     assert_int_equal(mlaf_field_round(&fields[BATCH], batches[i][0]), batches[i][1]);
-  }
 }
 
 /* What no room asks about: every operation says it. */

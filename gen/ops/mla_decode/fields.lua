@@ -12,6 +12,7 @@
 --   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
+--   also    of a size: and for these values
 return {
   example = "h16,r512,p64,q1,bf16,page64,b64,s4096",
   { key = "h", field = "heads", word = "heads", least = 1, most = 256, multiple = 1, about = "query heads on this rank" },
@@ -31,7 +32,8 @@ return {
     about = "tokens of a page" },
   { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,
     steps = 8, -- how blocks fill the device goes by the batch, in steps
+    also = { 33, 66, 132 }, -- what fills an H200 in four splits, two, and one
     about = "requests of a launch" },
   { key = "s", field = "ctx", word = "ctx", default = 1024, least = 1, most = 16777216, multiple = 1, size = true,
-    steps = 2, first = 64, about = "cached tokens of a request, as tuned for" },
+    steps = 4, first = 64, about = "cached tokens of a request, as tuned for" },
 }

@@ -47,9 +47,12 @@ function hopper.cost(cost, v, family)
   -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
   cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
   cost.may_combine = v.schedule == "fitted" and family == "sm90_few"
-  if v.schedule == "fitted" then cost.combine = partials.merge(family, schedule.fixed[family]) end
+  if v.schedule == "fitted" then
+    local fixed = schedule.fixed[family]
+    cost.combine, cost.mixed = partials.merge(family, fixed), partials.merge(family, fixed, "mixed")
+  end
   if cost.always_combines then
-    cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], true), cost.times[5]
+    cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], "early"), cost.times[5]
   end
   cost.partials = partials.bits(family, v.schedule)
   return cost
@@ -85,7 +88,7 @@ function hopper.launch(p, v, arch, t)
     if parts then
       local blocks = parts * t.groups
       local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
-      local ends = t.fixed(blocks) + (t.wave or 0) + t.cut
+      local ends = t.fixed(blocks) + (t.wave or 0) + t.cut + (splits > 1 and left > t.slots and times.measured.late or 0)
       local small = times.measured.small_pages
       if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
         return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))

@@ -100,10 +100,15 @@ local function decode_ns(p, cost, arch, splits)
 end
 
 -- What lengths that differ are expected to cost the combine kernel more: half of the parts have a piece of the longest request,
--- and a warp adds up those of its group one round after the other.
-local function uneven_ns(p, decode, cost)
+-- and a warp adds up those of its group one round after the other. Where all warps of a workgroup share such a request's rows,
+-- those of a few pieces are left to its teams, and so is each request of a batch that is cut though its requests are alike.
+local function uneven_ns(p, decode, cost, splits)
   if p.batch == 1 or not decode.most_parts then return 0 end
-  return times.measured.uneven.round * decode.most_parts / 2 / (cost.team * cost.depth)
+  local uneven, longest = times.measured.uneven, decode.most_parts / 2
+  if not cost.far then return uneven.round * longest / (cost.team * cost.depth) end
+  local parts = decode.parts_at and decode.parts_at(splits)
+  local few = math.max(math.min(uneven.few, longest), parts and parts / p.batch or 0)
+  return uneven.round * (longest / cost.far + few / cost.team) / cost.depth
 end
 
 -- Time of the combine kernel alone for equal lengths: rounds of workgroups, each a few latencies long, or the bytes.
@@ -131,7 +136,7 @@ local function equal_ns(p, decode, cost, arch, splits)
 end
 
 function model.combine_ns(p, decode, cost, arch, splits)
-  return equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost)
+  return equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, splits)
 end
 
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.

@@ -10,17 +10,18 @@
 --   combine  name of another combine family than the family's
 --   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
 --   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
+--   mixed    name of another combine family that may come behind several splits
 --   any_lengths  it is as good for requests of different lengths
 --   partials bits of a value in a partial result (32; partials.lua)
 --   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight), early (most of its
---   workgroups end before the decode kernel does where nothing is left to do)
+--   workgroups end before the decode kernel does where nothing is left to do), far (teams' waves that share a row of many pieces)
 --
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
 local model = require("ops/mla_decode/model")
 local splits = require("ops/mla_decode/splits")
 
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
-local EARLY = "early=1," .. BEHIND_ONE
+local EARLY, MIXED = "early=1," .. BEHIND_ONE, "mixed=1," .. BEHIND_ONE
 
 local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d were the longest, and other kernels serve them "
   .. "better"
@@ -48,13 +49,17 @@ op.second = {
   family = function(family, cost, n)
     if n > 1 or cost.always_combines then return cost.combine or op.families[family].combine or "combine" end
   end,
-  other = function(_, cost, n) return n == 1 and (cost.may_combine and cost.combine or cost.early) or nil end,
+  other = function(_, cost, n)
+    if n > 1 then return cost.mixed end
+    if cost.may_combine then return cost.combine, cost.mixed end
+    return cost.early
+  end,
   -- All that model.combine_ns asks of a decode kernel.
   kind = function(cost, n)
     return ("%d %d %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,
       cost.places_at and cost.places_at(n))
   end,
-  fits = function(n, text) return n > 1 or text == BEHIND_ONE or text == EARLY end,
+  fits = function(n, text) return n > 1 or text == BEHIND_ONE or text == EARLY or text == MIXED end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,
 }
 

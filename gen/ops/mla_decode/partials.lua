@@ -13,9 +13,10 @@ function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedu
 function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
 
 -- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost;
--- early: behind one split of such a launch, most of its blocks end before that one does where nothing is cut.
-function partials.merge(family, fixed, early)
-  local kind = early and "merge_early%d_" or fixed and "merge_fitted%d_" or "merge_"
+-- kind: "early": behind one split of such a launch, most of its blocks end before that one does where nothing is cut; "mixed":
+-- behind several, all warps of a block share a row of many pieces.
+function partials.merge(family, fixed, kind)
+  kind = fixed and "merge_" .. (kind or "fitted") .. "%d_" or "merge_"
   return kind:format(fixed) .. partials.bits(family, "splits")
 end
 

@@ -49,8 +49,11 @@ return {
     -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
       round = 400,               -- a warp's trip for more pieces of the longest request
-      meet = 0.05, first = 8000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
+      few = 16,                  -- pieces of the requests behind it
+      meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
+    -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.
+    late = 2000,
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
     scattered = { sm90_many_gather = 1.1, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.1 },
     small_boxes = { sm90_many = 1.05 },

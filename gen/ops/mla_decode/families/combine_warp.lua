@@ -41,10 +41,24 @@ local function make(bits, fitted)
   }
 end
 
--- The same behind one split, with one kernel of those: mla_decode/combine_early. cut: what a cut costs the launch before.
+-- The same with what costs lengths that differ less: mla_decode/combine_mixed, behind several splits.
+local function make_mixed(bits, fixed)
+  local mixed = make(bits, fixed)
+  mixed.template, mixed.body = "mla_decode/combine_mixed", "mla_decode/combine_warp"
+  mixed.params = { mixed = { 1 }, rows = mixed.params.rows, team = mixed.params.team }
+  local cost = mixed.cost
+  mixed.cost = function(...)
+    local x = cost(...)
+    x.far = FITTED_WARPS
+    return x
+  end
+  return mixed
+end
+
+-- And behind one split, one of those kernels: mla_decode/combine_early. cut: what a cut costs the launch before.
 local function make_early(bits, fixed, cut)
-  local early = make(bits, fixed)
-  early.template, early.body = "mla_decode/combine_early", "mla_decode/combine_warp"
+  local early = make_mixed(bits, fixed)
+  early.template = "mla_decode/combine_early"
   early.fixed = { cut = cut, fitted = fixed, partials = bits }
   early.params = { early = { 1 }, rows = { 4 }, team = { 2 } }
   local cost = early.cost
@@ -62,7 +76,8 @@ for name, fixed in sorted(require("ops/mla_decode/plans/schedule").fixed) do
   families[partials.merge(name)] = make(partials.bits(name, "splits"), 0)
   local bits, cut = partials.bits(name, "fitted"), require("ops/mla_decode/plans/schedule").cut[name]
   families[partials.merge(name, fixed)] = make(bits, fixed)
-  local early = partials.merge(name, fixed, true)
+  families[partials.merge(name, fixed, "mixed")] = make_mixed(bits, fixed)
+  local early = partials.merge(name, fixed, "early")
   assert(not families[early] or families[early].fixed.cut == cut, "families of one merge kernel cut alike")
   families[early] = make_early(bits, fixed, cut)
 end

@@ -42,6 +42,8 @@
 //
 //   mla_decode/combine_early  behind one split: where nothing is cut one block waits for the launch before, and the others have
 //   ended by then. Else each of them would come, wait, and find that nothing is left to do: 1 to 2 us of a short launch.
+//   mla_decode/combine_mixed, combine_early  rows of many pieces first, a share of one row at a time by all warps of a workgroup,
+//   then the others, a row a team: one long request among short ones does not hold up a launch that has few warps for a row.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -86,6 +88,8 @@ constexpr int WARPS = ROWS * TEAM, THREADS = 32 * WARPS, GROUPS_MOST = 8; // of 
 constexpr int VECTORS = 1, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 8;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
+constexpr int FEW = 2 * DEPTH * GROUPS; // pieces that a team adds up in two trips
+constexpr u32 AT_ONCE = 4; // blocks of a compute unit, as the bounds below ask for
 
 // A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
 struct sources {
@@ -299,10 +303,26 @@ MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
 
+// Trips to memory one after the other for a row, and turns of the blocks that run at once.
+MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
+MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
+
+// Whether all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
+// block, and the others' behind them: in trips one after the other.
+MLAF_DEV bool apart_is_faster(const mlaf_decode_args& a, int all, int far, int most) {
+  const u32 slots = (u32)fit_slots(&a) * AT_ONCE, blocks = gridDim.x < slots ? gridDim.x : slots;
+  const u32 rows = (u32)SLOT_ROWS, singles = (u32)far * rows * SHARES, others = ((u32)(all - far) * rows + ROWS - 1) / ROWS;
+  const u32 first = turns(singles, blocks), behind = turns(singles + others, blocks) - first;
+  const u32 apart = first * trips(most, GROUPS_MOST) + behind * trips(FEW, GROUPS);
+  return apart < trips(most, GROUPS) + (turns(((u32)all * rows + ROWS - 1) / ROWS, blocks) - 1) * trips(1, 1);
+}
+
 // The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of
 // request t, whose entry it has, or, where there are more of them, of the one that begins in part t and goes on
 // (mla_decode/lib/fit.h).
-MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most) {
+// far: so many of them, which come first, have pieces enough for all warps of a block to work on a share of a row: where that
+// takes fewer trips.
+MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most, int& far) {
   if (parts > THREADS) __trap();
   cut_list& list = cuts();
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
@@ -318,16 +338,24 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   const u32 some = __ballot_sync(~0u, is);
   const int pieces = smaller(behind, parts - 1 - part) + 1;
   const u32 longest = __reduce_max_sync(~0u, is ? pieces : 0);
-  if (lane == 0) list.found[warp] = (int)(longest << 16) + __popc(some);
+  const bool is_far = is && pieces > FEW;
+  const u32 some_far = __ballot_sync(~0u, is_far);
+  if (lane == 0) list.found[warp] = (int)(longest << 16) + (__popc(some_far) << 8) + __popc(some);
+  int before_far = __popc(some_far & ((1u << lane) - 1));
+  far = 0;
   __syncthreads();
   int before = __popc(some & ((1u << lane) - 1)), all = 0;
   most = 0;
 #pragma unroll
   for (int w = 0; w < WARPS; w++) {
-    before += w < warp ? list.found[w] & 0xffff : 0;
-    all += list.found[w] & 0xffff;
+    before += w < warp ? list.found[w] & 0xff : 0;
+    all += list.found[w] & 0xff;
+    before_far += w < warp ? list.found[w] >> 8 & 0xff : 0;
+    far += list.found[w] >> 8 & 0xff;
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
   }
+  if (far > 0 && !apart_is_faster(a, all, far, most)) far = 0;
+  if (far > 0) before = is_far ? before_far : far + before - before_far;
   if (is) list.of[before] = {(u32)entry.qo * H, (u32)(entry.next_qo - entry.qo) * H, (u32)part, pieces};
   __syncthreads();
   return all;
@@ -360,14 +388,14 @@ extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_ear
   wait_for_previous_launch();
   const int parts = fit_told(a.part_o);
   if (parts == 0 && a.splits == 1) return; // all is done
-  int most = 0; // pieces of a row
-  const u32 rows = parts > 0 ? (u32)list_cuts(p.a, entry, fit_width(total, parts), parts, most) * SLOT_ROWS : (u32)a.rows;
-  const bool one = most > 2 * DEPTH * GROUPS && rows * SHARES <= 2 * gridDim.x; // share at a time
-  const u32 groups = one ? GROUPS_MOST : GROUPS, step = one ? 1 : ROWS, own = one ? warp : warp / SHARES;
+  int most = 0, far = 0; // pieces of a row; requests whose rows all warps of a block share, some of the columns at a time
+  const u32 rows = parts > 0 ? (u32)list_cuts(p.a, entry, fit_width(total, parts), parts, most, far) * SLOT_ROWS : (u32)a.rows;
+  const u32 apart = far * SLOT_ROWS, singles = apart * SHARES;
 #pragma unroll 1
-  for (u32 first = blockIdx.x * step; first < (one ? rows * SHARES : rows); first += gridDim.x * step) {
-    const u32 share = (one ? first : warp) % SHARES;
-    u32 row = one ? first / SHARES : first + own / groups;
+  for (u32 turn = blockIdx.x; turn < singles + (rows - apart + ROWS - 1) / ROWS; turn += gridDim.x) {
+    const bool one = turn < singles;
+    const u32 groups = one ? GROUPS_MOST : GROUPS, own = one ? warp : warp / SHARES, share = (one ? turn : warp) % SHARES;
+    u32 row = one ? turn / SHARES : apart + (turn - singles) * ROWS + own / groups;
     bool exists = row < rows; // a team without a row still meets the others at the barrier
     sources from = {row, rows, 0, a.splits};
     if (parts > 0) exists = exists && find_row(row, row, from);

@@ -35,6 +35,8 @@
 //
 //   mla_decode/combine_early  behind one split: where nothing is cut one block waits for the launch before, and the others have
 //   ended by then. Else each of them would come, wait, and find that nothing is left to do: 1 to 2 us of a short launch.
+//   mla_decode/combine_mixed, combine_early  rows of many pieces first, a share of one row at a time by all warps of a workgroup,
+//   then the others, a row a team: one long request among short ones does not hold up a launch that has few warps for a row.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
