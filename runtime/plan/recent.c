@@ -62,11 +62,10 @@ void mlaf_recent_load(mlaf_ctx *ctx) {
   free(text);
 }
 
-static void save(mlaf_recent *r) {
+/* The first plan waits for it, since many a process makes no other and lets the end of the process clear up. */
+static void save(const mlaf_recent *r) {
   char text[FILE_SIZE];
   size_t n = 0;
-  if (!r->changed) return;
-  r->changed = false;
   memset(text, '\n', sizeof text);
   for (int i = 0; i < r->n; i++) { /* a line always fits: keys and symbols are as long as their arrays at most */
     n += (size_t)snprintf(text + n, sizeof text - n, "%s\t%s", r->kernels[i].key, r->kernels[i].symbol);
@@ -81,9 +80,8 @@ static void save(mlaf_recent *r) {
 
 void mlaf_recent_note(mlaf_ctx *ctx, const mlaf_build *b) {
   mlaf_recent *r = &ctx->recent;
-  if (!r->path || mlaf_is_library(b->name)) return;
-  save(r);
-  if (r->noted) return;
+  bool new = false;
+  if (!r->path || r->noted || mlaf_is_library(b->name)) return;
   r->noted = true;
   for (int i = b->n; i-- > 0;) { /* the last stage first: a variant's first kernel comes to stand in front */
     if (!b->refs[i].code_key[0] || has(r, b->refs[i].code_key)) continue;
@@ -91,12 +89,12 @@ void mlaf_recent_note(mlaf_ctx *ctx, const mlaf_build *b) {
     if (r->kernels[last].module) mlaf_ops(mlaf_ctx_device(ctx))->module_unload(mlaf_ctx_device(ctx), r->kernels[last].module);
     memmove(&r->kernels[1], &r->kernels[0], (size_t)last * sizeof r->kernels[0]);
     take(r, 0, b->refs[i].code_key, b->refs[i].symbol, NULL);
-    r->changed = true;
+    new = true;
   }
+  if (new) save(r);
 }
 
 void mlaf_recent_clear(mlaf_recent *r, mlaf_device *dev) {
-  if (r->path) save(r);
   for (int i = 0; i < r->n; i++)
     if (r->kernels[i].module) mlaf_ops(dev)->module_unload(dev, r->kernels[i].module);
   free(r->path);

@@ -24,14 +24,12 @@ typedef struct mlaf_recent {
     char key[MLAF_HASH_HEX], symbol[64];
     struct mlaf_module *module; /* NULL: another kernel's place was taken by this one, which its plan holds */
   } kernels[MLAF_RECENT_MAX];
-  bool noted;   /* the context's first plan was */
-  bool changed; /* since the file was read or written */
+  bool noted; /* the context's first plan was */
 } mlaf_recent;
 
 /* Only on devices with MLAF_DEVICE_SLOW_LOADS, with a cache, and not where MLAF_LOAD_AHEAD is 0. */
 void mlaf_recent_load(struct mlaf_ctx *ctx);
-/* A plan stands on this build. Only a context's first one counts; it does not wait for the file, which the second one writes, or
- * the context's end. The context's lock must be held. */
+/* A plan stands on this build. Only a context's first one counts. The context's lock must be held. */
 void mlaf_recent_note(struct mlaf_ctx *ctx, const struct mlaf_build *b);
 void mlaf_recent_clear(mlaf_recent *r, struct mlaf_device *dev);
 
