@@ -12,7 +12,7 @@
 #include "compile/compile.h"
 #include "compile/elf.h"
 
-enum { MAX_TEXTS = 4096, MAX_OPTIONS = 16 };
+enum { MAX_TEXTS = 16384, MAX_OPTIONS = 16 };
 
 typedef struct text {
   char *line, *out;

@@ -69,6 +69,9 @@ mlaf_status mlaf_file_fail(mlaf_err *err, const char *what, const char *path);
 /* Publish a file of ours (a cache entry), whole or not at all: a temporary one in the same directory, with what the umask leaves
  * of 0666, write, fsync, rename over whatever has the name, a link too. Nothing is left behind on failure. */
 mlaf_status mlaf_file_publish(const char *path, const void *data, size_t size, mlaf_err *err);
+/* A file of ours that may be lost or torn, written in place (5 us where a rename onto another file takes 100 and an fsync some
+ * milliseconds): always of one size, as nothing is cut off. */
+bool mlaf_file_jot(const char *path, const void *data, size_t size);
 /* The same for a path that a user names (--out): links are followed, a file that was there keeps its mode (and its owner, for
  * root), and what is no regular file (a device, a FIFO, /dev/stdout, /dev/fd/N) is written through. E_IO for a FIFO that nobody
  * reads. */

@@ -178,6 +178,13 @@ mlaf_status mlaf_file_publish(const char *path, const void *data, size_t size, m
   return replace(&at, path, data, size, err);
 }
 
+bool mlaf_file_jot(const char *path, const void *data, size_t size) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  const bool done = fd >= 0 && write_all(fd, data, size);
+  if (fd >= 0) close(fd);
+  return done;
+}
+
 mlaf_status mlaf_file_write(const char *path, const void *data, size_t size, mlaf_err *err) {
   place at;
   mlaf_status status = locate(path, &at, err);

@@ -87,7 +87,8 @@ static void host_facts(const cli *c, cJSON *e) {
 
 static void variable_facts(const cli *c, cJSON *e) {
   static const char *const names[] = {"MLAF_DB",           "MLAF_CACHE_DIR",   "MLAF_ROCM",     "MLAF_NVRTC",     "MLAF_WORKER",
-                                      "MLAF_HIP_LIBRARY",  "MLAF_CUDA_LIBRARY", "MLAF_LAUNCH_GRAPHS", "MLAF_CUBLASLT_LIBRARY",
+                                      "MLAF_HIP_LIBRARY",  "MLAF_CUDA_LIBRARY", "MLAF_LAUNCH_GRAPHS", "MLAF_LOAD_AHEAD",
+                                      "MLAF_CUBLASLT_LIBRARY",
                                       "MLAF_HIPBLASLT_LIBRARY", "MLAF_EMU_THREADS",
                                       "XDG_DATA_HOME",     "XDG_CACHE_HOME",   "HOME"};
   cJSON *object = c->json ? cJSON_AddObjectToObject(e, "variables") : NULL;

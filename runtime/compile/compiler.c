@@ -1,5 +1,6 @@
 /* The compiler object: opening, identity, keys, and the stock of worker processes. */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +49,8 @@ mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *l
 void mlaf_compiler_close(mlaf_compiler *c) {
   if (!c) return;
   for (int i = 0; i < c->n_idle; i++) mlaf_worker_stop(c->idle[i]);
+  for (int i = 0; i < MLAF_HELD_MAX; i++)
+    if (c->held[i].key[0]) free(c->held[i].code);
   mlaf_rocm_free(c->rocm);
   mlaf_nvrtc_free(c->nvrtc);
   mlaf_cache_close(&c->cache);
@@ -131,11 +134,38 @@ mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *
   return status;
 }
 
+void mlaf_cache_hold(mlaf_compiler *c, const char *key, void *code, size_t size) {
+  pthread_mutex_lock(&c->mutex);
+  for (int i = 0; code && i < MLAF_HELD_MAX; i++) {
+    if (c->held[i].key[0]) continue;
+    snprintf(c->held[i].key, sizeof c->held[i].key, "%s", key);
+    c->held[i].code = code;
+    c->held[i].size = size;
+    code = NULL;
+  }
+  pthread_mutex_unlock(&c->mutex);
+  free(code);
+}
+
+static bool take_held(mlaf_compiler *c, const char *key, void **code, size_t *size) {
+  bool taken = false;
+  pthread_mutex_lock(&c->mutex);
+  for (int i = 0; !taken && i < MLAF_HELD_MAX; i++) {
+    if (strcmp(c->held[i].key, key) != 0) continue;
+    *code = c->held[i].code;
+    *size = c->held[i].size;
+    c->held[i].key[0] = 0;
+    taken = true;
+  }
+  pthread_mutex_unlock(&c->mutex);
+  return taken;
+}
+
 mlaf_status mlaf_cache_get(mlaf_compiler *c, const char *key, void **code, size_t *size, mlaf_err *err) {
   if (!key || strlen(key) != MLAF_HASH_HEX - 1 || strspn(key, "0123456789abcdef") != MLAF_HASH_HEX - 1)
     return mlaf_fail(err, MLAF_E_ARG, "'%.80s' is no cache key (64 lower-case hex digits)", key ? key : "");
   mlaf_cache_label label = {.kind = MLAF_CACHE_CODE, .key = key};
-  mlaf_status status = mlaf_cache_load(&c->cache, &label, code, size, err);
+  mlaf_status status = take_held(c, key, code, size) ? MLAF_OK : mlaf_cache_load(&c->cache, &label, code, size, err);
   if (status == MLAF_OK) mlaf_compiler_count(c, MLAF_COUNT_HIT);
   return status;
 }

@@ -11,7 +11,7 @@
 #include "compile/toolchain.h"
 #include "compile/worker.h"
 
-enum { MLAF_JOBS_MAX = 256 };
+enum { MLAF_JOBS_MAX = 256, MLAF_HELD_MAX = 8 };
 
 struct mlaf_compiler {
   mlaf_log log;
@@ -28,6 +28,11 @@ struct mlaf_compiler {
   mlaf_worker *idle[MLAF_JOBS_MAX];
   int n_idle, n_live;    /* live: idle plus checked out */
   mlaf_compile_stats stats;
+  struct {
+    char key[MLAF_HASH_HEX]; /* "": free */
+    void *code;
+    size_t size;
+  } held[MLAF_HELD_MAX]; /* read ahead of being asked for */
 
   pthread_mutex_t rocm_mutex; /* hiprtc compiles one program at a time; guards both libraries in this process */
   mlaf_rocm *rocm;

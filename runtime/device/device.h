@@ -79,8 +79,9 @@ typedef struct mlaf_time_opts {
   const atomic_bool *cancel; /* true: E_CANCELLED before the next sample. May be NULL */
 } mlaf_time_opts;
 
-/* mlaf_device_ops.features: clusters of blocks; times come from a model; a vendor's GEMM library can run here, if it is there. */
-enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2, MLAF_DEVICE_LIBRARIES = 4 };
+/* mlaf_device_ops.features: clusters of blocks; times come from a model; a vendor's GEMM library can run here, if it is there;
+ * a process' first loads take long, and the device keeps what is loaded for whoever loads the same. */
+enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2, MLAF_DEVICE_LIBRARIES = 4, MLAF_DEVICE_SLOW_LOADS = 8 };
 
 /* What `leave` puts back. */
 typedef struct mlaf_visit {

@@ -113,11 +113,13 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
   return st;
 }
 
-/* What every first plan wants, whatever its problem: the hashes that are known, who the compiler is, the texts of tuning. A
+/* What every first plan wants, whatever its problem: kernels that were wanted
+ * first lately, the hashes that are known, who the compiler is, the texts of tuning. A
  * context takes the driver a quarter of a second; a request that waits for its plan should not wait for this, too. What is
  * missing is missed, and said, by the plan. */
 static void get_ready(mlaf_ctx *ctx) {
   if (ctx->bundle) return;
+  mlaf_recent_load(ctx);
   mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
   mlaf_ctx_toolchain(ctx);
   for (int i = 0; ctx->db && i < MLAF_LAYER_COUNT; i++) {
@@ -156,6 +158,7 @@ void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   if (!ctx) return;
   mlaf_registry_clear(&ctx->registry);
   mlaf_workspaces_clear(&ctx->workspaces, ctx->shared->dev);
+  if (ctx->shared->dev) mlaf_recent_clear(&ctx->recent, ctx->shared->dev);
   mlaf_gen_close(ctx->gen);
   mlaf_db_close(ctx->db);
   mlaf_compiler_close(ctx->compiler);

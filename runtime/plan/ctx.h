@@ -8,6 +8,7 @@
 #include "bundle/bundle.h"
 #include "compile/compile.h"
 #include "run/hashes.h"
+#include "plan/recent.h"
 #include "plan/registry.h"
 #include "plan/workspaces.h"
 #include "db/db.h"
@@ -51,6 +52,7 @@ struct mlaf_ctx {
   mlaf_compiler *compiler;
   mlaf_gen *gen;       /* NULL until first needed */
   mlaf_hashes hashes;  /* template hashes known without Lua */
+  mlaf_recent recent;
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }

@@ -58,6 +58,7 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
   if (p->wishes) return MLAF_OK;
   mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
   if (st) return st;
+  mlaf_recent_note(p->ctx, b);
   p->out->rung = rung;
   p->out->source = source;
   snprintf(p->out->variant, sizeof p->out->variant, "%s", b->name);

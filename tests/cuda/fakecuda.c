@@ -330,9 +330,10 @@ EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
 int cuFuncSetAttribute(void *function, int attribute, int value) {
   ENTER_CONTEXT;
   kernel *k = function;
+  const bool many = k == &kernels[KERNEL_ANY]; /* each of those has its own: what one of them was given, all keep */
   if (attribute == 9 && value >= 0 && value <= 100) k->percent = value;
-  else if (attribute == 14 && (value == 0 || value == 1)) k->wide = value;
-  else if (attribute == 8 && value + FAKE_STATIC <= 232448) k->granted = value;
+  else if (attribute == 14 && (value == 0 || value == 1)) k->wide = value || (many && k->wide);
+  else if (attribute == 8 && value + FAKE_STATIC <= 232448) k->granted = many && k->granted > value ? k->granted : value;
   else
     return INVALID_VALUE;
   return SUCCESS;
