@@ -4,7 +4,7 @@ local stationary = {}
 
 local SM_BYTES, SM_RESERVED = 233472, 1024 -- shared memory of a Hopper SM, and of it for each block
 local PLACES = 2                           -- passes of x that are on their way
-local PASS, LEAST = 64, 33                 -- tokens of a pass; of a launch: up to 32 streams have them
+local MOST = 64                            -- tokens of a pass
 local REGS_MOST = 232                      -- of a thread, as counted below: from 252 on it spills (seen)
 -- h200: its begin, beside what the model counts (docs/lab/projections.md).
 local BEGIN_NS = 300
@@ -45,16 +45,18 @@ function stationary.family(of, fields, clk_of)
     problem = { table.unpack(fields) },
     params = {
       rows = of.stationary_rows, -- outputs of a block
-      ways = { 2 },              -- warpgroups that share out the values of a sum
-      pass = { PASS },           -- tokens that are multiplied at once
-      per_sm = { 1 },            -- blocks that an SM has room for
+      ways = { 1, 2, 4 },        -- warpgroups that share out the values of a sum
+      pass = { 16, 32, 64 },     -- tokens that are multiplied at once
+      per_sm = { 1, 2 },         -- blocks that an SM has room for
     },
     rules = {
       function(p)
         if p.weights == 0 then return "weights have 16 bits: ring and walk serve them" end
       end,
-      function(p)
-        if p.tokens < LEAST then return ("%d tokens: streams have up to %d"):format(p.tokens, LEAST - 1) end
+      function(p, v)
+        local n = 16
+        while n < p.tokens and n < MOST do n = 2 * n end
+        if v.pass ~= n then return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n) end
       end,
     },
     cost = function(p, v, arch)
