@@ -15,7 +15,7 @@
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
-//@ contract(pass == 16 or pass == 32 or pass == 64, "a pass of %d tokens is not 16, 32 or 64", pass)
+//@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128, "a pass of %d tokens is not 16, 32, 64 or 128", pass)
 //@ contract(norm == 0 or dtype == "bf16", "a weight times a norm's may be more than a f16")
 //@ local plan = require("projection/plan").ring_fp8({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
 //@   rows = rows, per_sm = per_sm, split = split, ways = ways })
