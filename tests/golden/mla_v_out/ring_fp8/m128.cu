@@ -1,22 +1,19 @@
-// Generated from templates/mla_q_b/ring_fp8.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_v_out/ring_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_ring_fp8_d4fd54dc
+// symbol: mlaf_mla_v_out_ring_fp8_853d2e0c
 // parameters:
 //   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   pass = 64
+//   pass = 128
 //   per_sm = 1
-//   q_rank = 1536
-//   rope = 64
+//   rank = 512
 //   rows = 64
-//   split = 2
-//   ways = 3
+//   split = 1
+//   v = 128
+//   ways = 2
 //   weights = 1
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rope=64 rows=64 split=2 ways=3 weights=1
-// As mla_q_b/ring, of weights of 8 bits.
+// regenerate: lua5.4 gen/cli.lua render mla_v_out/ring_fp8 target=sm_90a dtype=bf16 pass=128 per_sm=1 rank=512 rows=64 split=1 v=128 ways=2 weights=1
+// As mla_v_out/ring, of weights of 8 bits.
 // A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
 // numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
 // which TILE are there; tokens are its columns.
@@ -31,6 +28,7 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
@@ -148,9 +146,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_d4fd54dc_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 150912, {2, 1, 1},
-    17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_v_out_ring_fp8_853d2e0c_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 164096, {1, 1, 1},
+    17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 128, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -170,32 +168,44 @@ MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "{%64, %65, %66, %67}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
+    "mov.b64 a, {%64, %68};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -212,8 +222,8 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 1536, OUTER = 3072, TOKENS = 64, TILE = 64, WAYS = 3, SPLIT = 2;
-constexpr int THREADS = 448, STAGES = 6, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
+constexpr int INNER = 512, OUTER = 128, TOKENS = 128, TILE = 64, WAYS = 2, SPLIT = 1;
+constexpr int THREADS = 384, STAGES = 4, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -253,89 +263,37 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 #pragma unroll
       for (int k = 0; k < 8; k++) v[k] += from[k];
     }
-    float square = 0.0f;
-#pragma unroll 1
-    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
-#pragma unroll
-    for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
 // The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
 // order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
 // one behind the other.
-constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 // Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
-MLAF_DEV u32 at_block(u32 at, u32 block) {
-  u32 x;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
-  return x;
-}
-MLAF_DEV float4 load_from(u32 at, int block) {
-  float4 x;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV float load_number_from(u32 at, int block) {
-  float x;
-  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV void sync_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 
-constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
+constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
-  if (WAYS > 1) // this block's share first, into where its first warp's was
-#pragma unroll 1
-    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
-      float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
-      float v[4] = {};
-#pragma unroll
-      for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
-      *(float4*)at = make_float4(v[0], v[1], v[2], v[3]);
-    }
-  if (WAYS > 1 && (int)my_thread() < TOKENS) {
-    float* const at = sums + SQUARES_AT + my_thread();
-    float square = 0.0f;
-#pragma unroll
-    for (int way = 0; way < WAYS; way++) square += at[way * TOKENS];
-    *at = square;
-  }
-  sync_cluster();
-  const u32 shared = shared_address(sums);
-  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
-#pragma unroll 2
-  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += THREADS) {
-    const int token = i / QUADS, column = i % QUADS * 4;
+#pragma unroll (WAYS == 1 ? 2 : 1)
+  for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += 128 * WAYS) {
+    const int token = i / OCTETS, column = i % OCTETS * 8;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
-    float4 of[SPLIT];
+    float v[2][4] = {};
 #pragma unroll
-    for (int block = 0; block < SPLIT; block++) of[block] = load_from(shared + 4 * (token * PITCH + column), block);
-    float square = 0.0f;
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) square += load_number_from(shared + 4 * (SQUARES_AT + token), block);
-    float v[4] = {};
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
-#pragma unroll
-    for (int k = 0; k < 4; k++) v[k] *= factor;
-    word2 y;
-    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
+    for (int way = 0; way < WAYS; way++) {
+      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
+      add4(v[0], from[0]);
+      add4(v[1], from[1]);
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
+          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
   }
 }
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 147456, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 150656;
-constexpr int GAIN_AT = 147584, PARTS_AT = SQUARES_AT + WAYS * TOKENS; // of squares: floats, behind their sums
+constexpr int FULL_AT = 163840, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 163968;
 constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
@@ -366,33 +324,6 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, 
 }
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
-// Two pairs multiplied, each product rounded once.
-MLAF_DEV u32 times(u32 a, u32 b) {
-  u32 x;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
-#pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
-}
-// Of a step, a thread's share of a token's values: TOKENS of them. One token's threads are TOKENS apart.
-MLAF_DEV float add_squares(float sum, u32 x, int thread) {
-  const int token = thread % TOKENS;
-#pragma unroll
-  for (int i = 0; i < TOKENS / 8; i++) {
-    const int chunk = thread / TOKENS * (TOKENS / 8) + i; // of 8 values, 8 of them a half step
-    u32 w[4];
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "r"(x + chunk / 8 * (TOKENS * 128) + token * 128 + (chunk % 8 ^ (token & 7)) * 16) : "memory");
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const float lo = unpack_lo(w[k]), hi = unpack_hi(w[k]);
-      sum = fmaf(lo, lo, fmaf(hi, hi, sum));
-    }
-  }
-  return sum;
-}
 MLAF_DEV u32 load_2(u32 at) {
   unsigned short x;
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
@@ -412,15 +343,10 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 #pragma unroll
     for (int i = 0; i < 4; i++)
       codes[j][i] = load_2(w + (4 * half + j ^ g) * 16 + (i & 1) * (8 * 128) + (i >> 1) * 8); // 16 values, swizzled
-  u32 gains[4][2];
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
-    for (int i = 0; i < 2; i++) gains[j][i] = load_word(gain + 128 * half + 32 * j + 16 * i);
-#pragma unroll
-  for (int j = 0; j < 4; j++)
-#pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
+    for (int i = 0; i < 4; i++) a[j][i] = expand2<0>(codes[j][i]);
 }
 
 // Half a step's products, begun; and waited for, and added up times their scale.
@@ -451,8 +377,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 #pragma unroll
   for (int i = 0; i < TOKENS / 2; i++) total[i] = part[i] = 0.0f;
   u32 a[2][4][4]; // of half steps
-  float square = 0.0f;
-  const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = shared + GAIN_AT + 4 * t;
+  const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = 0;
   barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
   take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * (begin + first));
   // A half step's products begin and end here, one after the other, or else the compiler waits for each product. What they leave
@@ -469,7 +394,6 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     take_w(a[1], at + row, 1, g, gain + 256 * step);
     finish_half(total, part, scales[2 * (step - begin) * SCALES]);
     multiply_half(part, a[1], k_major(at + TOKENS * 128));
-    square = add_squares(square, at, thread % 128);
     barrier_wait(shared + FULL_AT + 8 * next.stage, next.lap);
     take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
     finish_half(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
@@ -487,19 +411,25 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 #pragma unroll
       for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + output] = total[4 * j + 2 * h + e];
   }
-  ((float*)memory)[PARTS_AT + thread] = square;
-}
-// A token's squares, of all threads of a way that had some of it.
-MLAF_DEV void add_parts(float* memory, int thread) {
-  if (thread < WAYS * TOKENS) {
-    float sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < 128 / TOKENS; i++) sum += memory[PARTS_AT + thread / TOKENS * 128 + i * TOKENS + thread % TOKENS];
-    memory[SQUARES_AT + thread] = sum;
-  }
 }
 
-extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_q_b_ring_fp8_d4fd54dc(
+MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
+                        int thread, ring& r) {
+  if (thread == 32 * W_WARP)
+    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_w(p, shared, at, step, r);
+    }
+  if (thread == 32 * X_WARP)
+    for (int step = begin; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_x(p, shared, at, step, t0, r);
+    }
+  __syncwarp();
+  if (warp == W_WARP) wait_for_previous_launch();
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_v_out_ring_fp8_853d2e0c(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -518,35 +448,26 @@ extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_q_b_ring_fp8_d4fd5
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
   lay_scales(p.a, at, begin, end, memory, thread);
-  lay_gain(p.a, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
+  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  if (warp >= W_WARP) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+#pragma unroll 1
+    for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+      load_pass(p, shared, at, begin, end, t0, warp, thread, r);
+      for (int i = 0; i < 2; i++) __syncthreads(); // the ring is done with; sums are there
+      for (int i = 0; i < 1; i++) __syncthreads(); // write_pass; its end
+    }
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
-    if (warp == W_WARP) {
-      if (thread == 32 * W_WARP)
-        for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
-          wait_empty(shared, r);
-          load_w(p, shared, at, step, r);
-        }
-      __syncwarp();
-      wait_for_previous_launch();
-    } else if (warp == X_WARP) {
-      if (thread == 32 * X_WARP)
-        for (int step = begin; step < end; step++, r.next()) {
-          wait_empty(shared, r);
-          load_x(p, shared, at, step, t0, r);
-        }
-      __syncwarp();
-    } else {
-      multiply_pass(memory, shared, begin, end, thread, r);
-    }
-    if (warp >= W_WARP) __syncthreads(); // the ring is done with
-    __syncthreads();
-    add_parts((float*)memory, thread);
+    multiply_pass(memory, shared, begin, end, thread, r);
     __syncthreads();
     write_pass(p.a, at, t0, (float*)memory, rank);
     fence_async(); // copies of the next pass come to where the sums are
-    sync_cluster(); // nobody reads this block's sums any more
+    __syncthreads();
   }
 }
