@@ -275,7 +275,11 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
       load_pass(p, shared, at, begin, end, t0, warp, thread, r);
       for (int i = 0; i < ${2 + norm}; i++) __syncthreads(); // the ring is done with; sums are there
-      for (int i = 0; i < ${split > 1 and 2 or 1}; i++) ${split > 1 and "sync_cluster" or "__syncthreads"}(); // write_pass; its end
+//@   if split > 1 then
+      for (int i = 0; i < 2; i++) sync_cluster(); // within write_pass, and behind it
+//@   else
+      __syncthreads(); // sums are written
+//@   end
     }
     return;
   }

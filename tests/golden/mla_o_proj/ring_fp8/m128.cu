@@ -490,7 +490,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_o_proj_ring_fp8_06
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
       load_pass(p, shared, at, begin, end, t0, warp, thread, r);
       for (int i = 0; i < 2; i++) __syncthreads(); // the ring is done with; sums are there
-      for (int i = 0; i < 2; i++) sync_cluster(); // write_pass; its end
+      for (int i = 0; i < 2; i++) sync_cluster(); // within write_pass, and behind it
     }
     return;
   }

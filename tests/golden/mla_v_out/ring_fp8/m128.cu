@@ -457,7 +457,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_v_out_ring_fp8_853
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
       load_pass(p, shared, at, begin, end, t0, warp, thread, r);
       for (int i = 0; i < 2; i++) __syncthreads(); // the ring is done with; sums are there
-      for (int i = 0; i < 1; i++) __syncthreads(); // write_pass; its end
+      __syncthreads(); // sums are written
     }
     return;
   }
