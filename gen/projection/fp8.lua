@@ -5,7 +5,7 @@ local stationary = require("projection/stationary")
 local fp8 = {}
 
 local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
-local STREAM_MOST, RING_MOST = 64, 64       -- tokens: of a launch; of a pass
+local STREAM_MOST, RING_MOST = 64, 128      -- tokens: of a launch; of a pass
 -- h200; of ring_fp8: its begin, a step of 128 values of a way, each of its tokens; of x, which all blocks take from L2 at a time.
 -- A further turn of all SMs; of a way's steps, what the others do not hide.
 local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS, RING_WAY = 900, 380, 1.4, 0.6, 2000, 0.25
@@ -121,7 +121,7 @@ local function ring(of, fields)
     params = {
       rows = of.ring_fp8_rows,             -- outputs of a block
       per_sm = { 1, 2 },                   -- blocks that an SM has room for
-      pass = { 16, 32, 64 },               -- tokens that are multiplied at once
+      pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
       ways = { 1, 2, 3 },                  -- warpgroups that take the steps of a sum in turns
       split = of.ring_fp8_splits or { 1, 2 }, -- blocks that share a sum
     },
@@ -134,10 +134,16 @@ local function ring(of, fields)
       end,
       function(p, v)
         if v.ways == 1 and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
-        if v.ways == 3 and v.pass == 64 then return "of 64 tokens three warpgroups want too many registers" end
+        if v.ways == 3 and v.pass >= 64 then return "of 64 tokens three warpgroups want too many registers" end
+        if v.ways == 1 and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
+        if v.split == 1 and v.pass > 64 and of.product(p).norm == 1 then
+          return "with a norm passes of 128 tokens were launched often enough where two blocks share a sum"
+        end
         local n = 16
-        while n < p.tokens and n < RING_MOST do n = 2 * n end
-        if v.pass ~= n then return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n) end
+        while n < p.tokens and n < (of.ring_fp8_most or RING_MOST) do n = 2 * n end
+        if v.pass ~= n and not (n == 128 and v.pass == 64) then
+          return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n)
+        end
       end,
     },
     cost = function(p, v, arch)

@@ -219,12 +219,18 @@ function plan.ring_fp8(s)
   local lds, at, behind = bytes(stages)
   if lds + SM_RESERVED > SM_BYTES // s.per_sm then return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm) end
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
-  local threads = 128 * s.ways + 64
+  local lends = s.tokens > 64 and s.ways > 1
+  if lends and (s.ways > 2 or s.per_sm > 1) then
+    return refuse("%d tokens, %d ways, %d blocks of an SM: loaders lend registers to two warpgroups", s.tokens, s.ways, s.per_sm)
+  end
+  local threads = 128 * s.ways + (lends and 128 or 64)
   local regs = { { "sums", s.tokens }, { "weights", 32 },
     { "norm", s.norm == 0 and 0 or s.tokens <= 32 and 32 or 12 }, { "rest", 32 } }
+  if lends then regs = { { "all that a launch gives", LAUNCHED_REGS } } end
   local limit = 65536 // (threads * ceil_div(s.tokens + 64 + (s.norm == 1 and 16 or 0), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at, gain_at = behind,
-    scales_at = behind + gain, regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
+    lends = lends, lent = LENT_REGS, kept = KEPT_REGS, scales_at = behind + gain, regs = regs,
+    blocks = lends and 1 or math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 
 -- A block of `waves` waves, each with all outputs of the block and a share of the contraction: 16 outputs a matrix instruction

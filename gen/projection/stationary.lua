@@ -4,10 +4,13 @@ local stationary = {}
 
 local SM_BYTES, SM_RESERVED = 233472, 1024 -- shared memory of a Hopper SM, and of it for each block
 local PLACES = 2                           -- passes of x that are on their way
-local PASS, LEAST = 64, 33                 -- tokens of a pass; of a launch: up to 32 streams have them
+local MOST = 64                            -- tokens of a pass
 local REGS_MOST = 232                      -- of a thread, as counted below: from 252 on it spills (seen)
 -- h200: its begin, beside what the model counts (docs/lab/projections.md).
 local BEGIN_NS = 300
+-- h200: with more blocks than SMs, what it takes longer where an SM has one of them at a time: 2.8 us of 16 tokens, 3.1 of 32.
+-- Of few blocks: in a layer passes of 64 tokens are 0.1 to 0.4 us slower with 64 outputs than with 128 and two warpgroups.
+local SMS, ALONE_NS, FEW_NS = 132, 2800, 35
 
 local ceil_div = require("whole").ceil_div
 
@@ -45,16 +48,23 @@ function stationary.family(of, fields, clk_of)
     problem = { table.unpack(fields) },
     params = {
       rows = of.stationary_rows, -- outputs of a block
-      ways = { 2 },              -- warpgroups that share out the values of a sum
-      pass = { PASS },           -- tokens that are multiplied at once
-      per_sm = { 1 },            -- blocks that an SM has room for
+      ways = { 1, 2, 4 },        -- warpgroups that share out the values of a sum
+      pass = { 16, 32, 64 },     -- tokens that are multiplied at once
+      per_sm = { 1, 2 },         -- blocks that an SM has room for
     },
     rules = {
       function(p)
         if p.weights == 0 then return "weights have 16 bits: ring and walk serve them" end
       end,
-      function(p)
-        if p.tokens < LEAST then return ("%d tokens: streams have up to %d"):format(p.tokens, LEAST - 1) end
+      function(p, v)
+        local n = 16
+        while n < p.tokens and n < MOST do n = 2 * n end
+        if v.pass ~= n then return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n) end
+      end,
+      function(p, v)
+        if v.rows > 64 and v.per_sm == 1 and not (v.ways == 2 and v.pass == 64) then
+          return "tiles of 128 outputs, one block an SM: 64 tokens and two warpgroups were launched often enough, others not"
+        end
       end,
     },
     cost = function(p, v, arch)
@@ -65,9 +75,12 @@ function stationary.family(of, fields, clk_of)
       if v.rows > 64 and v.rows >= 2 * product.outer then
         return { refused = ("tiles of %d outputs, and a head has %d"):format(v.rows, product.outer) }
       end
+      local blocks = product.heads * ceil_div(product.outer, v.rows)
       return {
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
-        inflight = product.inner * v.rows, pass = v.pass, ahead = true, pace = 0.9, begin_ns = BEGIN_NS,
+        inflight = product.inner * v.rows, pass = v.pass, ahead = true, pace = 0.9,
+        begin_ns = BEGIN_NS + (blocks > SMS and v.per_sm == 1 and ALONE_NS or 0)
+          + (blocks <= SMS and v.pass == 64 and v.rows == 64 and FEW_NS or 0),
         x_bytes = 2 * v.pass * product.inner,
         clk = 16 * v.pass / 1024 + clk_of(p, arch) / 2, -- once for all passes
       }

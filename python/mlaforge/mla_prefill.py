@@ -34,6 +34,8 @@ def _put_scale(args, name, tensor, dtype):
         return
     if dtype not in ENCODINGS:
         fail(f"{name}_descale is set, and q is {dtype}: only inputs of 8 bits have scales")
+    if not hasattr(tensor, "data_ptr"):
+        fail(f"{name}_descale is {type(tensor).__name__}, must be a tensor of one float32 on the device: kernels read it there")
     if dtype_name(tensor) != "float32":
         fail(f"{name}_descale is {dtype_name(tensor)}, must be float32")
     check_place(f"{name}_descale", tensor)

@@ -8,6 +8,6 @@ return {
   ring_rows = { 64, 128, 256 },
   walk_rows = { 64, 128 },
   walk_tiles = { 2, 4, 8 },
-  stationary_rows = { 128 },
+  stationary_rows = { 64, 128 },
   product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,
 }

@@ -8,6 +8,10 @@
 /* Tensors of which kernels may want maps. */
 enum { PREFILL_MAP_Q = 1, PREFILL_MAP_K, PREFILL_MAP_K_PE, PREFILL_MAP_V };
 
+/* A kernel that says MLAF_KERNEL_TURNS deals its tiles to so many crews of blocks (templates/mla_prefill/lib/deal.h). It may have
+ * more tiles than the blocks counted below, and no crew may be without a block. */
+enum { PREFILL_CREWS = 4 };
+
 /* Blocks: (total_q / rows_per_wg + batch) * H blocks. Request r's are those from (cu_seqlens_q[r] / rows_per_wg + r) * H on, at
  * least as many as it has tiles: so a block finds its request by a search, and nobody needs a list of tiles. A kernel that
  * says MLAF_KERNEL_TURNS has a grid of at most the device's compute units, each of which takes every gridDim.x-th block. With

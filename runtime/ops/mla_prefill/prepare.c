@@ -29,6 +29,13 @@ uint64_t prefill_blocks(const prefill_shape *s, uint32_t rows_per_wg, int64_t to
 /* Blocks that share a tile: a cluster. */
 static uint32_t team_of(const mlaf_stage *k) { return k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1; }
 
+static uint32_t blocks_of(const mlaf_stage *k, const prefill_shape *s, const mlaf_prefill_args *a, uint32_t units) {
+  const uint32_t n = (uint32_t)prefill_blocks(s, k->rows_per_wg, a->total_q, a->batch);
+  if (!(k->launch.flags & MLAF_KERNEL_TURNS)) return n;
+  const uint32_t least = n < PREFILL_CREWS ? PREFILL_CREWS : n;
+  return units && least > units ? units : least;
+}
+
 /* No pointer arithmetic on NULL. */
 static const void *behind(const void *p, int64_t bytes) { return p ? (const void *)((uintptr_t)p + (uintptr_t)bytes) : NULL; }
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
@@ -112,9 +119,7 @@ mlaf_status prefill_prepare(const mlaf_bound *b, uint32_t knob, const void *args
   memcpy(out->parameters, &to, args_bytes(&k->launch));
   mlaf_status st = fill_maps(b, &s, &to, out->parameters + maps_at(&k->launch), err);
   if (st) return st;
-  uint32_t blocks = (uint32_t)prefill_blocks(&s, k->rows_per_wg, a->total_q, a->batch);
-  const uint32_t team = team_of(k), units = (uint32_t)mlaf_info(b->dev)->compute_units / team;
-  if (k->launch.flags & MLAF_KERNEL_TURNS && units && blocks > units) blocks = units;
+  const uint32_t team = team_of(k), blocks = blocks_of(k, &s, a, (uint32_t)mlaf_info(b->dev)->compute_units / team);
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,
       .grid = {blocks * team, 1, 1},

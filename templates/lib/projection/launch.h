@@ -4,7 +4,8 @@
 // 64, what it loads ahead wants room in L1.
 //@ local side, wants = require("projection/side"), {}
 //@ local of_all = (arch.wave == 32 and arch.has_pdl or 0) + (side.of(template) and side.FLAG or 0)
-//@ for _, m in ipairs(maps) do wants[#wants + 1] = ("{%d, %d, %d, 128}"):format(m[1], m[2], m[3]) end
+//@ -- A map's fourth number: bytes of its swizzle, if they are not 128.
+//@ for _, m in ipairs(maps) do wants[#wants + 1] = ("{%d, %d, %d, %d}"):format(m[1], m[2], m[3], m[4] or 128) end
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };

@@ -12,10 +12,11 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
-//@ contract(pass == 16 or pass == 32 or pass == 64, "a pass of %d tokens is not 16, 32 or 64", pass)
+//@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128, "a pass of %d tokens is not 16, 32, 64 or 128", pass)
 //@ contract(norm == 0 or dtype == "bf16", "a weight times a norm's may be more than a f16")
 //@ local plan = require("projection/plan").ring_fp8({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
 //@   rows = rows, per_sm = per_sm, split = split, ways = ways })
@@ -37,7 +38,7 @@ constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${row
 constexpr int THREADS = ${plan.threads}, STAGES = ${plan.stages}, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = 0, style = "unrotated" })
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
-//@   writers = "THREADS" })
+//@   writers = plan.lends and "128 * WAYS" or "THREADS" })
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = ${plan.scales_at};
 //@ if norm == 1 then
@@ -220,6 +221,24 @@ MLAF_DEV void add_parts(float* memory, int thread) {
 }
 //@ end
 
+//@ if plan.lends then
+MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
+                        int thread, ring& r) {
+  if (thread == 32 * W_WARP)
+    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_w(p, shared, at, step, r);
+    }
+  if (thread == 32 * X_WARP)
+    for (int step = begin; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_x(p, shared, at, step, t0, r);
+    }
+  __syncwarp();
+  if (warp == W_WARP) wait_for_previous_launch();
+}
+
+//@ end
 //@ local side = require("projection/side")
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
     const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
@@ -248,6 +267,27 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ end
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
+//@ if plan.lends then
+  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  if (warp >= W_WARP) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
+#pragma unroll 1
+    for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+      load_pass(p, shared, at, begin, end, t0, warp, thread, r);
+      for (int i = 0; i < ${2 + norm}; i++) __syncthreads(); // the ring is done with; sums are there
+//@   if split > 1 then
+      for (int i = 0; i < 2; i++) sync_cluster(); // within write_pass, and behind it
+//@   else
+      __syncthreads(); // sums are written
+//@   end
+    }
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 ${plan.lent};");
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    multiply_pass(memory, shared, begin, end, thread, r);
+//@ else
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     if (warp == W_WARP) {
@@ -269,6 +309,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
       multiply_pass(memory, shared, begin, end, thread, r);
     }
     if (warp >= W_WARP) __syncthreads(); // the ring is done with
+//@ end
     __syncthreads();
 //@ if norm == 1 then
     add_parts((float*)memory, thread);

@@ -13,7 +13,7 @@
 // Weights and scales are constants of a layer: they are in registers before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
 //@ contract(pass == 16 or pass == 32 or pass == 64, "a pass of %d tokens is not 16, 32 or 64", pass)
-//@ contract(rows == 128, "tiles of %d outputs are not 128", rows)
+//@ contract(rows == 64 or rows == 128, "tiles of %d outputs are not 64 or 128", rows)
 //@ local plan = require("projection/stationary").plan({ inner = inner, outer = outer, layout = layout, tokens = pass,
 //@   rows = rows, ways = ways, turn = turn, per_sm = per_sm })
 //@ contract(not plan.refused, "%s", plan.refused)
@@ -25,7 +25,7 @@
 //@ include("lib/projection/args.h")
 //@ include("lib/projection/fp8.h", { weights = weights })
 //@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, flags = 16,
-//@   maps = { { 1, 64, inner }, { 2, 64, pass } } })
+//@   maps = { { 1, rows // 2, inner, rows }, { 2, 64, pass } } })
 //@ include("lib/projection/maps.h", { args = "mlaf_projection_scaled_args" })
 //@ include("lib/hopper.h")
 //@ include("lib/wgmma.h", { type = dtype, kinds = { { pass, false } } })
@@ -60,8 +60,13 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
 MLAF_DEV u32 load_bytes(u32 at) { // 2 MT of them
+//@ if rows == 64 then
+  unsigned short x;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
+//@ else
   u32 x;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+//@ end
   return x;
 }
 // Of 16 values from `first` on and a lane's outputs, whose first is `output`.
@@ -70,7 +75,7 @@ MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const u32 at = (first + 2 * t + (i & 1) + (i >> 1) * 8) * TILE + output;
-    codes[i] = load_bytes(shared + (at ^ (at >> 7 & 7) << 4)); // swizzled
+    codes[i] = load_bytes(shared + (at ^ (at >> 7 & TILE / 16 - 1) << 4)); // swizzled: 7, of rows of 64 bytes 3
   }
 #pragma unroll
   for (int m = 0; m < MT; m++)
@@ -132,7 +137,11 @@ MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
 #pragma unroll
     for (int e = 0; e < 2; e++) {
       float* const at = to + (8 * j + 2 * t + e) * PITCH;
+//@ if rows == 64 then
+      *(float2*)at = make_float2(sum[0][4 * j + e], sum[0][4 * j + 2 + e]);
+//@ else
       *(float4*)at = make_float4(sum[0][4 * j + e], sum[0][4 * j + 2 + e], sum[1][4 * j + e], sum[1][4 * j + 2 + e]);
+//@ end
     }
 }
 

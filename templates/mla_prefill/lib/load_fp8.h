@@ -7,7 +7,7 @@
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
   const int row = t.key + round * KEYS;
-  const int column[2] = {(int)(t.head * p.a.k_head / 2), (int)(t.head * p.a.k_pe_head / 2)};
+  const int column[2] = {(int)(head_of(t.head) * p.a.k_head / 2), (int)(head_of(t.head) * p.a.k_pe_head / 2)};
   barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
@@ -25,12 +25,12 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   __syncwarp();
   if (lane != 0) return;
   barrier_expect(full, RAW_BYTES);
-  copy_box(to, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS, full);
+  copy_box(to, &p.maps[MAP_V], (int)((head_of(t.head) * p.a.v_head + first_of_v(t.head)) / 2), t.key + round * KEYS, full);
 }
 
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
-  const int column = (int)(t.head * p.a.q_head / 2);
+  const int column = (int)(head_of(t.head) * p.a.q_head / 2);
 #pragma unroll 1
   for (int half = 0; half < 2; half++) {
     const u32 full = shared + Q_FULL_AT + 8 * half, to = shared + Q_AT + half * Q_HALF;
@@ -55,8 +55,9 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
   for (int row = 0; row < t.rows; row++) {
     const i64 at = t.row + row;
 #pragma unroll 1
-    for (int i = lane; i < V / 2; i += 32) ((u32*)(a.o + at * a.o_token + t.head * a.o_head))[i] = pack2(x, x);
-    if (lane == 0 && a.lse) a.lse[at * a.lse_token + t.head * a.lse_head] = bad ? x : minus_inf();
+    for (int i = lane; i < V / 2; i += 32)
+      ((u32*)(a.o + at * a.o_token + head_of(t.head) * a.o_head + 2 * first_of_v(t.head)))[i] = pack2(x, x);
+    if (lane == 0 && a.lse && says_lse(t.head)) a.lse[at * a.lse_token + head_of(t.head) * a.lse_head] = bad ? x : minus_inf();
   }
 }
 

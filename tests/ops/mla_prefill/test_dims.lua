@@ -48,3 +48,20 @@ test("prefill: slabs hold every column once, by 8 tensor maps at most", function
     end
   end
 end)
+
+-- Of Hopper's kernel for bytes: where V is wider than what has room, two tiles have a half of its columns each.
+test("prefill of bytes: tiles hold every column of V, and fit", function()
+  local make = loader.require("ops/mla_prefill/plans/sm90_fp8").make
+  for vdim = 16, 256, 16 do
+    for nope = 32, 192, 32 do
+      for rope = 0, 64, 32 do
+        local p = make(nope, rope, vdim, 128)
+        local second = vdim - p.vdim -- its first column
+        ok(not p.refused, "%d, %d, %d: %s", nope, rope, vdim, p.refused)
+        ok(p.vdim <= 128 and p.vdim % 16 == 0 and second % 16 == 0 and second <= p.vdim, "%d of %d columns", p.vdim, vdim)
+        eq(p.halves, vdim > 128 and 2 or 1)
+        eq(second > 0, p.halves == 2)
+      end
+    end
+  end
+end)

@@ -104,9 +104,10 @@ class PrefillTest(EmulatorTest):
         out = mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 4, 6, softmax_scale=scale, causal=True, **descale, ctx=self.ctx)
         self.assertEqual(str(out.dtype), "bfloat16")
         self.near(out, None, *expected(q_rows, k_rows, v_rows, pairs, scale, True), most=8e-2)
-        with self.assertRaisesRegex(mlaforge.MlafError, "k_descale"):
-            wrong = {**descale, "k_descale": Buffer(self.ctx, (2,), "float32", [1.0, 2.0])}
-            mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 4, 6, **wrong, ctx=self.ctx)
+        two, half = Buffer(self.ctx, (2,), "float32", [1.0, 2.0]), Buffer(self.ctx, (1,), "float16", [0])
+        for wrong, word in ((two, "more than one scale"), (half, "must be float32"), (0.3, "k_descale is float")):
+            with self.assertRaisesRegex(mlaforge.MlafError, word):
+                mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 4, 6, **{**descale, "k_descale": wrong}, ctx=self.ctx)
 
     def test_wrong_tensors(self):
         tq, tk, cu_q, cu_k = self.lengths([(2, 2)])

@@ -31,6 +31,7 @@ static mlaf_prefill_args random_args(void) {
   a.total_q = next(30) ? (int64_t)next(70000) : (int64_t)(x >> 31) - 5;
   if (!next(3)) a.q_scale = address(), a.k_scale = address(), a.v_scale = next(2) ? NULL : address();
   a.total_k = next(4) ? (int64_t)next(70000) : next(4) ? 0 : (int64_t)(x >> 30) - 5;
+  if (!next(4)) a.batch = 1 + (int32_t)next(2), a.total_q = 1 + (int64_t)next(40); /* hardly any tiles */
   return a;
 }
 
@@ -53,6 +54,9 @@ static void the_same_block(const mlaf_bound *b, const mlaf_embed_kernel *k, cons
   fill(s, a, &mine);
   assert_memory_equal(&mine, made.parameters, args_bytes(k));
   assert_int_equal(made.launches[0].grid[0], grid_of(s, k, (uint32_t)mlaf_info(b->dev)->compute_units, a));
+  /* Each of the dealer's crews has a block, or a cluster of them, where the device has as many. */
+  const uint32_t units = (uint32_t)mlaf_info(b->dev)->compute_units, team = made.launches[0].cluster[0];
+  if (k->flags & EMBED_TURNS && units >= 4 * team) assert_in_range(made.launches[0].grid[0] / team, 4, units);
   assert_int_equal(made.launches[0].args_size, parameter_bytes(k));
   int at = 0;
   for (uint32_t i = 0; i < k->n_maps; i++) {
@@ -73,7 +77,7 @@ static void the_same_launch(void **state) {
     mlaf_bound b = {.dev = (mlaf_device *)&dev, .point = {.op = mlaf_op_of("mla_prefill:")}, .knob = 1};
     mlaf_embed_row row = {0};
     int32_t *const v = b.point.v;
-    v[MLA_PREFILL_HEADS] = 1 + (int32_t)next(128), v[MLA_PREFILL_NOPE] = 16 * (1 + (int32_t)next(12));
+    v[MLA_PREFILL_HEADS] = 1 + (int32_t)next(next(4) ? 128 : 3), v[MLA_PREFILL_NOPE] = 16 * (1 + (int32_t)next(12));
     v[MLA_PREFILL_ROPE] = 16 * (int32_t)next(5), v[MLA_PREFILL_VDIM] = 16 * (1 + (int32_t)next(16));
     v[MLA_PREFILL_INPUTS] = (int32_t)next(3);
     v[MLA_PREFILL_BATCH] = v[MLA_PREFILL_TOKENS] = v[MLA_PREFILL_CTX] = 1;

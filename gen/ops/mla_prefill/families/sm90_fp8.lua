@@ -17,7 +17,6 @@ return {
     function(p)
       if p.nope % 32 ~= 0 then return ("nope dim %d is not a multiple of 32"):format(p.nope) end
       if p.rope % 32 ~= 0 then return ("rope dim %d is not 0, 32 or 64"):format(p.rope) end
-      if p.vdim > 128 then return ("value dim %d is more than 128"):format(p.vdim) end
     end,
   },
   cost = function(p, v)
@@ -25,13 +24,13 @@ return {
     local g = plan.make(p.nope, p.rope, p.vdim, KEYS)
     if g.refused then return { refused = g.refused } end
     -- As sm90, and V goes through shared memory once more, both ways.
-    local products = 2 * (qk // 32 * KEYS // 2 + KEYS // 32 * p.vdim // 2)
-    local shared = 2 * (qk // 32 * (16 + KEYS // 4) + KEYS // 32 * p.vdim // 4) + (g.k + g.raw + 2 * g.v) // 128
+    local products = 2 * (qk // 32 * KEYS // 2 + KEYS // 32 * g.vdim // 2)
+    local shared = 2 * (qk // 32 * (16 + KEYS // 4) + KEYS // 32 * g.vdim // 4) + (g.k + g.raw + 2 * g.v) // 128
     local exponentials = 128 * KEYS // 16 -- of both warpgroups
     local arriving = (g.k + g.raw) // times.l2_bytes_clk
     return {
       threads = 384,
-      rows_per_wg = 128,
+      rows_per_wg = 128 // g.halves, -- a tile of 128 rows has a half of V's columns
       lds_bytes = g.bytes,
       regs = { { "all, at launch", 168 } }, -- the math warps take 216, the others keep 72
       step = KEYS,

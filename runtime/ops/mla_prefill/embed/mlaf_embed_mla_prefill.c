@@ -23,7 +23,7 @@ typedef struct kernel_args {
   const float *q_scale, *k_scale, *v_scale; /* from here on: only of kernels of bytes */
 } kernel_args;
 enum { MAP_Q = 1, MAP_K, MAP_K_PE, MAP_V };
-enum { MAP_BYTES = 128, MAP_ALIGN = 64, ARGS_MOST = 256 };
+enum { MAP_BYTES = 128, MAP_ALIGN = 64, ARGS_MOST = 256, CREWS = 4 };
 typedef struct parameters {
   _Alignas(MAP_ALIGN) unsigned char bytes[ARGS_MOST + MLAF_EMBED_MAPS * MAP_BYTES];
 } parameters;
@@ -202,10 +202,12 @@ static tensor tensor_of(const shape *s, const kernel_args *a, uint32_t of) {
   return (tensor){t->data, (uint64_t)row_bytes / 2, (uint64_t)t->rows, (uint64_t)t->token};
 }
 
-/* Blocks of a launch: of a kernel that takes turns no more than run at once. With clusters a cluster's blocks are one here. */
+/* Blocks of a launch: of a kernel that takes turns no more than run at once, and one for each of its crews (mlaforge's
+ * runtime/ops/mla_prefill/launch.h). With clusters a cluster's blocks are one here. */
 static uint32_t grid_of(const shape *s, const mlaf_embed_kernel *k, uint32_t units, const arguments *a) {
   const uint32_t team = k->cluster[0] > 1 ? k->cluster[0] : 1, at_once = units / team;
   uint32_t blocks = (uint32_t)blocks_of(s, k, a);
+  if (k->flags & EMBED_TURNS && blocks < CREWS) blocks = CREWS;
   if (k->flags & EMBED_TURNS && at_once && blocks > at_once) blocks = at_once;
   return blocks * team;
 }

@@ -13,7 +13,8 @@
 //   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=1 dtype=bf16 heads=16 inputs=1 nope=128 room=40 rope=64 vdim=128
 // Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, rounds) with products of bytes, without
-// turns, and without pairs of blocks.
+// turns, and without pairs of blocks. Where V has more than 128 columns a tile is dealt for each half of them: sums of both, in
+// fp32, would find no room. Its scores are made twice.
 //
 //   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes, 64 and 32
 //   O += P V     [64 x V] over KEYS     A = P from registers; B = V, transposed in shared memory by two warps (lib/load_fp8.h)
@@ -153,6 +154,9 @@ MLAF_DEV void wgmma_bytes_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
 }
 
 constexpr int H = 16, NOPE = 128, QK = 192, V = 128, LANES = 32;
+MLAF_DEV int head_of(int dealt) { return dealt; }
+MLAF_DEV int first_of_v(int) { return 0; }
+MLAF_DEV bool says_lse(int) { return true; }
 constexpr bool CAUSAL = 1;
 constexpr int ROWS = 128, KEYS = 128, STAGES = 2, RAWS = 2;
 constexpr int Q_HALF = 64 * QK, K_BYTES = KEYS * QK, V_BYTES = KEYS * V, RAW_BYTES = KEYS * 128;
@@ -200,7 +204,7 @@ struct ring {
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
   const int row = t.key + round * KEYS;
-  const int column[2] = {(int)(t.head * p.a.k_head / 2), (int)(t.head * p.a.k_pe_head / 2)};
+  const int column[2] = {(int)(head_of(t.head) * p.a.k_head / 2), (int)(head_of(t.head) * p.a.k_pe_head / 2)};
   barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
   if (lane != 0) return;
@@ -215,12 +219,12 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   __syncwarp();
   if (lane != 0) return;
   barrier_expect(full, RAW_BYTES);
-  copy_box(to, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2), t.key + round * KEYS, full);
+  copy_box(to, &p.maps[MAP_V], (int)((head_of(t.head) * p.a.v_head + first_of_v(t.head)) / 2), t.key + round * KEYS, full);
 }
 
 // Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
-  const int column = (int)(t.head * p.a.q_head / 2);
+  const int column = (int)(head_of(t.head) * p.a.q_head / 2);
 #pragma unroll 1
   for (int half = 0; half < 2; half++) {
     const u32 full = shared + Q_FULL_AT + 8 * half, to = shared + Q_AT + half * Q_HALF;
@@ -242,8 +246,9 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
   for (int row = 0; row < t.rows; row++) {
     const i64 at = t.row + row;
 #pragma unroll 1
-    for (int i = lane; i < V / 2; i += 32) ((u32*)(a.o + at * a.o_token + t.head * a.o_head))[i] = pack2(x, x);
-    if (lane == 0 && a.lse) a.lse[at * a.lse_token + t.head * a.lse_head] = bad ? x : minus_inf();
+    for (int i = lane; i < V / 2; i += 32)
+      ((u32*)(a.o + at * a.o_token + head_of(t.head) * a.o_head + 2 * first_of_v(t.head)))[i] = pack2(x, x);
+    if (lane == 0 && a.lse && says_lse(t.head)) a.lse[at * a.lse_token + head_of(t.head) * a.lse_head] = bad ? x : minus_inf();
   }
 }
 
@@ -571,8 +576,8 @@ MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const
     const int row = c.row + 16 * c.warp + (c.lane >> 2) + 8 * h;
     const float total = sum_over_lanes<1, 4>(r.sum[h]);
     last[h] = total == 0.0f ? 0.0f : v_scale * (1.0f / total);
-    if (row < f.rows && a.lse && (c.lane & 3) == 0)
-      a.lse[(i64)(f.row + row) * a.lse_token + f.head * a.lse_head] = total == 0.0f ? minus_inf()
+    if (row < f.rows && a.lse && (c.lane & 3) == 0 && says_lse(f.head))
+      a.lse[(i64)(f.row + row) * a.lse_token + head_of(f.head) * a.lse_head] = total == 0.0f ? minus_inf()
         : ((r.top[h] == minus_inf() ? 0.0f : r.top[h] * c.scale - UP) + log2_fast(total)) * LN_2;
   }
 }
@@ -584,7 +589,8 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
   for (int h = 0; h < 2; h++) {
     const int row = c.row + 16 * c.warp + (c.lane >> 2) + 8 * h;
     if (row >= f.rows) continue;
-    char* const out = a.o + (i64)(f.row + row) * a.o_token + f.head * a.o_head + 8 * (c.lane & 3);
+    char* const out = a.o + (i64)(f.row + row) * a.o_token + head_of(f.head) * a.o_head + 2 * first_of_v(f.head)
+      + 8 * (c.lane & 3);
 #pragma unroll
     for (int u = 0; u < V / 16; u++) {
       const float* const x = o + 8 * u + 2 * h;

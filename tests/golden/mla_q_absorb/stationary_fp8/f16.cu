@@ -1,19 +1,19 @@
 // Generated from templates/mla_q_absorb/stationary_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_absorb_stationary_fp8_255f2486
+// symbol: mlaf_mla_q_absorb_stationary_fp8_f27481cf
 // parameters:
 //   dtype = f16
-//   nope = 64
-//   pass = 64
+//   nope = 256
+//   pass = 32
 //   per_sm = 1
-//   rank = 192
+//   rank = 512
 //   rope = 32
-//   rows = 128
+//   rows = 64
 //   style = halves
-//   ways = 2
+//   ways = 4
 //   weights = 2
-// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stationary_fp8 target=sm_90a dtype=f16 nope=64 pass=64 per_sm=1 rank=192 rope=32 rows=128 style=halves ways=2 weights=2
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stationary_fp8 target=sm_90a dtype=f16 nope=256 pass=32 per_sm=1 rank=512 rope=32 rows=64 style=halves ways=4 weights=2
 // mla_q_absorb of weights of 8 bits that stay in registers: queries into the latent space, (q_nope W_UK[h], rope(q_pe)).
 // A projection of short sums with weights of 8 bits, layout=inputs, by wgmma: a block's weights become 16-bit numbers once, in
 // the registers that the product takes them from, and stay there for all tokens. Outputs are its rows, tokens its columns.
@@ -145,9 +145,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stationary_fp8_255f2486_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 92288, {1, 1, 1},
-    17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stationary_fp8_f27481cf_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 84096, {1, 1, 1},
+    17, 0, 0, {0, 0}, 2, {{1, 32, 256, 64}, {2, 64, 32, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -167,32 +167,26 @@ MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs(float (&d)[16], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
+    "setp.ne.b32 p, %21, 0;\nmov.b64 b, {%20, %22};\n"
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+    "{%16, %17, %18, %19}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss(float (&d)[16], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "setp.ne.b32 p, %18, 0;\nmov.b64 b, {%17, %19};\n"
+    "mov.b64 a, {%16, %20};\n"
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -209,8 +203,8 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 64, OUTER = 192, TOKENS = 64, TILE = 128, WAYS = 2, SPLIT = 1;
-constexpr int THREADS = 256, MT = TILE / 64, VALUES = 32, GROUPS = VALUES / 16; // of a way
+constexpr int INNER = 256, OUTER = 512, TOKENS = 32, TILE = 64, WAYS = 4, SPLIT = 1;
+constexpr int THREADS = 512, MT = TILE / 64, VALUES = 64, GROUPS = VALUES / 16; // of a way
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -353,10 +347,10 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
           words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
   }
 }
-constexpr int PLACES = 2, PLACE = 8192, BOXES = PLACE / (TOKENS * 128);
-constexpr int X_AT = 8192, SUMS_AT = 24576;
-constexpr int W_FULL = 92160, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PLACES;
-constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 352 - TURN_AT;
+constexpr int PLACES = 2, PLACE = 16384, BOXES = PLACE / (TOKENS * 128);
+constexpr int X_AT = 16384, SUMS_AT = 49152;
+constexpr int W_FULL = 83968, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PLACES;
+constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 608 - TURN_AT;
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
@@ -379,8 +373,8 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
 MLAF_DEV u32 load_bytes(u32 at) { // 2 MT of them
-  u32 x;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+  unsigned short x;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
   return x;
 }
 // Of 16 values from `first` on and a lane's outputs, whose first is `output`.
@@ -389,7 +383,7 @@ MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const u32 at = (first + 2 * t + (i & 1) + (i >> 1) * 8) * TILE + output;
-    codes[i] = load_bytes(shared + (at ^ (at >> 7 & 7) << 4)); // swizzled
+    codes[i] = load_bytes(shared + (at ^ (at >> 7 & TILE / 16 - 1) << 4)); // swizzled: 7, of rows of 64 bytes 3
   }
 #pragma unroll
   for (int m = 0; m < MT; m++)
@@ -451,11 +445,11 @@ MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
 #pragma unroll
     for (int e = 0; e < 2; e++) {
       float* const at = to + (8 * j + 2 * t + e) * PITCH;
-      *(float4*)at = make_float4(sum[0][4 * j + e], sum[0][4 * j + 2 + e], sum[1][4 * j + e], sum[1][4 * j + 2 + e]);
+      *(float2*)at = make_float2(sum[0][4 * j + e], sum[0][4 * j + 2 + e]);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(352, 1) mlaf_mla_q_absorb_stationary_fp8_255f2486(
+extern "C" __global__ void __launch_bounds__(608, 1) mlaf_mla_q_absorb_stationary_fp8_f27481cf(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();

@@ -387,7 +387,7 @@ MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const u32 at = (first + 2 * t + (i & 1) + (i >> 1) * 8) * TILE + output;
-    codes[i] = load_bytes(shared + (at ^ (at >> 7 & 7) << 4)); // swizzled
+    codes[i] = load_bytes(shared + (at ^ (at >> 7 & TILE / 16 - 1) << 4)); // swizzled: 7, of rows of 64 bytes 3
   }
 #pragma unroll
   for (int m = 0; m < MT; m++)

@@ -1,7 +1,7 @@
 // Generated from templates/mla_q_b/ring_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_ring_fp8_bd3d062c
+// symbol: mlaf_mla_q_b_ring_fp8_817b9356
 // parameters:
 //   dtype = bf16
 //   heads = 16
@@ -13,9 +13,9 @@
 //   rope = 64
 //   rows = 32
 //   split = 1
-//   ways = 1
+//   ways = 3
 //   weights = 2
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=0 pass=16 per_sm=2 q_rank=1536 rope=64 rows=32 split=1 ways=1 weights=2
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=0 pass=16 per_sm=2 q_rank=1536 rope=64 rows=32 split=1 ways=3 weights=2
 // As mla_q_b/ring, of weights of 8 bits.
 // A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
 // numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
@@ -31,6 +31,7 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
@@ -150,7 +151,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_bd3d062c_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_817b9356_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 102912, {1, 1, 1},
     17, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -206,8 +207,8 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 1, SPLIT = 1;
-constexpr int THREADS = 192, STAGES = 12, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 3, SPLIT = 1;
+constexpr int THREADS = 448, STAGES = 12, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -397,7 +398,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   }
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2) mlaf_mla_q_b_ring_fp8_bd3d062c(
+extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_q_b_ring_fp8_817b9356(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();

@@ -1,0 +1,506 @@
+// Generated from templates/mla_qkv_a/ring_fp8.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_qkv_a_ring_fp8_e8a97b37
+// parameters:
+//   dtype = bf16
+//   hidden = 7168
+//   pass = 128
+//   per_sm = 1
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+//   rows = 64
+//   split = 4
+//   ways = 2
+//   weights = 1
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/ring_fp8 target=sm_90a dtype=bf16 hidden=7168 pass=128 per_sm=1 q_rank=1536 rank=512 rope=64 rows=64 split=4 ways=2 weights=1
+// As mla_qkv_a/ring, of weights of 8 bits.
+// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
+// numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
+// which TILE are there; tokens are its columns.
+//
+//   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
+//             steps of the sum in turns, a warp that loads weights, a warp that loads x
+//   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
+//   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
+//             step is multiplied the bytes of the next one become numbers
+//   scales    of all half steps lie behind the ring, one for 16 outputs. Products of a half step are summed up apart and come to
+//             the others times their scale
+//   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
+//             rows; the factor of a token comes in at the end
+//   sums      meet where the ring was; sums.h finishes them
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
+//
+// Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = true;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/projection/args.h]
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
+}
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+template <int PAIR>
+MLAF_DEV u32 halves_of(u32 codes) {
+  u32 x;
+  asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
+  return x;
+}
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  unpack_halves(halves_of<PAIR>(codes), a, b);
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#else
+  return halves_of<PAIR>(codes);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+}
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_ring_fp8_e8a97b37_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 164480, {4, 1, 1},
+    17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 128, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_projection_params {
+  mlaf_projection_scaled_args a;
+  mlaf_tensor_map w, x;
+};
+// [templates/lib/hopper.h]
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+
+// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
+constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
+// Lower words. An address inside a cluster carries the block's number there above these bits.
+MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
+
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "{%64, %65, %66, %67}, b, p, 1, 1, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
+    "mov.b64 a, {%64, %68};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "a, b, p, 1, 1, 0, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+
+MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N>
+MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+// The compiler must not move uses of accumulators across this point.
+template <int N>
+MLAF_DEV void settle(float (&x)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+
+constexpr int INNER = 7168, OUTER = 2112, TOKENS = 128, TILE = 64, WAYS = 2, SPLIT = 4;
+constexpr int THREADS = 384, STAGES = 4, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
+// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
+// one behind the other.
+
+// Four sums of a warp's or block's share, added up.
+MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
+MLAF_DEV u32 at_block(u32 at, u32 block) {
+  u32 x;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
+  return x;
+}
+MLAF_DEV float4 load_from(u32 at, int block) {
+  float4 x;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
+  return x;
+}
+MLAF_DEV float load_number_from(u32 at, int block) {
+  float x;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
+  return x;
+}
+MLAF_DEV void sync_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
+
+// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+  if (WAYS > 1) // this block's share first, into where its first warp's was
+#pragma unroll 1
+    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += 128 * WAYS) {
+      float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
+      float v[4] = {};
+#pragma unroll
+      for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
+      *(float4*)at = make_float4(v[0], v[1], v[2], v[3]);
+    }
+  sync_cluster();
+  const u32 shared = shared_address(sums);
+  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
+#pragma unroll 2
+  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += 128 * WAYS) {
+    const int token = i / QUADS, column = i % QUADS * 4;
+    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
+    float4 of[SPLIT];
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) of[block] = load_from(shared + 4 * (token * PITCH + column), block);
+    float v[4] = {};
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
+    word2 y;
+    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
+  }
+}
+constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
+constexpr int FULL_AT = 163840, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 163968;
+constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
+
+// [templates/lib/projection/places.h]
+
+// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
+MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage;
+  barrier_expect(full, W_BYTES);
+  copy_box_once(shared + r.stage * STAGE + W_AT, &p.w, (int)(at.head * p.a.w_head / 2) + 64 * step, at.first, full);
+}
+MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
+  const int column = (int)(at.head * p.a.x_head / 2) + 128 * step;
+  barrier_expect(full, W_AT);
+  copy_box(to, &p.x, column, (int)t0, full);
+  copy_box(to + TOKENS * 128, &p.x, column + 64, (int)t0, full);
+}
+MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+
+// The block's scales, half step by half step; of rows behind the last one the last one's.
+MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, int begin, int end, char* memory, int thread) {
+  float* const to = (float*)(memory + SCALES_AT);
+#pragma unroll 1
+  for (int i = thread; i < 2 * (end - begin) * SCALES; i += THREADS) {
+    const int row = at.first + 16 * (i % SCALES);
+    to[i] = scale_at(a, scales_of(a, at.head, row < OUTER ? row : OUTER - 1), 128 * begin + i / SCALES * 64);
+  }
+}
+
+// ---- Math --------------------------------------------------------------------------------------------------------------
+MLAF_DEV u32 load_2(u32 at) {
+  unsigned short x;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV u32 load_word(u32 at) {
+  u32 x;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+  return x;
+}
+// What a lane holds of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
+// row g of the stage; gain: of its first value.
+MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
+  u32 codes[4][4];
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      codes[j][i] = load_2(w + (4 * half + j ^ g) * 16 + (i & 1) * (8 * 128) + (i >> 1) * 8); // 16 values, swizzled
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = expand2<0>(codes[j][i]);
+}
+
+// Half a step's products, begun; and waited for, and added up times their scale.
+MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x) {
+  settle(part);
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, j > 0);
+  wgmma_commit();
+}
+MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
+  wgmma_wait<0>();
+  settle(part);
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
+}
+
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % 4, way = any / 4;
+  const int g = lane >> 2, t = lane & 3;
+  // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
+  const int first = (way + STAGES - all.stage) % WAYS;
+  ring r = all;
+  r.advance(first);
+  all.advance(end - begin);
+  const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
+  float total[TOKENS / 2], part[TOKENS / 2];
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = part[i] = 0.0f;
+  u32 a[2][4][4]; // of half steps
+  const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = 0;
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * (begin + first));
+  // A half step's products begin and end here, one after the other, or else the compiler waits for each product. What they leave
+  // undone is the next half step's numbers; behind the last step they are made once more, for nobody.
+#pragma unroll 1
+  for (int step = begin + first; step < end; step += WAYS) {
+    const u32 at = shared + r.stage * STAGE;
+    const bool last = step + WAYS >= end;
+    ring next = r;
+    next.advance<WAYS>();
+    next.stage = last ? r.stage : next.stage;
+    next.lap = last ? r.lap : next.lap;
+    multiply_half(part, a[0], k_major(at));
+    take_w(a[1], at + row, 1, g, gain + 256 * step);
+    finish_half(total, part, scales[2 * (step - begin) * SCALES]);
+    multiply_half(part, a[1], k_major(at + TOKENS * 128));
+    barrier_wait(shared + FULL_AT + 8 * next.stage, next.lap);
+    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
+    finish_half(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
+    give_back(shared + EMPTY_AT + 8 * r.stage, lane);
+    r.advance<WAYS>();
+  }
+  __syncthreads(); // the ring is done with
+  float* const sums = (float*)memory + way * TOKENS * PITCH;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int output = 16 * warp + g + 8 * h;
+    if (TILE % 64 != 0 && output >= TILE) continue;
+#pragma unroll
+    for (int j = 0; j < TOKENS / 8; j++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + output] = total[4 * j + 2 * h + e];
+  }
+}
+
+MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
+                        int thread, ring& r) {
+  if (thread == 32 * W_WARP)
+    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_w(p, shared, at, step, r);
+    }
+  if (thread == 32 * X_WARP)
+    for (int step = begin; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_x(p, shared, at, step, t0, r);
+    }
+  __syncwarp();
+  if (warp == W_WARP) wait_for_previous_launch();
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_qkv_a_ring_fp8_e8a97b37(
+    const __grid_constant__ mlaf_projection_params p) {
+  extern __shared__ __align__(1024) char memory[];
+  let_next_launch_start();
+  const u32 shared = shared_address(memory);
+  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
+  const place at = place_of(p.a, my_block() / SPLIT);
+  const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
+  ring r = {0, 0};
+  if (thread == 32 * W_WARP) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + EMPTY_AT + 8 * i, 4);
+    }
+    barriers_ready();
+    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
+    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+  }
+  lay_scales(p.a, at, begin, end, memory, thread);
+  __syncthreads();
+  if (warp != W_WARP) wait_for_previous_launch();
+  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  if (warp >= W_WARP) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+#pragma unroll 1
+    for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+      load_pass(p, shared, at, begin, end, t0, warp, thread, r);
+      for (int i = 0; i < 2; i++) __syncthreads(); // the ring is done with; sums are there
+      for (int i = 0; i < 2; i++) sync_cluster(); // within write_pass, and behind it
+    }
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    multiply_pass(memory, shared, begin, end, thread, r);
+    __syncthreads();
+    write_pass(p.a, at, t0, (float*)memory, rank);
+    fence_async(); // copies of the next pass come to where the sums are
+    sync_cluster(); // nobody reads this block's sums any more
+  }
+}
