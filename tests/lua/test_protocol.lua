@@ -149,7 +149,8 @@ test("the model's functions are the template's", function()
   local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_boxes = true,
     hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true }
   local files = {
-    sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/lib/meet.h" },
+    sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
+      "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
@@ -345,7 +346,7 @@ local SEEDS = {
     edit(m, "math", { "WAIT" }, "ENDS . 8", "exchange()", drop)
   end },
   { "a barrier awaits fewer bytes than come", "sm90_few", cluster, FEW, "count", "ENDS", function(m)
-    edit(m, "producer 3", { "ARRIVE" }, "ENDS", "kernel", function(ops, i)
+    edit(m, "producer 2", { "ARRIVE" }, "ENDS", "make_barriers()", function(ops, i)
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], ops[i][5] - 1 }
     end)
   end },

@@ -107,12 +107,16 @@ local function produce(x, a, who, blocks)
   end
 end
 
--- By thread 0 of math.
-local function make_barriers(x, a)
-  local list = { x.ends, x.landed, x.met }
-  for s = 0, x.v.ring - 1 do list[#list + 1], list[#list + 2] = x.full[s], x.empty[s] end
-  for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
-  a:make(list, "make_barriers()")
+-- By one thread of each of three loaders' warps; ahead: by one of math; who gathers or rotates: by many of one warp and the last.
+local function make_barriers(x, a, warp)
+  local full, empty, rest, one = {}, {}, { x.ends, x.landed, x.met }, x.v.ahead
+  local many = x.v.load == "gather" or x.v.rotate
+  for s = 0, x.v.ring - 1 do full[s + 1], empty[s + 1] = x.full[s], x.empty[s] end
+  for k = 0, x.v.places - 1 do rest[#rest + 1], rest[#rest + 2] = x.full_q[k], x.empty_q[k] end
+  if one or warp == 1 then a:make(full, "make_barriers()") end
+  if one or warp == (many and 1 or 2) then a:make(empty, "make_barriers()") end
+  if not one and warp ~= (many and #x.producers or 3) then return end
+  a:make(rest, "make_barriers()")
   if x.v.cluster > 1 then a:arrive(x.ends, 0, "make_barriers()", x.v.cluster) end
 end
 
@@ -124,17 +128,7 @@ end
 
 local function producer(x, a, who, blocks)
   if x.v.ahead then return producer_ahead(x, a, who, blocks) end
-  if who == 1 then -- thread < RING
-    local list = {}
-    for s = 0, x.v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
-    a:make(list, "kernel")
-  end
-  if x.producers[who] == "3" then -- threads 125 and 126
-    local list = { x.ends, x.landed, x.met }
-    for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
-    a:make(list, "kernel")
-    if x.v.cluster > 1 then a:arrive(x.ends, 0, "kernel", x.v.cluster) end
-  end
+  make_barriers(x, a, who)
   if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
   a:sync(x.made, "kernel")
   a:pass(x.there, "kernel")
