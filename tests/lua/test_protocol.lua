@@ -21,6 +21,7 @@ end
 local HOPT = { boxes = 9, ring = 18, places = 1, wgs = 2, rope = 64, cluster = 1, schedule = "splits", load = "tma",
   ordered = true, rounds = 2, raises = 0, warps = 2 }
 local WALK = { schedule = "fitted", places = 2 }
+local WHOLE = with(HOPT, with(WALK, { ring = 22, cluster = 2, o_boxes = 5 }))
 local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 }
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
 local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
@@ -130,6 +131,7 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_few", with(HOPT, with(WALK, { ring = 20, raises = 2, cluster = 2 })) }, { "sm90_many", with(HOP, { cluster = 2 }) },
     { "sm90_few", with(HOPT, with(WALK, { ring = 25, cluster = 2, ahead = true })) },
     { "sm90_few", with(HOPT, { ring = 27, wgs = 1, ahead = true }) },
+    { "sm90_few", with(WHOLE, { raises = 1 }) }, { "sm90_few", with(WHOLE, { cluster = 1, boxes = 5, ring = 20, o_boxes = 3 }) },
     { "sm90_many", HOP }, { "sm90_many", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
     { "sm90_many", with(HOP, { ahead = true, cluster = 2 }) }, { "sm90_many", with(HOP, { ahead = true, rope = 0, buffers = 4,
       shared = false }) }, { "sm90_many", with(HOP, { ahead = true, many = false }) },
@@ -151,7 +153,8 @@ test("the model's functions are the template's", function()
   local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_boxes = true,
     hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true, say_checked = true }
   local files = {
-    sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/lib/meet.h" },
+    sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
+      "mla_decode/sm90_few/whole.h", "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
@@ -286,6 +289,7 @@ local function counts(m, target, by)
 end
 
 local LONG, FEW = { { { tiles = 7 } } }, { { { tiles = 2 } }, { { tiles = 1 } } }
+local WHOLES = { { { tiles = 7 } }, { { tiles = 8 } }, whole = true }
 local RANGES = { { { tiles = 1 }, { tiles = 2 }, { tiles = 0 }, { tiles = 3 }, { tiles = 1 } } }
 local PARTS = KERNELS.sm90_few.meeting(5, { tiles = 2 })
 local PIECES = { { blocks = 3, cut = true }, { blocks = 0, cut = true }, { blocks = 2, cut = true }, { blocks = 4 },
@@ -342,12 +346,29 @@ local SEEDS = {
   { "a cluster's states are sent before the other block runs", "sm90_few", cluster, FEW, "unmade", "ENDS", function(m)
     edit(m, "math", { "WAIT" }, "cluster", "merge_states()", drop)
   end },
+  { "a warpgroup's O is stored before all its warps are done with the tile", "sm90_few", WHOLE, WHOLES, "race", "slot",
+    function(m) edit(m, "math 1", { "ARRIVE", "WAIT" }, "named 2", "put_whole()", drop) end },
+  { "a warpgroup's O is stored where the other's tile lies", "sm90_few", WHOLE, WHOLES, "race", "slot", function(m)
+    edit(m, "block 1 math 1.0", { "WRITE" }, "slot 2", "put_whole()", function(ops, i)
+      for _, p in ipairs(m.places) do
+        if p.name == "block 1: slot 12" then ops[i] = { ops[i][1], p, ops[i][3], ops[i][4], ops[i][5] } end
+      end
+    end)
+  end },
+  { "both warpgroups' O are added before both are there", "sm90_few", WHOLE, WHOLES, "race", "slot", function(m)
+    edit(m, "math", { "ARRIVE", "WAIT" }, "named 3", "put_whole()", drop)
+  end },
+  { "a block sends O before the other runs", "sm90_few", WHOLE, WHOLES, "unmade", "ENDS", function(m)
+    edit(m, "math", { "WAIT" }, "cluster", "end_whole()", drop)
+  end },
+  { "a block of a whole request does not wait for the other's O", "sm90_few", WHOLE, WHOLES, "exited", "block %d may have ended",
+    function(m) edit(m, "math", { "WAIT" }, "ENDS . 8", "end_whole()", drop) end },
   { "a block of a cluster does not wait for the others' O", "sm90_few", cluster, FEW, "exited", "block %d may have ended",
     function(m)
     edit(m, "math", { "WAIT" }, "ENDS . 8", "exchange()", drop)
   end },
   { "a barrier awaits fewer bytes than come", "sm90_few", cluster, FEW, "count", "ENDS", function(m)
-    edit(m, "producer 3", { "ARRIVE" }, "ENDS", "kernel", function(ops, i)
+    edit(m, "producer 2", { "ARRIVE" }, "ENDS", "make_barriers()", function(ops, i)
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], ops[i][5] - 1 }
     end)
   end },

@@ -34,7 +34,12 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"};
+//@   if late then
+  if (!at.whole && fit_apart(&a)) wait_for_previous_launch();
+  if (PART == 0 && tells && !at.whole) fit_tell(a.part_o, parts);
+//@   else
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
+//@   end
   if (at.whole) return;
   if (PART < parts && tells) fit_list(a.part_o, PART, -1);
 //@   if meet then
@@ -50,6 +55,15 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 //@ end
 }
 
+//@ if late and fitted then
+// That nothing is cut, for the combine kernel: behind the wait, since earlier launches may still read there.
+MLAF_DEV void tell_whole(const mlaf_decode_args& a, const walk& at) {
+  if (PART > 0 || blockIdx.x > 0 || !at.whole || !fit_apart(&a) || !a.part_o) return;
+  wait_for_previous_launch();
+  if (threadIdx.x % 32 == 0) fit_tell(a.part_o, 0);
+}
+
+//@ end
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {

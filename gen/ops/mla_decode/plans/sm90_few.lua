@@ -26,6 +26,12 @@ function plan.make(v, isa)
   local land_bytes = v.cluster > 1 and 16 * rounds * threads * v.cluster or 0
   if ring * BOX + q_bytes < o_bytes + land_bytes then return { refused = "O does not fit into the ring" } end
   local p = { boxes = boxes, strip = strip, ring = ring, threads = 128 * v.wgs + 128 }
+  -- A request that is one piece ends in one step (templates/mla_decode/sm90_few/whole.h) where each of two warpgroups finds room
+  -- for its O in the place of its last tile, which may wrap around, beside the other's, and where what another block sends fits
+  -- where a second Q would lie.
+  p.o_boxes = -(-o_bytes // BOX)
+  p.short = v.schedule == "fitted" and v.wgs == 2 and v.cluster <= 2 and v.rank % 128 == 0 and 2 * p.o_boxes - 1 <= boxes
+    and ring >= 2 * boxes and v.rows * v.rank * 2 <= q_bytes
   -- Two warpgroups score their tiles one after the other: gen/ops/mla_decode/protocol/sm90_few.lua finds what happens else.
   p.ordered = true
   p.land_at = o_bytes

@@ -13,7 +13,7 @@ function sm90_few.of(plan, v)
   local values = plan.boxes - (v.rope > 0 and 1 or 0)
   return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
     schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rotate = v.rotate, ahead = v.ahead,
-    rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2 }
+    rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2, o_boxes = plan.short and plan.o_boxes }
 end
 
 local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -- gather: 0 and 1 stand for the equal warps 0 to 2
@@ -21,7 +21,8 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
 -- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; ahead: it is
--- sm90_few_ahead, whose first Q math brings; warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
+-- sm90_few_ahead, whose first Q math brings; o_boxes: whole requests end by end_whole(), each warpgroup's O in so many boxes;
+-- warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
 local function block(m, v, id, ranges, cluster, whole)
   local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = PRODUCERS[v.load], math = {}, by_group = {} }
   local n_math = v.wgs * v.warps
@@ -107,12 +108,16 @@ local function produce(x, a, who, blocks)
   end
 end
 
--- By thread 0 of math.
-local function make_barriers(x, a)
-  local list = { x.ends, x.landed, x.met }
-  for s = 0, x.v.ring - 1 do list[#list + 1], list[#list + 2] = x.full[s], x.empty[s] end
-  for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
-  a:make(list, "make_barriers()")
+-- By one thread of each of three loaders' warps; ahead: by one of math; who gathers or rotates: by many of one warp and the last.
+local function make_barriers(x, a, warp)
+  local full, empty, rest, one = {}, {}, { x.ends, x.landed, x.met }, x.v.ahead
+  local many = x.v.load == "gather" or x.v.rotate
+  for s = 0, x.v.ring - 1 do full[s + 1], empty[s + 1] = x.full[s], x.empty[s] end
+  for k = 0, x.v.places - 1 do rest[#rest + 1], rest[#rest + 2] = x.full_q[k], x.empty_q[k] end
+  if one or warp == 1 then a:make(full, "make_barriers()") end
+  if one or warp == (many and 1 or 2) then a:make(empty, "make_barriers()") end
+  if not one and warp ~= (many and #x.producers or 3) then return end
+  a:make(rest, "make_barriers()")
   if x.v.cluster > 1 then a:arrive(x.ends, 0, "make_barriers()", x.v.cluster) end
 end
 
@@ -124,17 +129,7 @@ end
 
 local function producer(x, a, who, blocks)
   if x.v.ahead then return producer_ahead(x, a, who, blocks) end
-  if who == 1 then -- thread < RING
-    local list = {}
-    for s = 0, x.v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
-    a:make(list, "kernel")
-  end
-  if x.producers[who] == "3" then -- threads 125 and 126
-    local list = { x.ends, x.landed, x.met }
-    for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
-    a:make(list, "kernel")
-    if x.v.cluster > 1 then a:arrive(x.ends, 0, "kernel", x.v.cluster) end
-  end
+  make_barriers(x, a, who)
   if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
   a:sync(x.made, "kernel")
   a:pass(x.there, "kernel")
@@ -310,6 +305,55 @@ local function finish_last(x, a, k, math_id, blocks)
   a:sync(x.all, "finish_last()")
 end
 
+-- The first of the boxes in whose place warpgroup g's O lies.
+local function box_of_o(x, tiles, g)
+  local v, t = x.v, tiles > g and g + (tiles - 1 - g) // 2 * 2 or g
+  local slot = t * v.boxes % v.ring
+  return v.ring - slot >= v.o_boxes and slot or 0
+end
+local function boxes_of_o(x, tiles, g)
+  local first, out = box_of_o(x, tiles, g), {}
+  for s = first, first + x.v.o_boxes - 1 do table.move(x.slots[s], 1, #x.slots[s], #out + 1, out) end
+  return out
+end
+local function put_whole(x, a, k, math_id)
+  local group, tiles = math_id // x.v.warps, x.ranges[1].tiles
+  a:sync(x.group[group], "put_whole()")
+  a:write(x.p[math_id], "parts " .. k, "put_whole()")
+  for i, place in ipairs(boxes_of_o(x, tiles, group)) do
+    if i % x.v.warps == math_id % x.v.warps then a:write(place, "O " .. group, "put_whole()") end
+  end
+  a:write(x.o[math_id], "O " .. group, "put_whole()")
+  a:sync(x.all, "put_whole()")
+end
+local function read_whole(x, a, what)
+  for w = 0, x.v.wgs * x.v.warps - 1 do a:read(x.o[w], "O " .. w // x.v.warps, what) end
+  for g = 0, 1 do
+    for _, place in ipairs(boxes_of_o(x, x.ranges[1].tiles, g)) do a:read(place, "O " .. g, what) end
+  end
+end
+local function read_parts(x, a, k)
+  for w = 0, x.v.wgs * x.v.warps - 1 do a:read(x.p[w], "parts " .. k, "whole_row_of()") end
+end
+
+-- What another block sends lies where a second Q would, which a whole request has not.
+local function end_whole(x, a, k, math_id, blocks)
+  local other, n_math = blocks[3 - x.id], x.v.wgs * x.v.warps
+  put_whole(x, a, k, math_id)
+  if x.c > 1 then
+    a:meet(x.cluster, "end_whole()")
+    if math_id == 0 then a:arrive(x.landed, 0, "end_whole()", n_math + 1) end
+  end
+  read_parts(x, a, k)
+  read_whole(x, a, "end_whole()")
+  if x.c == 1 then return end
+  a:copy(other.landed, 0, "end_whole()", other.land[math_id][x.id], k)
+  if math_id == 0 then a:copy(other.landed, 0, "end_whole()", other.state[x.id], k) end
+  a:wait(x.landed, 0, "end_whole()")
+  a:read(x.land[math_id][other.id], k, "end_whole()")
+  a:read(x.state[other.id], k, "end_whole()")
+end
+
 local function attend(x, a, math_id, blocks)
   local v, first = x.v, 0
   for k = 0, #x.ranges do
@@ -327,6 +371,7 @@ local function attend(x, a, math_id, blocks)
       tile(x, a, k, t, range.tiles, first + t * v.boxes, math_id)
     end
     first = first + range.tiles * v.boxes
+    if x.whole and v.o_boxes then return end_whole(x, a, k, math_id, blocks) end
     merge_states(x, a, k, math_id, blocks)
     if range.last then finish_last(x, a, k, math_id, blocks) else finish(x, a, k, math_id, blocks) end
     a:read(x.facts[place], k, "finish()")

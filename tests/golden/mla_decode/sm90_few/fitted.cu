@@ -758,6 +758,37 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
   named_sync(3, 128 * W);
 }
 
+// The barriers of a block, and words that say of a box that its tile had a bad page.
+
+// By a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its fences,
+// 1 us for a ring's. A warp that makes none stores the words: between two barriers a store costs a fence.
+MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
+  if (thread == 0)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 1);
+  if (thread == 32)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(empty_barrier(smem, s), 4);
+  if (thread == 64) {
+#pragma unroll
+    for (int k = 0; k < PLACES; k++) {
+      barrier_init(smem + FULL_Q_AT + 8 * k, 1);
+      barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
+    }
+    barrier_init(smem + MET_AT, 1);
+    if (C > 1) {
+      barrier_init(smem + ENDS_AT, 1);
+      barrier_init(smem + ENDS_AT + 8, 1);
+      barrier_expect(smem + ENDS_AT, 16 * N * C);
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < RING; s += 32)
+    if (thread >= 96 && s + thread - 96 < RING) ((int*)(base + BAD_AT))[s + thread - 96] = 0;
+  barriers_ready();
+}
+constexpr int O_BOXES = 3; // that a warpgroup's O takes
+// [templates/mla_decode/sm90_few/whole.h]
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {
@@ -781,8 +812,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
     if (known.w.whole) {
-      merge_states<C>(base, smem, group, cta_id, r);
-      finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
+      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
       return;
     }
     merge_states<1>(base, smem, group, 0, r);
@@ -801,23 +831,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_96
   if (group == W) {
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
     const int thread = threadIdx.x - 128 * W;
-    if (thread == 125)
-      for (int k = 0; k < PLACES; k++) {
-        barrier_init(smem + FULL_Q_AT + 8 * k, 1);
-        barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
-      }
-    if (thread == 126) barrier_init(smem + MET_AT, 1);
-    if (C > 1 && thread == 126) {
-      barrier_init(smem + ENDS_AT, 1);
-      barrier_init(smem + ENDS_AT + 8, 1);
-      barrier_expect(smem + ENDS_AT, 16 * N * C);
-    }
-    if (thread < RING) {
-      barrier_init(full_barrier(smem, thread), TMA ? 1 : 128);
-      barrier_init(empty_barrier(smem, thread), 4);
-      ((int*)(base + BAD_AT))[thread] = 0;
-    }
-    barriers_ready();
+    make_barriers(base, smem, thread);
     if (thread == 127) fetch_map(&p.maps[0]);
     if (thread == 127) fetch_map(&p.maps[1]);
     __syncwarp();

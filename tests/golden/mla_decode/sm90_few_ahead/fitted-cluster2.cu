@@ -160,11 +160,19 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
-  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
+  if (!at.whole && fit_apart(&a)) wait_for_previous_launch();
+  if (PART == 0 && tells && !at.whole) fit_tell(a.part_o, parts);
   if (at.whole) return;
   if (PART < parts && tells) fit_list(a.part_o, PART, -1);
   at.part = meet_open(&a, PAGE, PART, parts);
   if (PART >= parts) at.part.request = -1;
+}
+
+// That nothing is cut, for the combine kernel: behind the wait, since earlier launches may still read there.
+MLAF_DEV void tell_whole(const mlaf_decode_args& a, const walk& at) {
+  if (PART > 0 || blockIdx.x > 0 || !at.whole || !fit_apart(&a) || !a.part_o) return;
+  wait_for_previous_launch();
+  if (threadIdx.x % 32 == 0) fit_tell(a.part_o, 0);
 }
 
 // The block's next piece. The same sequence in every warp.
@@ -312,7 +320,6 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
     if (early) wait_for_previous_launch();
     early = false;
   };
-  if (fit_apart(&a)) wait(); // begin_walk() writes to the workspace then
   asm volatile("fence.acq_rel.gpu;" ::: "memory"); // what L1 has of earlier launches is not read ahead of a wait
   begin_walk(a, where);
   place at = {0, 0, 1};
@@ -321,7 +328,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
     if (k == 0) named_sync(5, 128 * (W + 1)); // barriers are there
     else wait();
     if (warp == 3) announce(maps, base, smem, k, w, at, none);
-    if (none) return;
+    if (none) return tell_whole(a, where);
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
     auto fetch = [&](int s) { return s < subs ? w.pages[(u32)(w.begin + s * SUB) / PAGE] : 0; };
     int ids = fetch(lane), ahead = fetch(lane + 32);
@@ -356,7 +363,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
     }
     if (!where.whole) wait();
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
-    if (where.whole) return;
+    if (where.whole) return tell_whole(a, where);
   }
 }
 
@@ -819,6 +826,8 @@ MLAF_DEV void take_q(const mlaf_decode_args& a, const work& w, char* to) {
   fence_async();
   named_sync(3, T);
 }
+constexpr int O_BOXES = 3; // that a warpgroup's O takes
+// [templates/mla_decode/sm90_few/whole.h]
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {
@@ -847,8 +856,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
     if (known.w.whole) {
-      merge_states<C>(base, smem, group, cta_id, r);
-      finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
+      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
       return;
     }
     merge_states<1>(base, smem, group, 0, r);

@@ -857,6 +857,8 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
   named_sync(3, 128 * W);
 }
 
+constexpr int O_BOXES = 5; // that a warpgroup's O takes
+// [templates/mla_decode/sm90_few/whole.h]
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {
@@ -880,8 +882,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
     if (known.w.whole) {
-      merge_states<C>(base, smem, group, cta_id, r);
-      finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
+      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
       return;
     }
     merge_states<1>(base, smem, group, 0, r);
