@@ -65,6 +65,9 @@ function stationary.family(of, fields, clk_of)
         if v.rows > 64 and v.per_sm == 1 and not (v.ways == 2 and v.pass == 64) then
           return "tiles of 128 outputs, one block an SM: 64 tokens and two warpgroups were launched often enough, others not"
         end
+        if v.per_sm > 1 and of.product(p).inner > 128 then
+          return "sums of more than 128 values, two blocks an SM: not launched on a device yet"
+        end
       end,
     },
     cost = function(p, v, arch)
