@@ -25,6 +25,7 @@ import math
 import os
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -107,25 +108,28 @@ class Bench:
         return Pool(self.args.pool_gb * 1e9, 4e9 if "pages" in names else 0, self.device)
 
     def plan_all(self, chosen):
-        """Plans made ahead on several threads: compiling is not what is measured here. Seconds it took."""
-        begun = time.perf_counter()
+        """Plans made ahead: compiling is not what is measured here. Seconds it took."""
+        begun, contexts, mine = time.perf_counter(), [], threading.local()
+
+        def open_context():  # one for each thread: a context's lock is held while it compiles. They share the cache
+            mine.ctx = self.mlaforge.Context(device=os.environ.get("MLAF_DEVICE"))
+            contexts.append(mine.ctx)
 
         def plan(case):
-            total = sum(-(-n // case.page) for n in case.lengths) * case.page
-            problem = (case.heads, 512, 64, case.q_len, int(case.q_len > 1), 0, case.page, case.batch,
-                       max(1, min(total // case.batch, 1 << 24)))
             try:
-                self.ctx.plan_info(problem)
+                mine.ctx.plan_info(case.problem())
             except Exception:  # the case itself will say it
                 pass
-        with ThreadPoolExecutor(min(32, 2 * (os.cpu_count() or 4))) as threads:
+        with ThreadPoolExecutor(min(len(chosen), os.cpu_count() or 4), initializer=open_context) as threads:
             list(threads.map(plan, chosen))
+        for ctx in contexts:
+            ctx.close()
         return time.perf_counter() - begun
 
     def taken(self, work):
         """What a plan of this problem says of itself."""
         try:
-            info = self.ctx.plan_info(work.problem())
+            info = self.ctx.plan_info(work.case.problem())
         except Exception as why:
             return {"rung": "?", "variant": str(why)[:60]}
         return {k: info[k] for k in ("rung", "variant", "knob", "tuned_for", "compiles", "lengths") if k in info}
@@ -249,7 +253,7 @@ def timed_sets(bench, args, out):
     if not chosen:
         return
     pool = bench.pool({c.set for c in chosen})
-    print(f"{len(chosen)} cases; plans made in {bench.plan_all(chosen):.1f} s")
+    print(f"{len(chosen)} cases; plans made in {bench.plan_all(chosen):.1f} s", flush=True)
     out["cases"], out["summaries"] = [], []
     for name in [n for n in args.sets if n in TIMED]:
         rows = []
@@ -318,7 +322,7 @@ def main():
         out.update(device=bench.ctx.device_name, target=bench.ctx.target, mlaforge=bench.mlaforge.version(), peer=bench.peer_name,
                    torch=bench.torch.__version__, tuning=os.environ["MLAF_TUNING_DIR"], db=args.db)
         print(f"{out['device']} ({out['target']}), mlaforge {out['mlaforge']}, torch {out['torch']}, beside: {bench.peer_name}; "
-              f"tuning of {out['tuning']}, user database: {args.db or 'none'}")
+              f"tuning of {out['tuning']}, user database: {args.db or 'none'}", flush=True)
         timed_sets(bench, args, out)
         if "host" in args.sets:
             host_set(bench, out)

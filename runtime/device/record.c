@@ -29,11 +29,20 @@ static mlaf_status keep(mlaf_device *dev, void *stream, const mlaf_launch *launc
   return MLAF_OK;
 }
 
+/* Of a plan with two kernels or more. */
+static mlaf_status keep_chain(mlaf_device *dev, void *stream, mlaf_chain *chain, const mlaf_launch *launches, size_t n,
+                              mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; !st && i < n; i++) st = keep(dev, stream, &launches[i], err);
+  return st;
+}
+
 void mlaf_record_begin(mlaf_device *dev, mlaf_record *r) {
   r->dev = dev;
   r->before = mlaf_ops(dev);
   r->ops = *r->before;
   r->ops.launch = keep;
+  r->ops.chain_launch = keep_chain;
   ((mlaf_device_base *)dev)->ops = &r->ops;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cmocka_all.h"
 #include "cuda/cuda_life.h"
+#include "device/record.h"
 #include "fake/fake_test.h"
 
 static void use_fake(void) { fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA"); }
@@ -415,6 +416,30 @@ static void chains_of_one_stream(void **state) {
   close_chained(&c);
 }
 
+/* While launches are recorded a chain's are, too: none runs, and the copies are launches. */
+static void chains_are_recorded(void **state) {
+  use_fake();
+  chained c;
+  mlaf_record record = {.n = 0};
+  open_chained(&c);
+  assert_true(became_graph(&c, NULL));
+  const int graphs = fake_calls("cuGraphLaunch"), launches = fake_calls("cuLaunchKernelEx");
+  c.args.value += 5;
+  mlaf_record_begin(c.dev, &record);
+  assert_int_equal(mlaf_ops(c.dev)->chain_launch(c.dev, NULL, c.chain, c.l, 2, NULL), MLAF_OK);
+  mlaf_record_end(&record);
+  assert_int_equal(fake_calls("cuGraphLaunch"), graphs);
+  assert_int_equal(fake_calls("cuLaunchKernelEx"), launches);
+  assert_int_equal(record.n, 2);
+  for (size_t i = 0; i < record.n; i++) {
+    assert_ptr_equal(record.list[i].fn, c.l[i].fn);
+    assert_int_equal(mlaf_ops(c.dev)->launch(c.dev, NULL, &record.list[i], NULL), MLAF_OK);
+  }
+  for (int i = 0; i < CHAIN_WORDS; i++) assert_int_equal(c.mem[i], c.args.value);
+  mlaf_record_free(&record);
+  close_chained(&c);
+}
+
 /* What the driver does not take as a graph it gets as launches from then on; so it does with other kernels than the chain's. */
 static void chains_that_do_not_hold(void **state) {
   use_fake();
@@ -682,6 +707,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(chains_on_idle_streams),
       cmocka_unit_test(chains_of_one_stream),
+      cmocka_unit_test(chains_are_recorded),
       cmocka_unit_test(chains_that_do_not_hold),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(maps_are_kept),

@@ -44,6 +44,11 @@ class Sets(unittest.TestCase):
                 self.assertTrue(4 <= c.heads <= 128 and 2 <= c.batch <= 384 and 300 <= c.lengths[0] <= 65536 and c.q_len <= 4, c.name)
                 self.assertEqual(len(set(c.lengths)), 1)
 
+    def test_a_problem_has_the_mean_of_whole_pages(self):
+        case = cases.Case("ragged", "", 24, 2, 16, [1, 0, 33])  # 1, 0 and 3 pages of 16
+        self.assertEqual(case.problem(), (24, 512, 64, 2, 1, 0, 16, 3, 21))
+        self.assertEqual(cases.Case("ragged", "", 24, 1, 64, [0]).problem()[-1], 1)
+
     def test_steps_stay_within_their_pool(self):
         for lengths, q_len in cases.server_steps(16, 300, 600000):
             self.assertTrue(0 < sum(lengths) <= 600000 and min(lengths) >= q_len)

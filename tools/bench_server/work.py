@@ -91,12 +91,6 @@ class Work:
         self.o = torch.empty(n * case.q_len, case.heads, RANK, dtype=torch.bfloat16, device=self.device)
         self.lse = torch.empty(n * case.q_len, case.heads, dtype=torch.float32, device=self.device)
 
-    def problem(self):
-        """What mla_decode_fwd asks its context for."""
-        c = self.case
-        mean = int(self.indices[0].shape[0]) * c.page // c.batch
-        return c.heads, RANK, ROPE, c.q_len, int(c.q_len > 1), 0, c.page, c.batch, max(1, min(mean, 1 << 24))
-
     def ours(self, function, lse=None):
         """A call for copy i, as a server makes it for a layer."""
         q, most = self.q.view(-1, self.case.heads, COLS), self.case.q_len
