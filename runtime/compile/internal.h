@@ -11,7 +11,7 @@
 #include "compile/toolchain.h"
 #include "compile/worker.h"
 
-enum { MLAF_JOBS_MAX = 256, MLAF_HELD_MAX = 8 };
+enum { MLAF_JOBS_MAX = 256 };
 
 struct mlaf_compiler {
   mlaf_log log;

@@ -1,5 +1,5 @@
-/* Kernels of the latest first plans are there when a context is: over a fake CUDA driver, with a real kernel that it does not
- * run. */
+/* Kernels of the latest processes' plans are there when a context is: over a fake CUDA driver, with a real kernel that it does
+ * not run. */
 #include "compile/internal.h"
 #include "db/db_fixture.h"
 #include "mlaforge/mlaforge.h"
@@ -67,84 +67,119 @@ static void a_first_plan_finds_its_kernel(void **state) {
   snprintf(hint, sizeof hint, "%s/recent/sm_90a.tsv", cache);
 
   mlaf_ctx *ctx = context(cache);
-  assert_int_equal(ctx->recent.n, 0);
+  assert_int_equal(ctx->recent.first.n, 0);
   leave(ctx, planned(ctx, 0, &module));
 
   ctx = context(cache);
-  assert_int_equal(ctx->recent.n, 1);
-  assert_non_null(ctx->recent.kernels[0].module);
+  assert_int_equal(ctx->recent.first.n, 1);
+  assert_non_null(ctx->recent.first.kernels[0].module);
   assert_int_equal(held(ctx), 1);
-  snprintf(key, sizeof key, "%s", ctx->recent.kernels[0].key);
+  snprintf(key, sizeof key, "%s", ctx->recent.first.kernels[0].key);
   snprintf(code, sizeof code, "%s/v1/sm_90a/%.2s/%s.co", cache, key, key);
   snprintf(hidden, sizeof hidden, "%s.away", code);
   assert_int_equal(rename(code, hidden), 0);
   mlaf_plan *plan = planned(ctx, MLAF_PLAN_NO_COMPILE, &module);
-  assert_ptr_equal(module, ctx->recent.kernels[0].module);
+  assert_ptr_equal(module, ctx->recent.first.kernels[0].module);
   assert_int_equal(held(ctx), 0);
   leave(ctx, plan);
 
   ctx = context(cache); /* its code is gone: nothing to load, nothing to say */
-  assert_int_equal(ctx->recent.n, 0);
+  assert_int_equal(ctx->recent.first.n, 0);
   mlaf_ctx_destroy(ctx);
   assert_int_equal(rename(hidden, code), 0);
 
   snprintf(line, sizeof line, "\t\nno key\tx\n%s\n%.60s\tx\n%s\tno_such_kernel\n", key, key, key);
   rewrite(hint, line); /* damaged: nothing of it is taken */
   ctx = context_where(cache, false);
-  assert_int_equal(ctx->recent.n, 0);
+  assert_int_equal(ctx->recent.first.n, 0);
   assert_int_equal(held(ctx), 0);
   mlaf_ctx_destroy(ctx);
 
   setenv("MLAF_LOAD_AHEAD", "0", 1);
   ctx = context(cache);
-  assert_int_equal(ctx->recent.n, 0);
+  assert_int_equal(ctx->recent.first.n, 0);
   mlaf_ctx_destroy(ctx);
   unsetenv("MLAF_LOAD_AHEAD");
 }
 
-/* The latest stand in front, of each plan its first kernel; the oldest goes. */
-static void note(mlaf_ctx *ctx, int number) {
+/* What a process planned behind its first plan is on a list of its own, and is there for the next one, too. */
+static void later_plans_find_theirs(void **state) {
+  const db_dir *d = *state;
+  char cache[200];
+  const mlaf_module *module;
+  need_compiler("sm_90a");
+  snprintf(cache, sizeof cache, "%s-cache", d->dir);
+  mlaf_ctx *ctx = context(cache);
+  ctx->recent.noted = true; /* it has had one */
+  leave(ctx, planned(ctx, 0, &module));
+
+  ctx = context(cache);
+  assert_int_equal(ctx->recent.first.n, 0);
+  assert_int_equal(ctx->recent.later.n, 1);
+  assert_int_equal(held(ctx), 1);
+  mlaf_plan *plan = planned(ctx, MLAF_PLAN_NO_COMPILE, &module);
+  assert_ptr_equal(module, ctx->recent.later.kernels[0].module);
+  assert_int_equal(ctx->recent.first.n, 1); /* as this context's first plan it is among those now */
+  leave(ctx, plan);
+
+  ctx = context(cache); /* once, of both lists */
+  assert_int_equal(ctx->recent.first.n, 1);
+  assert_int_equal(ctx->recent.later.n, 0);
+  mlaf_ctx_destroy(ctx);
+}
+
+/* The latest stand in front, of each plan its first kernel; the oldest goes, but no first plan's for one behind it. */
+static void note(mlaf_ctx *ctx, int number, bool first) {
   mlaf_build b = {.n = 2};
   for (int i = 0; i < 2; i++) {
     snprintf(b.refs[i].code_key, sizeof b.refs[i].code_key, "%064d", 2 * number + i);
     snprintf(b.refs[i].symbol, sizeof b.refs[i].symbol, "kernel_%d", 2 * number + i);
   }
-  ctx->recent.noted = false;
+  ctx->recent.noted = !first;
   mlaf_recent_note(ctx, &b);
+}
+
+static void expect_list(const char *cache, const char *name, const int *numbers, int n) {
+  char path[300];
+  void *data;
+  size_t size;
+  mlaf_err err;
+  snprintf(path, sizeof path, "%s/recent/%s.tsv", cache, name);
+  if (mlaf_file_read(path, 65536, &data, &size, &err)) fail_msg("%s", err.text);
+  const char *text = data;
+  for (int i = 0; i < n; i++) {
+    char want[200];
+    const int length = snprintf(want, sizeof want, "%064d\tkernel_%d\n", numbers[i], numbers[i]);
+    assert_memory_equal(text, want, (size_t)length);
+    text += length;
+  }
+  assert_int_equal(*text, '\n'); /* and nothing behind them */
+  free(data);
 }
 
 static void the_oldest_goes(void **state) {
   const db_dir *d = *state;
-  char cache[200], hint[300], *text;
-  void *data;
-  size_t size;
-  mlaf_err err;
+  char cache[200];
+  int later[MLAF_RECENT_LATER];
   snprintf(cache, sizeof cache, "%s-cache", d->dir);
-  snprintf(hint, sizeof hint, "%s/recent/sm_90a.tsv", cache);
   mlaf_ctx *ctx = context(cache);
-  for (int i = 1; i <= 5; i++) note(ctx, i);
-  note(ctx, 3); /* known: it stays where it is */
-  assert_int_equal(ctx->recent.n, MLAF_RECENT_MAX);
-  const int order[] = {10, 11, 8, 9, 6, 7, 4, 5};
-  if (mlaf_file_read(hint, 65536, &data, &size, &err)) fail_msg("%s", err.text);
-  text = data;
-  for (int i = 0; i < MLAF_RECENT_MAX; i++) {
-    char want[200];
-    const int n = snprintf(want, sizeof want, "%064d\tkernel_%d\n", order[i], order[i]);
-    assert_memory_equal(text, want, (size_t)n);
-    text += n;
-  }
-  free(data);
-  mlaf_build again = {.n = 1};
-  snprintf(again.refs[0].code_key, sizeof again.refs[0].code_key, "%064d", 99);
-  mlaf_recent_note(ctx, &again); /* not the context's first plan */
-  assert_string_equal(ctx->recent.kernels[0].symbol, "kernel_10");
+  for (int i = 1; i <= 5; i++) note(ctx, i, true);
+  note(ctx, 3, true); /* known: it stays where it is */
+  assert_int_equal(ctx->recent.first.n, MLAF_RECENT_FIRST);
+  expect_list(cache, "sm_90a", (const int[]){10, 11, 8, 9, 6, 7, 4, 5}, MLAF_RECENT_FIRST);
+
+  for (int i = 4; i <= 30; i++) note(ctx, i, false); /* 4 and 5 are on the other list */
+  for (int i = 0; i < MLAF_RECENT_LATER; i++) later[i] = 2 * (30 - i / 2) + i % 2;
+  assert_int_equal(ctx->recent.later.n, MLAF_RECENT_LATER);
+  expect_list(cache, "sm_90a-later", later, MLAF_RECENT_LATER);
+  expect_list(cache, "sm_90a", (const int[]){10, 11, 8, 9, 6, 7, 4, 5}, MLAF_RECENT_FIRST);
   mlaf_ctx_destroy(ctx);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_first_plan_finds_its_kernel, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(later_plans_find_theirs, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(the_oldest_goes, db_dir_setup, db_dir_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
