@@ -50,6 +50,7 @@ return {
     uneven = {
       round = 400,               -- a warp's trip for more pieces of the longest request
       few = 16,                  -- pieces of the requests behind it
+      cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
     -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.
