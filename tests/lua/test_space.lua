@@ -66,7 +66,9 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
     ok(ones > 0 and 2 * earlies > ones, "%s: %d with one split, %d of them early", text, ones, earlies)
   end
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many:cluster=2,schedule=fitted/s1"
-  for _, one in ipairs({ behind, early, alone }) do eq(space.variant(p, "sm_90a", name .. "," .. one).name, name .. "," .. one) end
+  for _, one in ipairs({ behind, early, alone }) do
+    eq(space.variant(p, "sm_90a", name .. "," .. one).name, name .. "," .. one)
+  end
   raises(function() space.variant(p, "sm_90a", name:gsub("s1$", "s2,") .. early) end, "has no early=1")
   raises(function() space.variant(p, "sm_90a", name .. ",rows=8,team=1") end, "one warp would add up all pieces")
   raises(function() space.variant(p, "sm_90a", name) end, "1 splits need a combine kernel")
