@@ -17,7 +17,8 @@ enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128, MLAF_TENSORS_MAX = 32 };
 enum {
   MLAF_KERNEL_OVERLAPS = 1,
   /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute
-   * units, one block each, take no more turns. */
+   * units, one block each, take no more turns. Of a combine kernel: its blocks take rows in turns, and where a batch may have
+   * been cut it wants at least as many as the device holds. */
   MLAF_KERNEL_TURNS = 2,
   /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
    * whatever was in part_o before. */

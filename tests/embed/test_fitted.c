@@ -93,14 +93,17 @@ typedef struct variant {
   const char *decode;
   uint32_t flags, team, splits;
   bool combined;
+  uint32_t behind; /* flags of the combine kernel */
 } variant;
 
+enum { TURNS = MLAF_KERNEL_TURNS };
 enum { MEETS = MLAF_KERNEL_MEETS }; /* its parts add up what they cut, so it needs no combine kernel */
 static const variant variants[] = {
-    {"fit", MLAF_KERNEL_TURNS, 1, 1, true}, {"fit", MLAF_KERNEL_TURNS, 1, 2, true}, {"fit", 0, 1, 1, true},
-    {"fit", 0, 1, 3, true},                 {"fit", 0, 1, 70, true},                {"fitmeet", MEETS, 1, 1, false},
-    {"fitmeet", MEETS, 1, 1, true},         {"fitmeet", MEETS, 1, 4, true},         {"fitmeet", MEETS, 2, 1, false},
-    {"fitmeet", MEETS, 2, 3, true},         {"fitmeet", MEETS, 4, 1, false},        {"fitmeet", MEETS, 4, 2, true}};
+    {"fit", TURNS, 1, 1, true, 0},      {"fit", TURNS, 1, 2, true, 0},      {"fit", 0, 1, 1, true, 0},
+    {"fit", 0, 1, 3, true, 0},          {"fit", 0, 1, 70, true, 0},         {"fitmeet", MEETS, 1, 1, false, 0},
+    {"fitmeet", MEETS, 1, 1, true, 0},  {"fitmeet", MEETS, 1, 4, true, 0},  {"fitmeet", MEETS, 2, 1, false, 0},
+    {"fitmeet", MEETS, 2, 3, true, 0},  {"fitmeet", MEETS, 4, 1, false, 0}, {"fitmeet", MEETS, 4, 2, true, 0},
+    {"fit", 0, 1, 1, true, TURNS},      {"fit", 0, 1, 3, true, TURNS},      {"fitmeet", MEETS, 2, 3, true, TURNS}};
 enum { VARIANTS = sizeof variants / sizeof *variants, THREADS = 128, ADD_THREADS = 64 };
 
 /* What a launch left: outputs, the kernels, the word that tells the combine kernel of parts. */
@@ -166,7 +169,7 @@ static void by_library(mlaf_device *dev, const batch *x, const variant *v, const
   snprintf(decode.symbol, sizeof decode.symbol, "%s", v->decode);
   cubin code;
   make_cubin_of(&code, 190, v->decode, "fitadd");
-  code.data[0].flags = MLAF_KERNEL_FITS | v->flags, code.data[1].flags = MLAF_KERNEL_FITS;
+  code.data[0].flags = MLAF_KERNEL_FITS | v->flags, code.data[1].flags = MLAF_KERNEL_FITS | v->behind;
   code.data[0].cluster[1] = v->team;
   const mlaf_code image = {&code, sizeof code};
   const mlaf_loaded_desc desc = {what, {{&decode, image}, {v->combined ? &add : NULL, image}}, v->splits};
@@ -200,7 +203,7 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
       {.code = (const void *)&code, .symbol = v->decode, .threads = THREADS, .rows_per_wg = FW_ROWS, .cluster = {0, v->team, 0},
        .flags = v->flags | EMBED_FITS},
       {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS,
-       .flags = EMBED_FITS}};
+       .flags = EMBED_FITS | v->behind}};
   const mlaf_problem *p = &x->of.problem;
   const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, 0, FW_PAGE, p->batch, p->ctx}, 0,
                               (int32_t)v->splits, {1, v->combined ? 2 : 0}};
@@ -244,6 +247,13 @@ static int parts_of(const fake_launch *l) {
   return blocks < PARTS ? blocks : PARTS;
 }
 
+/* Blocks of the combine kernel: a row a team; where blocks take turns, or one split leaves few rows, as the device holds. */
+static uint32_t blocks_behind(const batch *x, const variant *v) {
+  const uint32_t rows = (uint32_t)x->of.total_q * FW_HEADS, most = UNITS * MLAF_FIT_THREADS / ADD_THREADS;
+  const uint32_t each = (rows + FW_MERGE_ROWS - 1) / FW_MERGE_ROWS, full = rows < most ? rows : most;
+  return v->splits == 1 || (v->behind && full > each) ? full : each;
+}
+
 static void library_and_loader_agree(void **state) {
   int cut = 0, whole = 0;
   fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA");
@@ -256,10 +266,11 @@ static void library_and_loader_agree(void **state) {
       result a, b;
       char what[160];
       snprintf(what, sizeof what, "%s, %s/s%u, team %u%s%s", batches[i].name, v->decode, v->splits, v->team,
-               v->flags & MLAF_KERNEL_TURNS ? ", turns" : "", v->combined ? ", combined" : "");
+               v->flags & TURNS ? ", turns" : "", v->combined ? ", combined" : "");
       by_library(dev, x, v, what, &a);
       by_loader(x, v, what, &b);
       expect_same(&a, &b, what);
+      if (v->combined) assert_int_equal(a.last.grid[0], blocks_behind(x, v));
       if (a.told && a.told != parts_of(&a.before)) fail_msg("%s: %d parts, not %d", what, a.told, parts_of(&a.before));
       if (i == 0 && a.told) fail_msg("%s: cut into %d parts", what, a.told);
       if ((i == BATCHES - 1 || (batches[i].longest && v->splits == 1)) && !a.told) fail_msg("%s: not cut", what);

@@ -48,7 +48,7 @@ test("parts meet among themselves or leave it to a combine kernel, at one split;
 end)
 
 test("sm90_many's fitted kernels have their combine kernel behind one split, too", function()
-  local behind, early = "rows=4,team=2", "early=1,rows=4,team=2"
+  local behind, early, alone = "rows=4,team=2", "early=1,rows=4,team=2", "early=1,rows=8,team=1"
   for _, text in ipairs({ "h128,b64,s4096", "h40,b64,s4096", "h128,q2,b8,s1000,r256,p32,page16" }) do
     local p, ones, earlies = problem.parse("mla_decode:" .. text), 0, 0
     for _, v in ipairs(space.variants(p, "sm_90a")) do
@@ -57,17 +57,20 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
         eq(v.combine.params:match("fitted=%d+"), "fitted=320", v.name)
         if v.knob == 1 then
           local one = v.name:match("/s1,(.*)")
-          ok(one == behind or one == early, "%s", v.name)
-          eq(v.combine.template, one == early and "mla_decode/combine_early" or "mla_decode/combine_warp", v.name)
-          ones, earlies = ones + 1, earlies + (one == early and 1 or 0)
+          ok(one == behind or one == early or one == alone, "%s", v.name)
+          eq(v.combine.template, one == behind and "mla_decode/combine_warp" or "mla_decode/combine_early", v.name)
+          ones, earlies = ones + 1, earlies + (one == behind and 0 or 1)
         end
       end
     end
-    ok(ones > 0 and 2 * earlies == ones, "%s: %d with one split, %d of them early", text, ones, earlies)
+    ok(ones > 0 and 2 * earlies > ones, "%s: %d with one split, %d of them early", text, ones, earlies)
   end
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many:cluster=2,schedule=fitted/s1"
-  for _, one in ipairs({ behind, early }) do eq(space.variant(p, "sm_90a", name .. "," .. one).name, name .. "," .. one) end
+  for _, one in ipairs({ behind, early, alone }) do
+    eq(space.variant(p, "sm_90a", name .. "," .. one).name, name .. "," .. one)
+  end
   raises(function() space.variant(p, "sm_90a", name:gsub("s1$", "s2,") .. early) end, "has no early=1")
+  raises(function() space.variant(p, "sm_90a", name .. ",rows=8,team=1") end, "one warp would add up all pieces")
   raises(function() space.variant(p, "sm_90a", name) end, "1 splits need a combine kernel")
   local refit = space.refit(params.merge(p, { batch = 200 }), "sm_90a", name .. "," .. behind)
   ok(refit.combine, "lost by another batch")
@@ -121,17 +124,28 @@ test("a merge kernel with all warps for a row of many pieces may come where a ba
   raises(function() space.variant(problem.parse("mla_decode:h128,b24,s4096"), "sm_90a", name) end, "mixed")
 end)
 
-test("equal lengths: a merge kernel that ends early is taken where a launch leaves places free, not where cut or full", function()
+test("equal lengths: a merge kernel that ends early is taken where a launch leaves places free, not where full", function()
   local uneven = loader.require("ops/mla_decode/times").measured.uneven
-  local round = uneven.round
+  local round, behind, early = uneven.round, "rows=4,team=2", "early=1,rows=4,team=2"
   uneven.round = 0 -- it also serves lengths that differ better
-  for text, early in pairs({ ["h48,q4,causal,b31,s2560"] = true, ["h24,q3,causal,b48,s1536"] = true,
-    ["h80,q3,causal,b20,s1280"] = false, ["h72,q4,causal,b22,s1408"] = false }) do
+  for text, name in pairs({ ["h48,q4,causal,b31,s2560"] = early, ["h24,q3,causal,b48,s1536"] = early,
+    ["h80,q3,causal,b20,s1280"] = "early=1,rows=8,team=1", -- cut, into more rows than a turn of blocks has
+    ["h72,q4,causal,b22,s1408"] = behind }) do
     local p = problem.parse("mla_decode:" .. text)
-    local v = space.refit(p, "sm_90a", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2")
-    eq(v.name:match("/s%d+,(.*)"), early and "early=1,rows=4,team=2" or "rows=4,team=2", text)
+    eq(space.refit(p, "sm_90a", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2").name:match("/s%d+,(.*)"), name, text)
   end
   uneven.round = round
+end)
+
+test("a row a warp behind one split: where cut rows take several turns of blocks, and no faster where they take one", function()
+  for text, alone in pairs({ ["h128,b64,s4096"] = true, ["h72,q2,causal,b72,s2560"] = true, ["h64,b384,s1024"] = true,
+    ["h24,b48,s1536"] = false, ["h32,b48,s3072"] = false }) do
+    local p = problem.parse("mla_decode:" .. text)
+    local name = "sm90_many:cluster=1,schedule=fitted/s1,early=1,"
+    local one, two = space.variant(p, "sm_90a", name .. "rows=8,team=1"), space.variant(p, "sm_90a", name .. "rows=4,team=2")
+    eq(one.combine.rows_per_wg, 8)
+    eq(one.model_ns < two.model_ns, alone, text)
+  end
 end)
 
 test("several requests: where a kernel serves any lengths, all candidates do, and others serve by their names", function()

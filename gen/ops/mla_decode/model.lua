@@ -99,16 +99,35 @@ local function decode_ns(p, cost, arch, splits)
   return m.wg_start_ns + math.max(compute, memory) + loss * math.min(compute, memory) + edges
 end
 
+-- Turns of workgroups that so many rows of a cut batch take, as many as run at once in each; the last one may be short. More rows
+-- a workgroup than BEHIND_ONE has save whole turns alone.
+local BEHIND_ONE_ROWS = 4
+local function turns(rows, cost, arch)
+  local at_once = arch.device.cus * 32 // (cost.threads // arch.isa.wave)
+  local usual = rows / (at_once * BEHIND_ONE_ROWS)
+  local n = rows / (at_once * cost.rows_per_wg)
+  return n < usual and math.max(n, math.min(usual, 1)) or n
+end
+
+-- Turns saved by more rows a workgroup, of a batch that is cut since its lengths differ.
+local function turns_saved(p, decode, cost, arch)
+  local rows = times.measured.uneven.cut * decode.most_parts * p.q_len * p.heads
+  return turns(rows, { threads = cost.threads, rows_per_wg = BEHIND_ONE_ROWS }, arch) - turns(rows, cost, arch)
+end
+
 -- What lengths that differ are expected to cost the combine kernel more: half of the parts have a piece of the longest request,
 -- and a warp adds up those of its group one round after the other. Where all warps of a workgroup share such a request's rows,
--- those of a few pieces are left to its teams, and so is each request of a batch that is cut though its requests are alike.
-local function uneven_ns(p, decode, cost, splits)
+-- those of a few pieces are left to its teams, and so is each request of a batch that is cut though its requests are alike. Of
+-- the kernels whose blocks end early one has more rows, and so fewer turns.
+local function uneven_ns(p, decode, cost, arch, splits)
   if p.batch == 1 or not decode.most_parts then return 0 end
   local uneven, longest = times.measured.uneven, decode.most_parts / 2
   if not cost.far then return uneven.round * longest / (cost.team * cost.depth) end
   local parts = decode.parts_at and decode.parts_at(splits)
-  local few = math.max(math.min(uneven.few, longest), parts and parts / p.batch or 0)
-  return uneven.round * (longest / cost.far + few / cost.team) / cost.depth
+  local few = math.max(math.min(uneven.few, longest, cost.apart or uneven.few), parts and parts / p.batch or 0)
+  local trips = (longest / cost.far + few / cost.team) / cost.depth
+  if cost.early and not parts then trips = trips - uneven.turn * turns_saved(p, decode, cost, arch) end
+  return uneven.round * trips
 end
 
 -- Time of the combine kernel alone for equal lengths: rounds of workgroups, each a few latencies long, or the bytes.
@@ -116,8 +135,8 @@ local function equal_ns(p, decode, cost, arch, splits)
   local m, parts = arch.model, decode.parts_at and decode.parts_at(splits)
   local apart = decode.behind_one
   if parts then
-    local rows, slots = math.min(parts, p.batch) * p.q_len * p.heads, arch.device.cus * 32 // (cost.threads // arch.isa.wave)
-    return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg)) + (cost.early and times.measured.early.cut or 0)
+    local rows = math.min(parts, p.batch) * p.q_len * p.heads
+    return apart.cut + apart.round * turns(rows, cost, arch) + (cost.early and times.measured.early.cut or 0)
   end
   if splits == 1 and apart then -- for cut batches
     local none = decode.may_combine and times.measured.sm90_few.none or apart.none
@@ -136,7 +155,7 @@ local function equal_ns(p, decode, cost, arch, splits)
 end
 
 function model.combine_ns(p, decode, cost, arch, splits)
-  return equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, splits)
+  return equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, arch, splits)
 end
 
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.

@@ -14,14 +14,16 @@
 --   any_lengths  it is as good for requests of different lengths
 --   partials bits of a value in a partial result (32; partials.lua)
 --   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight), early (most of its
---   workgroups end before the decode kernel does where nothing is left to do), far (teams' waves that share a row of many pieces)
+--   workgroups end before the decode kernel does where nothing is left to do), far (teams' waves that share a row of many
+--   pieces), apart (more pieces than that are many, where it is not for the model to say)
 --
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
 local model = require("ops/mla_decode/model")
 local splits = require("ops/mla_decode/splits")
 
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
-local EARLY, MIXED = "early=1," .. BEHIND_ONE, "mixed=1," .. BEHIND_ONE
+local BEHIND = { [BEHIND_ONE] = true, ["mixed=1," .. BEHIND_ONE] = true, ["early=1," .. BEHIND_ONE] = true,
+  ["early=1,rows=8,team=1"] = true }
 
 local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d were the longest, and other kernels serve them "
   .. "better"
@@ -59,7 +61,7 @@ op.second = {
     return ("%d %d %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,
       cost.places_at and cost.places_at(n))
   end,
-  fits = function(n, text) return n > 1 or text == BEHIND_ONE or text == EARLY or text == MIXED end,
+  fits = function(n, text) return n > 1 or BEHIND[text] end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,
 }
 

@@ -37,6 +37,9 @@ return {
       wave_splits = 6100, wave_splits_pair = 7300, fixed_splits = 1600, -- the same as above where each split has its own block
       tile_clk = 2176,  -- clocks of a tile's products at 512/64, which `tile` is the time of,
       beside_clk = 500, -- and beside them
+      -- From so many groups of rows on single blocks ask L2 for half as much: neighbours read the same tokens (tuned choices of 3
+      -- to 5 groups, docs/lab/perf-log/offgrid.md).
+      groups = 3, sharing = 2,
     },
     sm90_few = {
       clk_mhz = 1770, -- what its loop runs at
@@ -50,6 +53,7 @@ return {
     uneven = {
       round = 400,               -- a warp's trip for more pieces of the longest request
       few = 16,                  -- pieces of the requests behind it
+      cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
     -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.

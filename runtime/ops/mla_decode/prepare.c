@@ -208,12 +208,14 @@ static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
-/* A row a team; behind one split, where mostly nothing is left to do and rows may be few and long, a block a row, but no more
- * than the device holds at once. */
+/* A row a team. Where a batch may have been cut rows may be few and long: behind one split, where mostly nothing is left to do, a
+ * block a row, but no more than the device holds at once; behind several, of blocks that take turns, as many if that is more. */
 static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t rows) {
-  const uint32_t most = (uint32_t)mlaf_info(b->dev)->compute_units * MLAF_FIT_THREADS / combine_of(b)->threads;
-  if (!mlaf_decode_fits(b) || splits > 1) return groups(rows, combine_of(b)->rows_per_wg);
-  return rows > most && most ? most : (uint32_t)rows;
+  const mlaf_stage *k = combine_of(b);
+  const uint32_t most = (uint32_t)mlaf_info(b->dev)->compute_units * MLAF_FIT_THREADS / k->threads;
+  const uint32_t full = rows > most && most ? most : (uint32_t)rows, each = groups(rows, k->rows_per_wg);
+  if (mlaf_decode_fits(b) && splits == 1) return full;
+  return mlaf_decode_fits(b) && k->launch.flags & MLAF_KERNEL_TURNS && full > each ? full : each;
 }
 
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err) {

@@ -21,7 +21,7 @@ local function make(bits, fitted)
           return ("%d warps: behind a launch that may cut its batch %d work on a long request's row"):format(v.rows * v.team,
             FITTED_WARPS)
         end
-        if fitted > 0 and v.team == 1 then
+        if fitted > 0 and v.team == 1 and not v.early then
           return "team=1: one warp would add up all pieces of a long request's row" -- 16 % of a batch with one such request
         end
       end,
@@ -60,11 +60,12 @@ local function make_early(bits, fixed, cut)
   local early = make_mixed(bits, fixed)
   early.template = "mla_decode/combine_early"
   early.fixed = { cut = cut, fitted = fixed, partials = bits }
-  early.params = { early = { 1 }, rows = { 4 }, team = { 2 } }
+  early.params = { early = { 1 }, rows = { 4, 8 }, team = { 1, 2 } } -- where a row has a warp, long ones have all of a block's
   local cost = early.cost
-  early.cost = function(...)
-    local x = cost(...)
+  early.cost = function(p, v)
+    local x = cost(p, v)
     x.early = true
+    x.apart = v.team == 1 and 2 * x.depth * x.team or nil
     return x
   end
   return early

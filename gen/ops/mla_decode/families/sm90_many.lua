@@ -17,7 +17,8 @@ local function nanoseconds(p, v, arch, family, slower)
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
   local share = (products + measured.beside_clk) / (measured.tile_clk + measured.beside_clk)
-  local tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share, times.loss, pair and 2 or 1)
+  local sharing = (pair or groups >= measured.groups) and measured.sharing or 1
+  local tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share, times.loss, sharing)
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     groups = groups,

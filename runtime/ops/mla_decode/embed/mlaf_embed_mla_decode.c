@@ -114,11 +114,14 @@ static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
   return at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
 }
 
-/* A row a team; behind one split, where mostly nothing is left to do, a block a row, but no more than run at once. */
+/* A row a team; behind one split, where mostly nothing is left to do, a block a row, but no more than run at once; behind several
+ * as many if that is more, of blocks that take turns. */
 static uint32_t combine_blocks(const mlaf_embed_plan *x, int64_t rows) {
-  const uint32_t most = mlaf_embed_units(x->owner) * FIT_THREADS / x->kernels[1]->threads;
-  if (!fits(x->kernels[0]) || x->knob > 1) return (uint32_t)groups(rows, x->kernels[1]->rows_per_wg);
-  return rows > most && most ? most : (uint32_t)rows;
+  const mlaf_embed_kernel *k = x->kernels[1];
+  const uint32_t most = mlaf_embed_units(x->owner) * FIT_THREADS / k->threads;
+  const uint32_t full = rows > most && most ? most : (uint32_t)rows, each = (uint32_t)groups(rows, k->rows_per_wg);
+  if (fits(x->kernels[0]) && x->knob == 1) return full;
+  return fits(x->kernels[0]) && (k->flags & EMBED_TURNS) && full > each ? full : each;
 }
 
 /* The word `splits` of the arguments. */

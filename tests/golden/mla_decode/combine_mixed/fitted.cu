@@ -65,7 +65,7 @@ struct mlaf_kernel_launch {
   mlaf_map_want maps[8];
 };
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_mixed_f22b90bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
-    {1, 1, 1}, 9, 0, {}, 0,
+    {1, 1, 1}, 11, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -286,14 +286,22 @@ MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
 
+// Compute units, the same for all blocks of a launch.
+MLAF_DEV u32 compute_units() {
+  u32 n;
+  asm("mov.u32 %0, %%nsmid;" : "=r"(n));
+  return n;
+}
+
 // Trips to memory one after the other for a row, and turns of the blocks that run at once.
 MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
 MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
 
 // Whether all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
-// block, and the others' behind them: in trips one after the other.
-MLAF_DEV bool apart_is_faster(const mlaf_decode_args& a, int all, int far, int most) {
-  const u32 slots = (u32)fit_slots(&a) * AT_ONCE, blocks = gridDim.x < slots ? gridDim.x : slots;
+// block, and the others' behind them: in trips one after the other. `blocks` run at once: not `parts` of the launch before, which
+// are fewer where its rows are several groups.
+MLAF_DEV bool apart_is_faster(int all, int far, int most) {
+  const u32 slots = compute_units() * AT_ONCE, blocks = gridDim.x < slots ? gridDim.x : slots;
   const u32 rows = (u32)SLOT_ROWS, singles = (u32)far * rows * SHARES, others = ((u32)(all - far) * rows + ROWS - 1) / ROWS;
   const u32 first = turns(singles, blocks), behind = turns(singles + others, blocks) - first;
   const u32 apart = first * trips(most, GROUPS_MOST) + behind * trips(FEW, GROUPS);
@@ -337,7 +345,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     far += list.found[w] >> 8 & 0xff;
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
   }
-  if (far > 0 && !apart_is_faster(a, all, far, most)) far = 0;
+  if (far > 0 && !apart_is_faster(all, far, most)) far = 0;
   if (far > 0) before = is_far ? before_far : far + before - before_far;
   if (is) list.of[before] = {(u32)entry.qo * H, (u32)(entry.next_qo - entry.qo) * H, (u32)part, pieces};
   __syncthreads();
