@@ -37,9 +37,9 @@ return {
       wave_splits = 6100, wave_splits_pair = 7300, fixed_splits = 1600, -- the same as above where each split has its own block
       tile_clk = 2176,  -- clocks of a tile's products at 512/64, which `tile` is the time of,
       beside_clk = 500, -- and beside them
-      -- From so many groups of rows on single blocks ask L2 for half as much: neighbours read the same tokens (tuned choices of 3
-      -- to 5 groups, docs/lab/perf-log/offgrid.md).
-      groups = 3, sharing = 2,
+      -- From so many groups of rows on single blocks ask L2 for half as much: neighbours read the same tokens. Three and four
+      -- groups gain as much by the tuned choices, but with it lost to pairs that are not cut (docs/lab/perf-log/offgrid.md).
+      groups = 5, sharing = 2,
     },
     sm90_few = {
       clk_mhz = 1770, -- what its loop runs at
