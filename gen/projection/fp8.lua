@@ -136,11 +136,8 @@ local function ring(of, fields)
         if v.ways == 1 and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
         if v.ways == 3 and v.pass >= 64 then return "of 64 tokens three warpgroups want too many registers" end
         if v.ways == 1 and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
-        if v.split == 1 and v.pass > 64 and of.product(p).norm == 1 then
-          return "with a norm passes of 128 tokens were launched often enough where two blocks share a sum"
-        end
         local n = 16
-        while n < p.tokens and n < (of.ring_fp8_most or RING_MOST) do n = 2 * n end
+        while n < p.tokens and n < RING_MOST do n = 2 * n end
         if v.pass ~= n and not (n == 128 and v.pass == 64) then
           return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n)
         end
