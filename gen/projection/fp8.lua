@@ -5,13 +5,25 @@ local stationary = require("projection/stationary")
 local fp8 = {}
 
 local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
+local STREAM_STEPS, STREAM_STEP_NS = 8, 34 -- h200; steps of a warp from which each takes so long for each token beyond 8
 local STREAM_MOST, RING_MOST = 64, 128      -- tokens: of a launch; of a pass
 -- h200; of ring_fp8: its begin, a step of 128 values of a way, each of its tokens; of x, which all blocks take from L2 at a time.
 -- A further turn of all SMs; of a way's steps, what the others do not hide.
-local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS, RING_WAY = 900, 380, 1.4, 0.6, 2000, 0.25
+local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS = 900, 380, 1.4, 0.6, 2000
+local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
+local TALL = { [128] = 128, [192] = 64 } -- tokens of a pass, of tiles of more outputs than a warpgroup's
+-- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
+-- and nothing runs beside products (docs/lab/projections.md).
+local RING_MACS, RING_CLK = 2048, 1.6
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 -- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for bytes.
 local FURTHER_NS, STEP_NS = 600, 500
+
+-- Of a ring. With a norm, what was fitted before holds.
+local function ring_clk(product, v, numbers)
+  if product.norm == 1 then return 16 * v.pass / 1024 * math.max(1, 64 / v.rows) + numbers end
+  return (16 * v.pass / RING_MACS + RING_CLK * numbers) * math.max(1, 64 / v.rows) -- a warpgroup's 64 outputs are all made
+end
 
 local function with(product, v, weights)
   local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm, weights = weights or 1 }
@@ -105,7 +117,8 @@ local function stream(base, of, fields)
     end
     return {
       threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = made.blocks > 1 and 48 or 96,
-      inflight = made.inflight, pass = v.pass, split = v.split, ahead = true, pace = 0.9, begin_ns = STREAM_NS * (v.pass - 8),
+      inflight = made.inflight, pass = v.pass, split = v.split, ahead = true, pace = 0.9,
+      begin_ns = (STREAM_NS + STREAM_STEP_NS * math.max(0, made.steps - STREAM_STEPS)) * (v.pass - 8),
       x_bytes = 2 * v.pass * product.inner // v.split,
       clk = 16 / 128 * v.pass / 8 * 2 + clk_of(p, arch),
     }
@@ -122,7 +135,7 @@ local function ring(of, fields)
       rows = of.ring_fp8_rows,             -- outputs of a block
       per_sm = { 1, 2 },                   -- blocks that an SM has room for
       pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
-      ways = { 1, 2, 3 },                  -- warpgroups that take the steps of a sum in turns
+      ways = { 1, 2, 3 },                  -- warpgroups that take the steps of a sum in turns; of more than 64 outputs 1
       split = of.ring_fp8_splits or { 1, 2 }, -- blocks that share a sum
     },
     rules = {
@@ -133,14 +146,16 @@ local function ring(of, fields)
         if of.product(p).norm == 1 and p.dtype == "f16" then return "a weight times a norm's may be more than a f16" end
       end,
       function(p, v)
-        if v.ways == 1 and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
+        local alone = v.ways == 1 and v.rows <= 64 -- a warpgroup
+        if alone and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
         if v.ways == 3 and v.pass >= 64 then return "of 64 tokens three warpgroups want too many registers" end
-        if v.ways == 1 and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
-        if v.split == 1 and v.pass > 64 and of.product(p).norm == 1 then
-          return "with a norm passes of 128 tokens were launched often enough where two blocks share a sum"
+        if alone and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
+        local tall = TALL[v.rows]
+        if tall and (v.pass ~= tall or p.tokens > tall) then
+          return ("tiles of %d outputs are for one pass of %d tokens: else they are not faster"):format(v.rows, tall)
         end
         local n = 16
-        while n < p.tokens and n < (of.ring_fp8_most or RING_MOST) do n = 2 * n end
+        while n < p.tokens and n < RING_MOST do n = 2 * n end
         if v.pass ~= n and not (n == 128 and v.pass == 64) then
           return ("%d tokens in a pass, and %d are launched: %d"):format(v.pass, p.tokens, n)
         end
@@ -169,10 +184,10 @@ local function ring(of, fields)
       return {
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split, ahead = true, pace = 0.9,
-        begin_ns = RING_NS + RING_TURN_NS * (turns - 1) + RING_WAY * chain_ns, sums = 4 * v.pass * v.rows,
+        begin_ns = RING_NS + RING_TURN_NS * (turns - 1) + RING_WAY[product.norm] * chain_ns, sums = 4 * v.pass * v.rows,
         chain_ns = chain_ns,
         x_bytes = RING_X * 2 * v.pass * product.inner / v.split,
-        clk = 16 * v.pass / 1024 * 64 / v.rows + clk_of(p, arch),
+        clk = ring_clk(product, v, clk_of(p, arch)),
       }
     end,
   }

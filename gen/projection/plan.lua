@@ -8,6 +8,9 @@ local STATIC_LDS = 49152
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
 -- Of three warpgroups at launch, of the two that multiply once the third, of loaders, has kept what it needs: a thread's.
 local LAUNCHED_REGS, LENT_REGS, KEPT_REGS = 168, 232, 40
+-- The same by the number that multiply: two, three.
+local LENDING = { [2] = { launched = LAUNCHED_REGS, lent = LENT_REGS, kept = KEPT_REGS },
+  [3] = { launched = 128, lent = 160, kept = 32 } }
 plan.PER_SM_MOST = 3 -- as many blocks of an SM as there is room for, at least 3
 
 local ceil_div = require("whole").ceil_div
@@ -193,20 +196,26 @@ function plan.ring_absorb(s)
     regs = lends and { { "all that a launch gives", LAUNCHED_REGS } } or { { "sums", tile // 2 }, { "x and a norm", 108 } } }
 end
 
--- The same of weights of 8 bits: `ways` warpgroups with the same 64 outputs, of which `rows` are there, and stages of 128 values.
--- Behind the ring and its barriers: scales of half steps, one for 16 outputs; the norm's weights.
+-- The same of weights of 8 bits: `ways` warpgroups with the same 64 outputs, of which `rows` are there, or as many as `rows` has
+-- times 64, and stages of 128 values. Behind the ring and its barriers: scales of half steps, one for 16 outputs; the
+-- norm's weights.
 function plan.ring_fp8(s)
   local stage, steps = 256 * s.tokens + 128 * s.rows, s.inner // 128
   if s.layout == "inputs" then return refuse("values of an output are not side by side") end
   if s.inner % 128 ~= 0 then return refuse("%d values of a sum are not a multiple of 128", s.inner) end
   if steps < s.split * s.ways then return refuse("%d steps of a sum, %d blocks of %d ways", steps, s.split, s.ways) end
-  if s.rows % 16 ~= 0 or s.rows > 64 then return refuse("tiles of %d outputs are no multiple of 16 up to 64", s.rows) end
+  if s.rows % 16 ~= 0 or s.rows > 64 and s.rows % 64 ~= 0 or s.rows > 192 then
+    return refuse("tiles of %d outputs are no multiple of 16 up to 64, nor 128 or 192", s.rows)
+  end
+  local groups = ceil_div(s.rows, 64) -- warpgroups of a way
+  local math_groups = groups * s.ways
+  if groups > 1 and s.ways > 1 then return refuse("%d outputs and %d ways: too many warpgroups", s.rows, s.ways) end
   local gain = s.norm == 1 and 2 * s.inner or 0
   local each = ceil_div(steps, s.split) -- steps of a block
   local scales = 8 * each * ceil_div(s.rows, 16)
   local function bytes(stages)
-    local read = (stages - 1) * stage + 256 * s.tokens + 8192 -- a product has 64 rows
-    local added = sums(s.ways, s.tokens, s.rows) + squares(s, s.ways, s.tokens) + (s.norm == 1 and 512 * s.ways or 0)
+    local read = (stages - 1) * stage + 256 * s.tokens + 8192 * groups -- a product has 64 rows
+    local added = sums(s.ways, s.tokens, s.rows) + squares(s, s.ways, s.tokens) + (s.norm == 1 and 512 * math_groups or 0)
     local at = ceil_div(math.max(stages * stage, read, added), 128) * 128
     local behind = ceil_div(at + 16 * stages, 128) * 128
     return ceil_div(behind + gain + scales, 128) * 128, at, behind
@@ -219,17 +228,19 @@ function plan.ring_fp8(s)
   local lds, at, behind = bytes(stages)
   if lds + SM_RESERVED > SM_BYTES // s.per_sm then return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm) end
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
-  local lends = s.tokens > 64 and s.ways > 1
-  if lends and (s.ways > 2 or s.per_sm > 1) then
-    return refuse("%d tokens, %d ways, %d blocks of an SM: loaders lend registers to two warpgroups", s.tokens, s.ways, s.per_sm)
+  local lends = s.tokens > 64 and math_groups > 1 or s.tokens == 64 and groups == 3
+  if lends and (s.tokens > 64 and math_groups > 2 or s.per_sm > 1) then
+    return refuse("%d tokens, %d warpgroups, %d blocks of an SM: loaders lend registers to two, of 64 tokens to three", s.tokens,
+      math_groups, s.per_sm)
   end
-  local threads = 128 * s.ways + (lends and 128 or 64)
+  local threads = 128 * math_groups + (lends and 128 or 64)
   local regs = { { "sums", s.tokens }, { "weights", 32 },
     { "norm", s.norm == 0 and 0 or s.tokens <= 32 and 32 or 12 }, { "rest", 32 } }
-  if lends then regs = { { "all that a launch gives", LAUNCHED_REGS } } end
+  local lending = lends and LENDING[math_groups] or {}
+  if lends then regs = { { "all that a launch gives", lending.launched } } end
   local limit = 65536 // (threads * ceil_div(s.tokens + 64 + (s.norm == 1 and 16 or 0), 8) * 8)
-  return { stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at, gain_at = behind,
-    lends = lends, lent = LENT_REGS, kept = KEPT_REGS, scales_at = behind + gain, regs = regs,
+  return { groups = groups, stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at, gain_at = behind,
+    lends = lends, lent = lending.lent, kept = lending.kept, scales_at = behind + gain, regs = regs,
     blocks = lends and 1 or math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 

@@ -1,9 +1,10 @@
 -- What the threads of templates/lib/projection/ring.h and ring_fp8.h say to each other, for gen/protocol.lua. Functions here are
 -- named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
 --
--- v: stages, groups (warpgroups, 64 tokens each), norm (1: x goes through registers), split (blocks of the cluster), ways (as
--- many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring), absorb (ring_absorb.h:
--- of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums), fp8 (ring_fp8.h)
+-- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
+-- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
+-- absorb (ring_absorb.h: of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums),
+-- fp8 (ring_fp8.h)
 local protocol = require("protocol")
 
 local ring = {}
@@ -12,7 +13,7 @@ local WARPS = 2 -- of a warpgroup
 
 -- A kernel of ring_fp8 by its plan (gen/projection/plan.lua) and parameters.
 function ring.of_fp8(plan, product, v)
-  return { fp8 = true, stages = plan.stages, groups = 1, norm = product.norm, split = v.split, ways = v.ways }
+  return { fp8 = true, stages = plan.stages, groups = plan.groups, norm = product.norm, split = v.split, ways = v.ways }
 end
 
 local function block(m, v, id, cluster)

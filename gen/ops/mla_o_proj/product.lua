@@ -6,7 +6,7 @@ return {
   stream_rows = { 16, 32 },
   stream_warps = { 4, 8, 16 },
   ring_rows = { 56, 64, 112 },
-  ring_fp8_rows = { 32, 48, 64 },
+  ring_fp8_rows = { 32, 48, 64, 128 },
   ring_fp8_splits = { 1, 2 },
   product = function(p) return { inner = p.heads * p.v, outer = p.hidden, heads = 1, layout = "outputs", norm = 0 } end,
 }

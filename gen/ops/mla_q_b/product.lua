@@ -10,7 +10,7 @@ return {
   stream_lands = { "registers", "shared" },
   ring_rows = { 32, 48, 64, 96, 192 },
   ring_ways = { 1, 2 },
-  ring_fp8_rows = { 32, 48, 64 },
+  ring_fp8_rows = { 32, 48, 64, 192 },
   ring_fp8_splits = { 1, 2 },
   product = function(p)
     return { inner = p.q_rank, outer = p.heads * (p.nope + p.rope), heads = 1, layout = "outputs", norm = p.norm }

@@ -7,7 +7,6 @@ return {
   ring_splits = { 1, 2, 4 },
   ring_fp8_rows = { 32, 64 },
   ring_fp8_splits = { 1, 2, 3, 4 },
-  ring_fp8_most = 64, -- tokens of a pass; 128 take 14.5 us for 20.3, and have not been launched 10,000 times yet
   product = function(p)
     return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
   end,

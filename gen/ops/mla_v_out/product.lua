@@ -3,7 +3,7 @@ return {
   layout = "outputs",
   stream_warps = { 4, 8 },
   ring_rows = { 16, 32, 64, 128 },
-  ring_fp8_rows = { 32, 64 },
+  ring_fp8_rows = { 32, 64, 128 },
   ring_fp8_splits = { 1 },
   product = function(p) return { inner = p.rank, outer = p.v, heads = p.heads, layout = "outputs", norm = 0 } end,
 }

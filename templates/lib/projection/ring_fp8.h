@@ -3,7 +3,8 @@
 // which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
-//             steps of the sum in turns, a warp that loads weights, a warp that loads x
+//             steps of the sum in turns, or GROUPS that take each step together, 64 outputs each, so that x comes less often; a
+//             warp that loads weights, a warp that loads x
 //   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
 //   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
 //             step is multiplied the bytes of the next one become numbers
@@ -12,7 +13,8 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
-//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg),
+//             and of 64 tokens with three GROUPS a fourth one
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
@@ -35,16 +37,18 @@
 //@ include("lib/wgmma.h", { type = dtype, kinds = { { pass, false } } })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${ways}, SPLIT = ${split};
+constexpr int GROUPS = ${plan.groups}, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
 constexpr int THREADS = ${plan.threads}, STAGES = ${plan.stages}, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = 0, style = "unrotated" })
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
-//@   writers = plan.lends and "128 * WAYS" or "THREADS" })
+//@   writers = plan.lends and "WAY * WAYS" or "THREADS" })
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = ${plan.scales_at};
 //@ if norm == 1 then
 constexpr int GAIN_AT = ${plan.gain_at}, PARTS_AT = SQUARES_AT + WAYS * TOKENS; // of squares: floats, behind their sums
+constexpr int SQUARERS = GROUPS == 3 ? 256 : WAY; // threads of a way that square x: each as much of it
 //@ end
-constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
+constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 //@ include("lib/projection/places.h")
 
@@ -85,12 +89,14 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// Of a step, a thread's share of a token's values: TOKENS of them. One token's threads are TOKENS apart.
+// Of a step, a thread's share of a token's values. One token's threads are TOKENS apart.
 MLAF_DEV float add_squares(float sum, u32 x, int thread) {
+  constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
   const int token = thread % TOKENS;
+  if (SQUARERS < WAY && thread >= SQUARERS) return 0.0f;
 #pragma unroll
-  for (int i = 0; i < TOKENS / 8; i++) {
-    const int chunk = thread / TOKENS * (TOKENS / 8) + i; // of 8 values, 8 of them a half step
+  for (int i = 0; i < CHUNKS; i++) {
+    const int chunk = thread / TOKENS * CHUNKS + i;
     u32 w[4];
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
                  : "r"(x + chunk / 8 * (TOKENS * 128) + token * 128 + (chunk % 8 ^ (token & 7)) * 16) : "memory");
@@ -153,7 +159,7 @@ MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % 4, way = any / 4;
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
   // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
@@ -186,7 +192,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     finish_half(total, part, scales[2 * (step - begin) * SCALES]);
     multiply_half(part, a[1], k_major(at + TOKENS * 128));
 //@ if norm == 1 then
-    square = add_squares(square, at, thread % 128);
+    square = add_squares(square, at, thread % WAY);
 //@ end
     barrier_wait(shared + FULL_AT + 8 * next.stage, next.lap);
     take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
@@ -215,7 +221,7 @@ MLAF_DEV void add_parts(float* memory, int thread) {
   if (thread < WAYS * TOKENS) {
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 128 / TOKENS; i++) sum += memory[PARTS_AT + thread / TOKENS * 128 + i * TOKENS + thread % TOKENS];
+    for (int i = 0; i < SQUARERS / TOKENS; i++) sum += memory[PARTS_AT + thread / TOKENS * WAY + i * TOKENS + thread % TOKENS];
     memory[SQUARES_AT + thread] = sum;
   }
 }
@@ -241,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, 4);
+      barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.

@@ -72,3 +72,30 @@ test("stationary weights: what a plan refuses", function()
     ok(made.refused and made.refused:find(why, 1, true), "%s: %s", why, made.refused or "not refused")
   end
 end)
+
+test("stationary weights: two blocks an SM are only made where sums have at most 128 values", function()
+  local family, arch = loader.require("ops/mla_q_absorb/families/all").families.stationary_fp8, loader.require("arch/sm_90a")
+  local function why(p, v)
+    for _, rule in ipairs(family.rules) do
+      local reason = rule(p, v)
+      if reason then return reason end
+    end
+    return family.cost(p, v, arch).refused
+  end
+  for _, nope in ipairs({ 64, 128, 160, 192, 256 }) do
+    local served = 0
+    for _, tokens in ipairs({ 1, 16, 32, 64, 200 }) do
+      local p = { heads = 128, nope = nope, rope = 64, rank = 512, weights = 1, dtype = "bf16", tokens = tokens }
+      for _, rows in ipairs(family.params.rows) do
+        for _, ways in ipairs(family.params.ways) do
+          for _, pass in ipairs(family.params.pass) do
+            local reason = why(p, { rows = rows, ways = ways, pass = pass, per_sm = 2 })
+            served = served + (reason and 0 or 1)
+            ok(nope <= 128 or reason, "%d values, %d outputs, %d ways, %d tokens", nope, rows, ways, pass)
+          end
+        end
+      end
+    end
+    eq(served > 0, nope <= 128, nope .. " values")
+  end
+end)

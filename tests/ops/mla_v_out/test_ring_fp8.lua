@@ -39,7 +39,8 @@ local function kinds()
       if made.refused or cost.refused and not hangs then return end
       local kind = ring.of_fp8(made, product, v)
       kind.steps, kind.refused = -(-product.inner // (128 * v.split)), hangs and true or false
-      local key = ("%d,%d,%d,%d,%d"):format(kind.stages, kind.ways, kind.split, kind.norm, math.min(kind.steps, 2 * kind.stages))
+      local key = ("%d,%d,%d,%d,%d,%d"):format(kind.stages, kind.groups, kind.ways, kind.split, kind.norm,
+        math.min(kind.steps, 2 * kind.stages))
       if not seen[key] then list[#list + 1], seen[key] = kind, true end
     end
     for _, base in ipairs(problems) do
@@ -60,7 +61,7 @@ test("rings of 8 bits: every kind of kernel of the space is right, and what its 
     local steps = math.min(v.steps, 2 * v.stages + 1)
     local m = ring.model(v, { steps, 2 })
     local found = protocol.check(m, 1)[1]
-    local text = ("%d stages, %d ways, %d share, %d steps"):format(v.stages, v.ways, v.split, v.steps)
+    local text = ("%d stages, %d groups, %d ways, %d share, %d steps"):format(v.stages, v.groups, v.ways, v.split, v.steps)
     if v.refused then
       eq(found and found.kind, "deadlock", text)
       hung = hung + 1
@@ -79,8 +80,9 @@ test("rings of 8 bits: the form that hung, and all cases of some", function()
   ok(found.text:find("wait for phase 1 of full%[0%]"), found.text)
   eq(#protocol.check(ring.model(hung, { 3, 3 })), 0, "a step of each way in a pass") -- it gives its place back behind the last
   for _, v in ipairs({ { norm = 1, split = 2, ways = 2, stages = 4 }, { norm = 0, split = 1, ways = 3, stages = 6 },
-    { norm = 0, split = 1, ways = 1, stages = 2 }, { norm = 1, split = 1, ways = 3, stages = 6 } }) do
-    v.fp8, v.groups = true, 1
+    { norm = 0, split = 1, ways = 1, stages = 2 }, { norm = 1, split = 1, ways = 3, stages = 6 },
+    { norm = 0, split = 2, ways = 1, stages = 4, groups = 2 }, { norm = 1, split = 1, ways = 1, stages = 5, groups = 3 } }) do
+    v.fp8, v.groups = true, v.groups or 1
     local bad, m = protocol.first(ring, v, true)
     ok(not bad, "%d ways, %d stages: %s", v.ways, v.stages, bad and bad.text .. "\n" .. protocol.witness(m, bad))
   end
@@ -89,7 +91,7 @@ end)
 -- What a careless writer might do; each is found by its kind, whatever else follows from it.
 test("rings of 8 bits: seeded mistakes are found", function()
   local function found(v, case, change)
-    v.fp8, v.groups = true, 1
+    v.fp8, v.groups = true, v.groups or 1
     local m = ring.model(v, case)
     for _, a in ipairs(m.agents) do change(a, a.ops, m) end
     local set = {}
@@ -125,6 +127,12 @@ test("rings of 8 bits: seeded mistakes are found", function()
       if b.name:find("^empty") then b.count = 4 end
     end
   end).deadlock, "it does not stop")
+  -- A barrier of empty places that waits for one of two warpgroups that share x.
+  ok(found({ norm = 0, split = 1, ways = 1, stages = 4, groups = 2 }, { 13, 1 }, function(_, _, m)
+    for _, b in ipairs(m.barriers) do
+      if b.name:find("^empty") then b.count = 2 end
+    end
+  end).count, "no wrong count")
   -- Places that ways do not share out evenly: a way skips every second use of one.
   ok(found({ norm = 0, split = 1, ways = 2, stages = 5 }, { 13, 1 }, function() end).alias, "no wait passes early")
   -- Scales read before all threads have laid theirs.

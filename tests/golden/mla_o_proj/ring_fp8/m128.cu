@@ -1,7 +1,7 @@
 // Generated from templates/mla_o_proj/ring_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_o_proj_ring_fp8_06347278
+// symbol: mlaf_mla_o_proj_ring_fp8_72df2f42
 // parameters:
 //   dtype = bf16
 //   heads = 16
@@ -9,19 +9,20 @@
 //   pass = 128
 //   per_sm = 1
 //   residual = 0
-//   rows = 64
+//   rows = 128
 //   split = 2
 //   v = 128
-//   ways = 2
+//   ways = 1
 //   weights = 1
-// regenerate: lua5.4 gen/cli.lua render mla_o_proj/ring_fp8 target=sm_90a dtype=bf16 heads=16 hidden=7168 pass=128 per_sm=1 residual=0 rows=64 split=2 v=128 ways=2 weights=1
+// regenerate: lua5.4 gen/cli.lua render mla_o_proj/ring_fp8 target=sm_90a dtype=bf16 heads=16 hidden=7168 pass=128 per_sm=1 residual=0 rows=128 split=2 v=128 ways=1 weights=1
 // As mla_o_proj/ring, of weights of 8 bits.
 // A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
 // numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
 // which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
-//             steps of the sum in turns, a warp that loads weights, a warp that loads x
+//             steps of the sum in turns, or GROUPS that take each step together, 64 outputs each, so that x comes less often; a
+//             warp that loads weights, a warp that loads x
 //   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
 //   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
 //             step is multiplied the bytes of the next one become numbers
@@ -30,7 +31,8 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
-//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg),
+//             and of 64 tokens with three GROUPS a fourth one
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
@@ -148,9 +150,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_ring_fp8_06347278_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 164224, {2, 1, 1},
-    17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 128, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_ring_fp8_72df2f42_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 197248, {2, 1, 1},
+    17, 0, 0, {0, 0}, 2, {{1, 64, 128, 128}, {2, 64, 128, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -224,7 +226,8 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 2048, OUTER = 7168, TOKENS = 128, TILE = 64, WAYS = 2, SPLIT = 2;
+constexpr int INNER = 2048, OUTER = 7168, TOKENS = 128, TILE = 128, WAYS = 1, SPLIT = 2;
+constexpr int GROUPS = 2, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
 constexpr int THREADS = 384, STAGES = 4, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
@@ -300,7 +303,7 @@ constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_O
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
-    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += 128 * WAYS) {
+    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += WAY * WAYS) {
       float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
       float v[4] = {};
 #pragma unroll
@@ -311,7 +314,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   const u32 shared = shared_address(sums);
   // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
 #pragma unroll 2
-  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += 128 * WAYS) {
+  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += WAY * WAYS) {
     const int token = i / QUADS, column = i % QUADS * 4;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
     float4 of[SPLIT];
@@ -326,8 +329,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 163840, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 163968;
-constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
+constexpr int FULL_AT = 196608, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 196736;
+constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
@@ -398,7 +401,7 @@ MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % 4, way = any / 4;
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
   // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
@@ -462,7 +465,7 @@ MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place
   if (warp == W_WARP) wait_for_previous_launch();
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_o_proj_ring_fp8_06347278(
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_o_proj_ring_fp8_72df2f42(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -474,7 +477,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_o_proj_ring_fp8_06
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, 4);
+      barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.

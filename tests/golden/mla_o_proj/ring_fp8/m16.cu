@@ -21,7 +21,8 @@
 // which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
-//             steps of the sum in turns, a warp that loads weights, a warp that loads x
+//             steps of the sum in turns, or GROUPS that take each step together, 64 outputs each, so that x comes less often; a
+//             warp that loads weights, a warp that loads x
 //   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
 //   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
 //             step is multiplied the bytes of the next one become numbers
@@ -30,7 +31,8 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
-//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg),
+//             and of 64 tokens with three GROUPS a fourth one
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
@@ -207,6 +209,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 
 constexpr int INNER = 2048, OUTER = 7168, TOKENS = 16, TILE = 32, WAYS = 1, SPLIT = 1;
+constexpr int GROUPS = 1, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
 constexpr int THREADS = 192, STAGES = 13, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
@@ -286,7 +289,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 }
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 110592, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 110848;
-constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
+constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
@@ -357,7 +360,7 @@ MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % 4, way = any / 4;
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
   // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
@@ -417,7 +420,7 @@ extern "C" __global__ void __launch_bounds__(192, 2) mlaf_mla_o_proj_ring_fp8_f8
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, 4);
+      barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.

@@ -1,7 +1,7 @@
 // Generated from templates/mla_q_b/ring_fp8_append.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_ring_fp8_append_4af645d1
+// symbol: mlaf_mla_q_b_ring_fp8_append_86520baa
 // parameters:
 //   append = 1
 //   append_norm = 1
@@ -10,23 +10,24 @@
 //   heads = 16
 //   nope = 128
 //   norm = 1
-//   pass = 128
+//   pass = 64
 //   per_sm = 1
 //   q_rank = 1536
 //   rank = 512
 //   rope = 64
-//   rows = 48
-//   split = 2
-//   ways = 2
+//   rows = 192
+//   split = 1
+//   ways = 1
 //   weights = 1
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=128 per_sm=1 q_rank=1536 rank=512 rope=64 rows=48 split=2 ways=2 weights=1
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rank=512 rope=64 rows=192 split=1 ways=1 weights=1
 // As mla_q_b/ring_fp8, and blocks behind the product's append latent rows to the cache.
 // A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
 // numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
 // which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
-//             steps of the sum in turns, a warp that loads weights, a warp that loads x
+//             steps of the sum in turns, or GROUPS that take each step together, 64 outputs each, so that x comes less often; a
+//             warp that loads weights, a warp that loads x
 //   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
 //   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
 //             step is multiplied the bytes of the next one become numbers
@@ -35,7 +36,8 @@
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
-//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg)
+//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg),
+//             and of 64 tokens with three GROUPS a fourth one
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
@@ -153,9 +155,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_append_4af645d1_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 161152, {2, 1, 1},
-    145, 0, 0, {0, 0}, 2, {{1, 64, 48, 128}, {2, 64, 128, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_append_86520baa_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 209152, {1, 1, 1},
+    145, 0, 0, {0, 0}, 2, {{1, 64, 192, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -175,44 +177,32 @@ MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-    "{%64, %65, %66, %67}, b, p, 1, 1, 0;\n}"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
-    "mov.b64 a, {%64, %68};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
+    "mov.b64 a, {%32, %36};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -229,8 +219,9 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 1536, OUTER = 3072, TOKENS = 128, TILE = 48, WAYS = 2, SPLIT = 2;
-constexpr int THREADS = 384, STAGES = 4, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 64, TILE = 192, WAYS = 1, SPLIT = 1;
+constexpr int GROUPS = 3, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
+constexpr int THREADS = 512, STAGES = 5, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -497,74 +488,36 @@ constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 // Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
-MLAF_DEV u32 at_block(u32 at, u32 block) {
-  u32 x;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
-  return x;
-}
-MLAF_DEV float4 load_from(u32 at, int block) {
-  float4 x;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV float load_number_from(u32 at, int block) {
-  float x;
-  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV void sync_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 
-constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
+constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
-  if (WAYS > 1) // this block's share first, into where its first warp's was
-#pragma unroll 1
-    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += 128 * WAYS) {
-      float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
-      float v[4] = {};
-#pragma unroll
-      for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
-      *(float4*)at = make_float4(v[0], v[1], v[2], v[3]);
-    }
-  if (WAYS > 1 && (int)my_thread() < TOKENS) {
-    float* const at = sums + SQUARES_AT + my_thread();
-    float square = 0.0f;
-#pragma unroll
-    for (int way = 0; way < WAYS; way++) square += at[way * TOKENS];
-    *at = square;
-  }
-  sync_cluster();
-  const u32 shared = shared_address(sums);
-  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
-#pragma unroll 2
-  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += 128 * WAYS) {
-    const int token = i / QUADS, column = i % QUADS * 4;
+#pragma unroll (WAYS == 1 ? 2 : 1)
+  for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += WAY * WAYS) {
+    const int token = i / OCTETS, column = i % OCTETS * 8;
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
-    float4 of[SPLIT];
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) of[block] = load_from(shared + 4 * (token * PITCH + column), block);
+    float v[2][4] = {};
     float square = 0.0f;
 #pragma unroll
-    for (int block = 0; block < SPLIT; block++) square += load_number_from(shared + 4 * (SQUARES_AT + token), block);
-    float v[4] = {};
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
+    for (int way = 0; way < WAYS; way++) {
+      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
+      add4(v[0], from[0]);
+      add4(v[1], from[1]);
+      square += sums[SQUARES_AT + way * TOKENS + token];
+    }
     const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
 #pragma unroll
-    for (int k = 0; k < 4; k++) v[k] *= factor;
-    word2 y;
-    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
+    for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
+          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
   }
 }
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 157696, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 160896;
-constexpr int GAIN_AT = 157824, PARTS_AT = SQUARES_AT + WAYS * TOKENS; // of squares: floats, behind their sums
-constexpr int W_WARP = 4 * WAYS, X_WARP = W_WARP + 1;
+constexpr int FULL_AT = 204800, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 208000;
+constexpr int GAIN_AT = 204928, PARTS_AT = SQUARES_AT + WAYS * TOKENS; // of squares: floats, behind their sums
+constexpr int SQUARERS = GROUPS == 3 ? 256 : WAY; // threads of a way that square x: each as much of it
+constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
@@ -604,12 +557,14 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// Of a step, a thread's share of a token's values: TOKENS of them. One token's threads are TOKENS apart.
+// Of a step, a thread's share of a token's values. One token's threads are TOKENS apart.
 MLAF_DEV float add_squares(float sum, u32 x, int thread) {
+  constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
   const int token = thread % TOKENS;
+  if (SQUARERS < WAY && thread >= SQUARERS) return 0.0f;
 #pragma unroll
-  for (int i = 0; i < TOKENS / 8; i++) {
-    const int chunk = thread / TOKENS * (TOKENS / 8) + i; // of 8 values, 8 of them a half step
+  for (int i = 0; i < CHUNKS; i++) {
+    const int chunk = thread / TOKENS * CHUNKS + i;
     u32 w[4];
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
                  : "r"(x + chunk / 8 * (TOKENS * 128) + token * 128 + (chunk % 8 ^ (token & 7)) * 16) : "memory");
@@ -667,7 +622,7 @@ MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % 4, way = any / 4;
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
   // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
@@ -697,7 +652,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     take_w(a[1], at + row, 1, g, gain + 256 * step);
     finish_half(total, part, scales[2 * (step - begin) * SCALES]);
     multiply_half(part, a[1], k_major(at + TOKENS * 128));
-    square = add_squares(square, at, thread % 128);
+    square = add_squares(square, at, thread % WAY);
     barrier_wait(shared + FULL_AT + 8 * next.stage, next.lap);
     take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
     finish_half(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
@@ -722,7 +677,7 @@ MLAF_DEV void add_parts(float* memory, int thread) {
   if (thread < WAYS * TOKENS) {
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 128 / TOKENS; i++) sum += memory[PARTS_AT + thread / TOKENS * 128 + i * TOKENS + thread % TOKENS];
+    for (int i = 0; i < SQUARERS / TOKENS; i++) sum += memory[PARTS_AT + thread / TOKENS * WAY + i * TOKENS + thread % TOKENS];
     memory[SQUARES_AT + thread] = sum;
   }
 }
@@ -743,7 +698,7 @@ MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place
   if (warp == W_WARP) wait_for_previous_launch();
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_fp8_append_4af645d1(
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_append_86520baa(
     const __grid_constant__ beside<mlaf_projection_params> p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -756,7 +711,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_fp8_appen
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, 4);
+      barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
@@ -768,16 +723,16 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_fp8_appen
   if (warp != W_WARP) wait_for_previous_launch();
   // Those who load and those who multiply never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
 #pragma unroll 1
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
       load_pass(p, shared, at, begin, end, t0, warp, thread, r);
       for (int i = 0; i < 3; i++) __syncthreads(); // the ring is done with; sums are there
-      for (int i = 0; i < 2; i++) sync_cluster(); // within write_pass, and behind it
+      __syncthreads(); // sums are written
     }
     return;
   }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     multiply_pass(memory, shared, begin, end, thread, r);
@@ -786,6 +741,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_fp8_appen
     __syncthreads();
     write_pass(p.a, at, t0, (float*)memory, rank);
     fence_async(); // copies of the next pass come to where the sums are
-    sync_cluster(); // nobody reads this block's sums any more
+    __syncthreads();
   }
 }
