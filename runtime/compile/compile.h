@@ -57,7 +57,7 @@ mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mla
                          mlaf_err *err);
 /* A code object by cache key, without any compiler: E_NOT_COMPILED when it is not in the cache. */
 mlaf_status mlaf_cache_get(mlaf_compiler *c, const char *key, void **code, size_t *size, mlaf_err *err);
-enum { MLAF_HELD_MAX = 32 };
+enum { MLAF_HELD_MAX = 32 }; /* code objects that are held at once; what comes beyond is freed */
 /* Take over what the call above gave: the next one with this key gets it, without the file. */
 void mlaf_cache_hold(mlaf_compiler *c, const char *key, void *code, size_t size);
 /* The key a job would have; fills job->key. */

@@ -17,7 +17,8 @@ struct mlaf_ctx;
 struct mlaf_device;
 struct mlaf_module;
 
-/* Four plans of two kernels, and what a server of one shape has behind them; a kernel takes a context 0.1 to 0.4 ms. */
+/* Four plans of two kernels, and most of what a server has behind them (27 to 38 kernels, docs/lab/server.md); a kernel takes a
+ * context 0.1 to 0.4 ms. */
 enum { MLAF_RECENT_FIRST = 8, MLAF_RECENT_LATER = 24 };
 
 typedef struct mlaf_recent_list {

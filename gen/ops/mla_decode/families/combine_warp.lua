@@ -65,7 +65,7 @@ local function make_early(bits, fixed, cut)
   early.cost = function(p, v)
     local x = cost(p, v)
     x.early = true
-    x.apart = v.team == 1 and 2 * x.depth * x.team or nil
+    x.apart = v.team == 1 and 2 * x.depth or nil -- FEW of the template
     return x
   end
   return early
