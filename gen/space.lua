@@ -366,13 +366,16 @@ local function has_point(family, text)
   end
 end
 
--- The family of the second kernel that a variant's name gives, nil: it has none.
-local function second_family(op, family, cost, n, text)
+-- The family and the point of the second kernel that a variant's name gives; no family: it has none.
+local function second_of_name(op, family, cost, n, text)
+  local named = text and op.second.named(cost)
+  if named and has_point(op.families[named], text) then return named, text end
+  text = n == 1 and text and op.families[family].behind_one or text
   local usual, others = op.second.family(family, cost, n), text and { op.second.other(family, cost, n) } or {}
   for _, other in ipairs(others) do
-    if has_point(op.families[other], text) then return other end
+    if has_point(op.families[other], text) then return other, text end
   end
-  return usual or others[1]
+  return usual or others[1], text
 end
 
 -- A family of the operation for this target, by any name it ever had.
@@ -396,8 +399,8 @@ function space.variant(p, target, name)
   local most = k.cost and op.knob.most(k.cost)
   if not why and n > most then why = ("%d %s > %d"):format(n, op.knob.word, most) end
   local second
-  second_text = n == 1 and second_text and op.families[family].behind_one or second_text
-  local behind = not why and second_family(op, family, k.cost, n, second_text)
+  local behind
+  if not why then behind, second_text = second_of_name(op, family, k.cost, n, second_text) end
   if behind then
     second, why = named_second(p, op, target, arch, name, k, n, behind, second_text)
   elseif second_text and not why then

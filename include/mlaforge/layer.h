@@ -50,7 +50,8 @@ enum {
   MLAF_LAYER_APPEND_APART = 1u << 6, /* rows are appended in a launch of their own, not beside q_b's product */
   MLAF_LAYER_ROWS_ANYWHERE = 1u << 7, /* slots may be other rows that the call attends to than each request's last ones, as many
                                       * as it has query tokens. Attention then reads no row before all are written */
-  MLAF_LAYER_ABSORB_APART = 1u << 8 /* queries go into the latent space in a launch of their own, not in q_b's */
+  MLAF_LAYER_ABSORB_APART = 1u << 8, /* queries go into the latent space in a launch of their own, not in q_b's */
+  MLAF_LAYER_V_OUT_APART = 1u << 9  /* values are made in a launch of their own, not in attention's last one */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
@@ -214,7 +215,8 @@ typedef struct mlaf_layer_stage {
   const char *operation;   /* "mla_qkv_a" */
   const mlaf_plan *plan;   /* that serves the call: mlaf_plan_query says variant, rung and problem. Borrowed from the layer */
   size_t output_at, output_bytes; /* its output in the workspace, dense; output_bytes 0: in a tensor of the caller's */
-  double bytes, flops;     /* the least that it must move and compute for this call, with requests of args->ctx tokens */
+  double bytes, flops;     /* the least that it must move and compute for this call, with requests of args->ctx tokens; 0: it
+                            * launches nothing, and another stage of that plan has its work */
 } mlaf_layer_stage;
 #define MLAF_LAYER_STAGE_INIT \
   { .struct_size = sizeof(mlaf_layer_stage) }

@@ -154,10 +154,15 @@ typedef struct mlaf_execute_args {
                                      * x' = x cos - y sin, y' = y cos + x sin in fp32, then rounded to the problem's dtype */
   int32_t rope_rows;                /* 1 and up. A key behind the table makes the rows that see it NaN */
   int32_t reserved;                 /* 0 */
+  /* Of a layer's plans whose combine kernel goes on into values, with o and lse NULL; NULL and 0 for all others. */
+  const void *w_v;                  /* [H, V, R]: W_UV, of the problem's dtype, 16-byte aligned */
+  int64_t w_v_row_stride;           /* elements, a multiple of 8 from R on */
+  int64_t w_v_head_stride;          /* elements, a multiple of the row stride */
+  void *values;                     /* [T, H, V] dense, 16-byte aligned */
 } mlaf_execute_args;
 #define MLAF_EXECUTE_ARGS_INIT                                                                                        \
   { sizeof(mlaf_execute_args), 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0f, NULL, NULL, \
-    0, 0, 0, 0, 0, NULL, 0, 0 }
+    0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0, NULL }
 
 /* Bytes of workspace mlaf_execute needs for these arguments, of which only the sizes are looked at: mlaf_plan_workspace_size, and
  * for the tables' second form room for the first, 4 bytes for each page that the tables can name. SIZE_MAX when they are no

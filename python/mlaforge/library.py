@@ -40,7 +40,8 @@ class ExecuteArgs(ctypes.Structure):
                 ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("o", PTR), ("lse", PTR), ("workspace", PTR),
                 ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float), ("block_table", PTR),
                 ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("page_tokens", I32),
-                ("page_rows", I64), ("kv_indices_size", I64), ("rope_table", PTR), ("rope_rows", I32), ("reserved", I32)]
+                ("page_rows", I64), ("kv_indices_size", I64), ("rope_table", PTR), ("rope_rows", I32), ("reserved", I32), ("w_v", PTR),
+                ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR)]
 
 
 class View(ctypes.Structure):

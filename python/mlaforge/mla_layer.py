@@ -13,7 +13,7 @@ __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, APPEND_APART, ROWS_ANYWHERE, ABSORB_APART = (1 << i for i in range(9))
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, APPEND_APART, ROWS_ANYWHERE, ABSORB_APART, V_OUT_APART = (1 << i for i in range(10))
 SAME_TABLES = 1
 SIZE = ctypes.c_size_t
 
@@ -109,6 +109,7 @@ class Layer:
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     append_apart: rows are appended in a launch of their own, not beside q_b.
     absorb_apart: queries go into the latent space in a launch of their own, not in q_b's, where that could be.
+    v_out_apart: values are made in a launch of their own, not in attention's last one, where that could be.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     Plans for all of it are made here, so that no call compiles."""
 
@@ -117,7 +118,7 @@ class Layer:
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
-                 absorb_apart=False, rows_anywhere=False, ctx=None):
+                 absorb_apart=False, v_out_apart=False, rows_anywhere=False, ctx=None):
         self._ctx, self._lib = context.of_call(ctx), _functions()
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named)
@@ -127,7 +128,7 @@ class Layer:
         self._page, self._residual, self._split = page_size, residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (APPEND_APART if append_apart else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
-        flags |= ABSORB_APART if absorb_apart else 0
+        flags |= (ABSORB_APART if absorb_apart else 0) | (V_OUT_APART if v_out_apart else 0)
         flags |= KV_B_16 if matrices in ENCODINGS and kv_b is not None and dtype_name(kv_b) == self._dtype else 0
         table = {}
         if rope and style != "unrotated":

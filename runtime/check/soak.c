@@ -51,16 +51,16 @@ static mlaf_status measure_outputs(soak *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
-static mlaf_status open_bench(soak *s, const mlaf_point *p, mlaf_err *err) {
+static mlaf_status open_bench(soak *s, const mlaf_loaded *l, mlaf_err *err) {
   const mlaf_device_info *info = mlaf_info(s->dev);
   const int64_t by_l2 = L2_TIMES * info->l2_bytes, by_llc = LLC_TIMES * info->llc_bytes;
   mlaf_bench_opts o = {.data = {.seed = s->opts->seed, .lengths = s->opts->lengths, .spread_sets = SETS_MOST,
-                                .cancel = s->opts->cancel},
+                                .bound = mlaf_loaded_bound(l), .cancel = s->opts->cancel},
                        .pool = s->opts->pool};
   int64_t *bytes = &o.data.spread_bytes;
   *bytes = s->opts->pool_bytes ? s->opts->pool_bytes : is_modelled(s) ? 1 : by_l2 > by_llc ? by_l2 : by_llc;
   if (*bytes < 1) *bytes = 1; /* a device that does not tell its caches: two sets */
-  mlaf_status st = mlaf_bench_create(s->dev, p, &o, &s->bench, err);
+  mlaf_status st = mlaf_bench_create(s->dev, mlaf_loaded_problem(l), &o, &s->bench, err);
   if (st) return st;
   s->calls = s->bench->calls;
   s->data = s->bench->data;
@@ -106,7 +106,7 @@ static mlaf_status open_reader(soak *s, const mlaf_tool_env *env, mlaf_err *err)
 
 static mlaf_status open_all(soak *s, const mlaf_tool_env *env, const mlaf_loaded *l, mlaf_err *err) {
   const mlaf_loaded *both[] = {l, s->opts->beside};
-  mlaf_status st = open_bench(s, mlaf_loaded_problem(l), err);
+  mlaf_status st = open_bench(s, l, err);
   s->n_sides = both[1] ? 2 : 1;
   for (int i = 0; !st && i < s->n_sides; i++) {
     s->sides[i].l = both[i];

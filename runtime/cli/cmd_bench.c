@@ -49,7 +49,8 @@ static mlaf_status verify(run *r, const mlaf_point *p, const cli_subject *s, mla
 
 /* Under the device lock, like the tuner: a bench beside a tuning run would spoil both. */
 static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, bench_figures *f, mlaf_err *err) {
-  const mlaf_bench_opts opts = {.data = {.seed = mlaf_cli_seed(r->c), .lengths = r->lengths, .tokens = x->tokens},
+  const mlaf_bench_opts opts = {.data = {.seed = mlaf_cli_seed(r->c), .lengths = r->lengths, .tokens = x->tokens,
+                                         .bound = mlaf_loaded_bound(s->loaded)},
                                 .pool = r->pool};
   const mlaf_time_opts time = time_opts(r);
   mlaf_bench *bench = NULL;

@@ -128,7 +128,7 @@ static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *array
     if (st == MLAF_OK && launch.flags != k->flags) /* what the manifest says was checked with its plans */
       st = mlaf_fail(&x->c->err, MLAF_E_IO, "%s: its flags are %u, the bundle's manifest says %u: make the bundle again",
                      k->symbol, launch.flags, k->flags);
-    if (st == MLAF_OK && launch.flags & ~(uint32_t)KNOWN_FLAGS)
+    if (st == MLAF_OK && (launch.flags & ~(uint32_t)KNOWN_FLAGS || launch.values))
       st = mlaf_fail(&x->c->err, MLAF_E_ARG, "%s (%s): nothing launches it from C yet, since it wants more of its launch (flags "
                      "%#x): leave its problem out of the bundle", k->symbol, k->template_name, launch.flags);
     if (st == MLAF_OK) {

@@ -26,6 +26,7 @@ static mlaf_status open_variant(cli *c, target *t) {
   if (st == MLAF_OK) st = mlaf_cli_open(c, false);
   if (st == MLAF_OK) st = mlaf_ctx_gen(c->ctx, &g, &c->err);
   if (st == MLAF_OK) st = mlaf_cli_subject(c, &p, g, &t->subject);
+  if (st == MLAF_OK) opts.data.bound = mlaf_loaded_bound(t->subject.loaded);
   if (st == MLAF_OK) st = mlaf_bench_create(mlaf_ctx_device(c->ctx), &p, &opts, &t->bench, &c->err);
   if (st == MLAF_OK)
     st = mlaf_bench_prepare(t->bench, t->subject.loaded, mlaf_loaded_knob(t->subject.loaded), &t->prepared, &c->err);

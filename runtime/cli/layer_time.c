@@ -52,8 +52,9 @@ mlaf_status layer_time(layer_rig *r, size_t first, size_t n, mlaf_timing *out) {
     for (size_t k = first; !st && k < first + n; k++) st = mlaf_layer_execute_stage(layer, k, &r->call[i].args, NULL);
   }
   mlaf_record_end(&record);
+  *out = (mlaf_timing){.ns = 0};
   if (st) layer_failed(r->c, st);
-  else st = layer_time_recorded(r, &record, out);
+  else if (record.n) st = layer_time_recorded(r, &record, out);
   mlaf_record_free(&record);
   return st;
 }

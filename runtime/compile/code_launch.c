@@ -7,7 +7,7 @@
 #include "compile/elf.h"
 #include "compile/vendor.h"
 
-enum { PER_CU_MAX = 32 };
+enum { PER_CU_MAX = 32, VALUES_MAX = 256 };
 
 /* Compilers make the constant a local symbol and drivers look up global ones only: hence the symbol table, not the driver. */
 static bool find(const mlaf_elf *elf, const char *name, mlaf_elf_symbol *out) {
@@ -26,8 +26,7 @@ static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_e
               (l->flags & MLAF_KERNEL_FITS || !(l->flags & MLAF_KERNEL_MEETS)) && l->per_cu <= PER_CU_MAX;
   for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= 1 && l->maps[i].of <= MLAF_TENSORS_MAX;
   for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16;
-  for (int i = 0; good && i < 2; i++) good = !l->reserved[i];
-  return good ? MLAF_OK
+  return good && !l->reserved && l->values <= VALUES_MAX ? MLAF_OK
               : mlaf_fail(err, MLAF_E_ARG, "%s" MLAF_LAUNCH_SUFFIX " is not what this library reads: the code object was made by "
                           "another version; compile it again", symbol);
 }

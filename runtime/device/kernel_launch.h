@@ -64,7 +64,9 @@ typedef struct mlaf_kernel_launch {
   uint32_t flags;
   uint32_t schedule;       /* 0; earlier versions had another one, whose launches nobody makes any more */
   uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
-  uint32_t reserved[2];    /* 0 */
+  uint32_t values;         /* of a combine kernel that goes on into values of so many columns: it takes mlaf_values_args
+                              (ops/mla_decode/launch.h), and a block is a head. 0: it does not */
+  uint32_t reserved;       /* 0 */
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;

@@ -344,6 +344,17 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->kv_indices_size = a->kv_indices_size;
 }
 
+/* Of a plan that goes on: W_UV, as fill_kv_b has it. */
+static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *out) {
+  mlaf_projection_args w;
+  fill_kv_b(l, l->shape.d.nope, &w);
+  out->w_v = w.w;
+  out->w_v_row_stride = w.w_row_stride;
+  out->w_v_head_stride = w.w_head_stride;
+  out->values = values;
+  out->o = NULL;
+}
+
 /* Cache, pages and W. */
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
@@ -431,6 +442,7 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->decode.q = qout;
     out->decode.o = u;
     fill_decode(l, a, &z, &out->decode);
+    if (layer_goes_on(&l->shape, &l->plans, &z)) fill_values(l, o, &out->decode);
   } else if (kind == LAYER_APPEND || kind == LAYER_TURN) {
     out->append = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
     out->append.tokens = z.tokens;

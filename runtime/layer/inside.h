@@ -37,6 +37,8 @@ enum { LAYER_Q_LENS = 32, LAYER_CLASSES = 24, LAYER_CTXS = 32, LAYER_ALIGN = 256
 enum { LAYER_BESIDE_MOST = 128 };
 /* h200, by whole layers (docs/lab/layer.md): tokens from which on LAYER_LATENT is one launch; 16 are slower so, 24 faster. */
 enum { LAYER_LATENT_LEAST = 17 };
+/* The same: tokens of a call whose values attention makes, too. 8 are up to 1 % slower so, 48 of equal lengths 1 to 2 %. */
+enum { LAYER_VALUES_LEAST = 9, LAYER_VALUES_MOST = 40 };
 
 /* --- shape.c: what is computed --- */
 
@@ -75,6 +77,8 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
  * knows; where there is none, two launches do it. */
 bool layer_shape_may_join(const layer_shape *s, const char *target);
 void layer_shape_set_latent(layer_shape *s, bool latent);
+/* Whether attention's plan for so many tokens may go on into values, where there is a kernel that does. */
+bool layer_may_go_on(const layer_shape *s, int64_t tokens);
 /* A stage as a problem; sizes are 1. q_len is looked at by LAYER_DECODE alone. */
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
@@ -126,6 +130,8 @@ enum { LAYER_PARTS = 3 };
 int layer_parts_of(layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]);
 /* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'; of a joint stage that is several launches the first's. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
+/* Whether attention's launches have LAYER_V_OUT's work, too: then that launches nothing. */
+bool layer_goes_on(const layer_shape *s, const layer_plans *p, const layer_sizes *sizes);
 
 /* --- args.c: one call --- */
 

@@ -140,6 +140,7 @@ static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const ml
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
   if (kind == LAYER_PREFILL) return run_prefill(layer, a, stream);
+  if (kind == LAYER_V_OUT && layer_goes_on(&layer->shape, &layer->plans, &z)) return MLAF_OK;
   layer_fill(layer, kind, a, &args);
   mlaf_status st = MLAF_OK;
   if (kind == LAYER_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
@@ -218,7 +219,7 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
   out->output_bytes = of[kind].bytes;
 }
 
-/* cached: tokens that a prefill attends to beside the new ones; its requests are taken as alike. */
+/* Added to *out. cached: tokens that a prefill attends to beside the new ones; its requests are taken as alike. */
 static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_sizes *z, int64_t cached, mlaf_layer_stage *out,
                             mlaf_err *err) {
   mlaf_point p;
@@ -239,8 +240,8 @@ static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_s
     layer_point_size(&p, "ctx", z->ctx);
   } else layer_point_size(&p, "tokens", z->tokens);
   const mlaf_work w = p.op->calls->work(&p);
-  out->bytes = w.bytes + expands.bytes;
-  out->flops = w.flops + expands.flops;
+  out->bytes += w.bytes + expands.bytes;
+  out->flops += w.flops + expands.flops;
   return MLAF_OK;
 }
 
@@ -257,10 +258,12 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
   const layer_sizes z = layer_sizes_of(s, a);
   if (i >= (size_t)s->n[z.form]) return report(layer->shared, no_stage(s, i, z.form, &err), &err);
   const layer_kind kind = s->kinds[z.form][i];
+  const bool on = layer_goes_on(s, &layer->plans, &z), idle = on && kind == LAYER_V_OUT;
   mlaf_layer_stage said = {.struct_size = out->struct_size, .name = layer_stage_name(kind), .operation = layer_operation(kind),
-                           .plan = layer_plan_of(s, &layer->plans, kind, &z)};
-  say_output(s, kind, &z, &said);
-  st = say_work(s, kind, &z, z.form == LAYER_MANY ? chunked_keys(a->schedule) : 0, &said, &err);
+                           .plan = layer_plan_of(s, &layer->plans, idle ? LAYER_DECODE : kind, &z)};
+  say_output(s, on && kind == LAYER_DECODE ? LAYER_V_OUT : kind, &z, &said);
+  if (!idle) st = say_work(s, kind, &z, z.form == LAYER_MANY ? chunked_keys(a->schedule) : 0, &said, &err);
+  if (!st && on && kind == LAYER_DECODE) st = say_work(s, LAYER_V_OUT, &z, 0, &said, &err);
   if (!st) *out = said;
   return report(layer->shared, st, &err);
 }

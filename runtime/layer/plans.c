@@ -60,8 +60,8 @@ typedef struct wanted {
   size_t n;
 } wanted;
 
-static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, bool ahead, mlaf_plan **to) {
-  w->list[w->n] = (mlaf_plan_wish){*p, opts, ahead};
+static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside, mlaf_plan **to) {
+  w->list[w->n] = (mlaf_plan_wish){*p, opts, inside};
   w->to[w->n++] = to;
 }
 
@@ -73,21 +73,23 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
   for (int k = first; !st && k <= last; k++) {
     if (!layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
-    want(w, &p, &w->rows, false, &out->by_rows[kind][k]);
+    want(w, &p, &w->rows, 0, &out->by_rows[kind][k]);
   }
   return st;
 }
 
 static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
-  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE);
+  const uint32_t ahead = s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0 : (uint32_t)MLAF_PLAN_AHEAD;
   mlaf_point p;
   mlaf_plan **plans = out->decode[q_len - 1] = calloc(n_decode(out), sizeof *plans);
   if (!plans) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
   mlaf_status st = layer_point(s, LAYER_DECODE, q_len, &p, err);
   for (size_t i = 0; !st && i < n_decode(out); i++) {
     layer_point_size(&p, "ctx", out->ctxs[i / (size_t)out->n_batches]);
-    layer_point_size(&p, "batch", out->batches[i % (size_t)out->n_batches]);
-    want(w, &p, &w->decode, ahead, &plans[i]);
+    const int32_t batch = out->batches[i % (size_t)out->n_batches];
+    layer_point_size(&p, "batch", batch);
+    const uint32_t on = layer_may_go_on(s, (int64_t)batch * q_len) ? (uint32_t)MLAF_PLAN_GOES_ON : 0;
+    want(w, &p, &w->decode, ahead | on, &plans[i]);
   }
   return st;
 }
@@ -107,7 +109,7 @@ static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
   int32_t compiles = 0;
   bool together = false;
   for (size_t i = 0; !st && i < w->n; i++) {
-    const mlaf_registry_how how = {.quiet = true, .ahead = w->list[i].ahead, .compiles = &compiles};
+    const mlaf_registry_how how = {.quiet = true, .inside = w->list[i].inside, .compiles = &compiles};
     st = mlaf_registry_get(ctx, &w->list[i].at, w->list[i].opts, &how, w->to[i]);
     if (!st && compiles && !together) mlaf_plan_compile_together(ctx, w->list + i + 1, w->n - i - 1);
     together |= compiles > 0;
@@ -203,4 +205,8 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];
+}
+
+bool layer_goes_on(const layer_shape *s, const layer_plans *p, const layer_sizes *z) {
+  return z->form == LAYER_FEW && mlaf_plan_goes_on(layer_plan_of(s, p, LAYER_DECODE, z));
 }

@@ -7,7 +7,7 @@
 #include "layer/inside.h"
 
 enum { CHUNK = 16384 }; /* the default */
-enum { LATENT_HEADS = 96 }; /* from so many on a block each fills a GPU of 132 SMs */
+enum { BLOCK_HEADS = 96 }; /* from so many on a block each fills a GPU of 132 SMs */
 
 static const struct {
   const char *name, *operation;
@@ -202,7 +202,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                      (double)d->eps, (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
-                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART;
+                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
@@ -235,8 +235,13 @@ static void order_forms(layer_shape *s) {
 
 bool layer_shape_may_join(const layer_shape *s, const char *target) {
   const mlaf_layer_desc *d = &s->d;
-  return !strcmp(target, "sm_90a") && s->heads >= LATENT_HEADS && d->q_rank && !d->weights &&
+  return !strcmp(target, "sm_90a") && s->heads >= BLOCK_HEADS && d->q_rank && !d->weights &&
          !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_NO_NORMS));
+}
+
+bool layer_may_go_on(const layer_shape *s, int64_t tokens) {
+  return layer_kv_b_bytes(s) == LAYER_ELEMENT && !(s->d.flags & MLAF_LAYER_V_OUT_APART) && s->heads >= BLOCK_HEADS &&
+         s->d.v == MLAF_PLAN_VALUES && tokens >= LAYER_VALUES_LEAST && tokens <= LAYER_VALUES_MOST;
 }
 
 void layer_shape_set_latent(layer_shape *s, bool latent) {

@@ -21,6 +21,9 @@ typedef struct mlaf_data_opts {
    * device has room, and as many as go through it once, 2 to spread_sets. 0: as above. */
   int64_t spread_bytes;
   int spread_sets;
+  /* The variant that will run over it, where that takes more than others of its problem, or leaves something else. NULL: it does
+   * not. */
+  const struct mlaf_bound *bound;
   const atomic_bool *cancel; /* true: a check ends early, with what it has. May be NULL */
 } mlaf_data_opts;
 

@@ -87,7 +87,8 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   return MLAF_OK;
 }
 
-static mlaf_status create(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside, mlaf_plan **out) {
+mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside,
+                                    mlaf_plan **out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_plan_opts o;
   mlaf_status st = read_opts(opts, &o, &err);
@@ -98,11 +99,14 @@ static mlaf_status create(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_op
 }
 
 mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
-  return create(ctx, p, opts, 0, out);
+  return mlaf_plan_create_inside(ctx, p, opts, 0, out);
 }
 
-mlaf_status mlaf_plan_create_ahead(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
-  return create(ctx, p, opts, MLAF_PLAN_AHEAD, out);
+bool mlaf_plan_goes_on(const mlaf_plan *plan) {
+  const mlaf_bound *b = mlaf_plan_bound(plan);
+  for (int i = 0; i < MLAF_STAGES_MAX; i++)
+    if (b->stage[i].fn && b->stage[i].launch.values) return true;
+  return false;
 }
 
 void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n) {
@@ -114,7 +118,7 @@ void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, siz
     mlaf_plan_opts o;
     mlaf_point at = wishes[i].at;
     if (read_opts(wishes[i].opts, &o, &ignored)) continue;
-    if (wishes[i].ahead) o.flags |= MLAF_PLAN_AHEAD;
+    o.flags |= wishes[i].inside;
     mlaf_point_round(&at);
     mlaf_planner_wish(ctx, &at, &o, &all);
   }

@@ -86,14 +86,33 @@ static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mla
   return st;
 }
 
-/* The twin that reads ahead of its wait, where the caller allows that and there is one. */
-static mlaf_status start_twin(planner *p, const mlaf_build *b, mlaf_gen **gen, mlaf_build *twin) {
-  const char *rest = strchr(b->name, ':');
+/* A variant's twins serve whoever executes a plan and says more of it than is known of others (mlaf_plan_create_inside). */
+typedef enum twin_kind {
+  TWIN_VALUES, /* its combine kernel goes on into values, and it reads ahead where that is allowed */
+  TWIN_AHEAD,  /* it reads ahead of its wait */
+  TWINS
+} twin_kind;
+
+/* FAMILY:PARAMS/sN,SECOND. False: it has no such twin, or nobody asks for one. */
+static bool name_twin(const planner *p, const char *of, twin_kind kind, char *out, size_t size) {
+  const char *rest = strchr(of, ':'), *second = strchr(of, '/');
+  const uint32_t flags = p->opts->flags;
+  const char *ahead = flags & MLAF_PLAN_AHEAD ? "_ahead" : "";
+  if (!rest || (kind == TWIN_VALUES ? !(flags & MLAF_PLAN_GOES_ON) || !second : !*ahead)) return false;
+  const int family = (int)(rest - of);
+  int n = 0;
+  if (kind == TWIN_AHEAD) n = snprintf(out, size, "%.*s%s%s", family, of, ahead, rest);
+  else
+    n = snprintf(out, size, "%.*s%s%.*s,values=%d", family, of, ahead, (int)(second - rest + (ptrdiff_t)strcspn(second, ",")),
+                 rest, MLAF_PLAN_VALUES);
+  return n > 0 && (size_t)n < size;
+}
+
+static mlaf_status start_twin(planner *p, const mlaf_build *b, twin_kind kind, mlaf_gen **gen, mlaf_build *twin) {
   char name[sizeof b->name];
   mlaf_variant v = {.name = NULL};
   mlaf_err ignored;
-  if (!(p->opts->flags & MLAF_PLAN_AHEAD) || !rest || strlen(b->name) + sizeof "_ahead" > sizeof name) return MLAF_E_NOT_TUNED;
-  snprintf(name, sizeof name, "%.*s_ahead%s", (int)(rest - b->name), b->name, rest);
+  if (!name_twin(p, b->name, kind, name, sizeof name)) return MLAF_E_NOT_TUNED;
   mlaf_status st = mlaf_ctx_gen(p->ctx, gen, &ignored);
   if (!st) st = mlaf_gen_variant(*gen, mlaf_point_text(p->problem).s, info(p)->target, name, &v, &ignored);
   if (!st) st = mlaf_build_init(&v, twin, &ignored);
@@ -102,12 +121,12 @@ static mlaf_status start_twin(planner *p, const mlaf_build *b, mlaf_gen **gen, m
 }
 
 /* In place of a kernel its twin, where that runs. */
-static bool take_twin(planner *p, mlaf_build *b) {
+static bool take_twin(planner *p, twin_kind kind, mlaf_build *b) {
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
   mlaf_build twin = {.n = 0};
   mlaf_err ignored;
-  mlaf_status st = start_twin(p, b, &gen, &twin);
+  mlaf_status st = start_twin(p, b, kind, &gen, &twin);
   if (!st && !mlaf_build_take_known(&twin, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) {
     st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, &ignored);
     if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
@@ -116,6 +135,11 @@ static bool take_twin(planner *p, mlaf_build *b) {
   mlaf_build_clear(st ? &twin : b);
   if (!st) *b = twin;
   return !st;
+}
+static bool take_some_twin(planner *p, mlaf_build *b) {
+  for (int kind = 0; kind < TWINS; kind++)
+    if (take_twin(p, kind, b)) return true;
+  return false;
 }
 
 /* A source that nobody wished for yet, taken over. */
@@ -166,7 +190,9 @@ static void wish(planner *p, mlaf_build *b) {
   mlaf_build twin = {.n = 0};
   mlaf_err ignored;
   size_t n = 0;
-  mlaf_build *x = start_twin(p, b, &gen, &twin) ? b : &twin;
+  int kind = 0;
+  while (kind < TWINS && start_twin(p, b, kind, &gen, &twin)) kind++;
+  mlaf_build *x = kind < TWINS ? &twin : b;
   const bool there = seen_all(p->wishes, x) || (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
                      mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
   if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n, &ignored))
@@ -183,7 +209,7 @@ static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf
     return err->status;
   }
   if (p->wishes) wish(p, b);
-  if (p->wishes || take_twin(p, b)) return MLAF_OK;
+  if (p->wishes || take_some_twin(p, b)) return MLAF_OK;
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
   mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);

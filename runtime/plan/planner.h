@@ -18,10 +18,8 @@ typedef struct mlaf_planned {
   double ns, error;
 } mlaf_planned;
 
-/* Of plan options whose public flags were checked: kernels may read ahead (mlaf_plan_create_ahead). No caller's have it. */
-enum { MLAF_PLAN_AHEAD = 1 << 30 };
-
-/* The context's lock must be held. `p` has been checked. */
+/* The context's lock must be held. `p` has been checked, and so have the public flags; beside them are those of
+ * mlaf_plan_create_inside. */
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err);
 

@@ -40,14 +40,14 @@ static uint64_t hash_lengths(const mlaf_plan_opts *o) {
   return h;
 }
 
-static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o, bool ahead) {
+static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o, uint32_t inside) {
   const uint32_t idle = MLAF_PLAN_TABLES | (p->op->calls->libraries ? 0 : (uint32_t)MLAF_PLAN_LIBRARY);
-  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~idle), o->effort, hash_lengths(o), ahead};
+  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~idle), o->effort, hash_lengths(o), inside};
 }
 
 /* FNV-1a over words, then mixed. Of the lengths their hash is enough: few contexts see two. */
 static uint32_t hash(const mlaf_registry_key *key) {
-  uint64_t h = 1469598103934665603u ^ key->lengths ^ key->ahead;
+  uint64_t h = 1469598103934665603u ^ key->lengths ^ key->inside;
   for (int i = 0; i < key->at.op->n_fields; i++) h = (h ^ (uint32_t)key->at.v[i]) * 1099511628211u;
   h = (h ^ (uint32_t)key->flags) * 1099511628211u;
   h = (h ^ (uint32_t)key->effort) * 1099511628211u;
@@ -163,7 +163,7 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts
                         const mlaf_registry_how *how, mlaf_plan **out) {
   const double begun = now_s();
   mlaf_status st = may_plan(ctx, p, how);
-  if (!st) st = (how->ahead ? mlaf_plan_create_ahead : mlaf_plan_create_at)(ctx, p, opts, out);
+  if (!st) st = mlaf_plan_create_inside(ctx, p, opts, how->inside, out);
   if (st) return st;
   add(&ctx->registry, key, *out);
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
@@ -180,7 +180,7 @@ mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_pla
   mlaf_point at = *p;
   if (o->struct_size < offsetof(mlaf_plan_opts, lengths)) return mlaf_plan_create_at(ctx, p, opts, out); /* says what is wrong */
   mlaf_point_round(&at);
-  const mlaf_registry_key key = make_key(&at, o, how->ahead);
+  const mlaf_registry_key key = make_key(&at, o, how->inside);
   mlaf_plan *plan = find(&ctx->registry, &key);
   if (plan && o->flags & MLAF_PLAN_TABLES && !mlaf_second_kernel(ctx->shared, at.op->calls->second)) {
     /* made for the first form of the arguments: the kernel of the second is wanted, too */

@@ -13,7 +13,7 @@ typedef struct mlaf_registry_key {
   mlaf_point at; /* sizes rounded up (mlaf_field_round) */
   int32_t flags, effort;
   uint64_t lengths; /* a hash of them */
-  uint64_t ahead;   /* 1: of mlaf_plan_create_ahead. Not among the flags, which are as the caller has them */
+  uint64_t inside;  /* of mlaf_plan_create_inside. Not among the flags, which are as the caller has them */
 } mlaf_registry_key;
 
 typedef struct mlaf_registry_entry {
@@ -40,7 +40,7 @@ typedef struct mlaf_registry {
 typedef struct mlaf_registry_how {
   bool on_stream; /* for a launch on `stream`: no plan is made while that captures */
   bool quiet;     /* not on a request's way: nothing is logged */
-  bool ahead;     /* mlaf_plan_create_ahead (plan/plan.h) */
+  uint32_t inside; /* mlaf_plan_create_inside (plan/plan.h) */
   void *stream;
   int32_t *compiles; /* what making it compiled is added here; may be NULL */
 } mlaf_registry_how;

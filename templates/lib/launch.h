@@ -1,8 +1,8 @@
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
 // means.
-//@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4 }, { shared = 1, cluster = 1, maps = 1 }
+//@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4, w = 5 }, { shared = 1, cluster = 1, maps = 1, values = 1 }
 //@ local BITS, flags = { overlaps = 1, turns = 2, meets = 4, fits = 8 }, 0
 //@ for name, bit in sorted(BITS) do FIELDS[name], flags = 1, flags + bit * (launch[name] or 0) end
 //@ for key in sorted(launch) do contract(FIELDS[key] ~= nil, "launch has no field %s", key) end
@@ -17,6 +17,7 @@
 //@   contract(m.rows >= 1 and m.rows <= 256, "box of %d rows", m.rows)
 //@   wants[#wants + 1] = ("{%d, %d, %d, %d}"):format(OF[m.of], m.cols, m.rows, m.swizzle)
 //@ end
+//@ local values = launch.values and ("{0, %d}"):format(launch.values) or "{}"
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -25,7 +26,7 @@ struct mlaf_kernel_launch {
   mlaf_map_want maps[8];
 };
 extern "C" __device__ const mlaf_kernel_launch ${symbol}_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), ${launch.shared},
-    {${cluster[1]}, ${cluster[2]}, ${cluster[3]}}, ${flags}, 0, {}, ${#maps},
+    {${cluster[1]}, ${cluster[2]}, ${cluster[3]}}, ${flags}, 0, ${values}, ${#maps},
     {${join(wants, ", ")}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];

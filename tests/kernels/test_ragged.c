@@ -60,7 +60,7 @@ static mlaf_case_spec draw(const mlaf_problem *p, mlaf_rng *rng) {
 
 /* One launch beside its reference. */
 static void check_case(rig *r, const mlaf_loaded *l, const mlaf_case_spec *s, int number) {
-  mlaf_expected want = {NULL, NULL, NULL, NULL};
+  mlaf_expected want = {.data = NULL};
   mlaf_err err = {MLAF_OK, ""};
   mlaf_verify_result result = {0};
   if (mlaf_testcase_make(s, MLAF_INJECT_NONE, &want.data, &err)) fail_msg("%s", err.text);

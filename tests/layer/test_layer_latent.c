@@ -72,11 +72,37 @@ static void its_problem(void **state) {
   assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,append_split,r512,append_norm,absorb_pairs,t64");
 }
 
+/* Where attention's plans may go on into values. */
+static void goes_on(void **state) {
+  const struct {
+    uint32_t flags;
+    int tp, v;
+    int64_t tokens;
+    bool may;
+  } list[] = {
+      {0, 1, 128, LAYER_VALUES_LEAST, true},       {0, 1, 128, LAYER_VALUES_MOST, true},
+      {0, 1, 128, LAYER_VALUES_LEAST - 1, false},  {0, 1, 128, LAYER_VALUES_MOST + 1, false},
+      {MLAF_LAYER_V_OUT_APART, 1, 128, 16, false}, {0, 2, 128, 16, false},
+      {0, 1, 64, 16, false},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    layer_shape s = shape(64, list[i].flags);
+    s.heads /= list[i].tp, s.d.v = list[i].v;
+    assert_int_equal(layer_may_go_on(&s, list[i].tokens), list[i].may);
+  }
+  layer_shape bytes = shape(64, 0);
+  bytes.d.weights = MLAF_LAYER_E4M3FN;
+  assert_false(layer_may_go_on(&bytes, 16));
+  bytes.d.flags |= MLAF_LAYER_KV_B_16;
+  assert_true(layer_may_go_on(&bytes, 16));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(launches_of_a_stage),
       cmocka_unit_test(plans_that_are_made),
       cmocka_unit_test(its_problem),
+      cmocka_unit_test(goes_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,9 +58,10 @@ static void tuned(fixture *f, const char *problem, const char *variant, double u
 
 typedef struct planned {
   char rung[16], variant[256], tuned_for[MLAF_PROBLEM_TEXT_MAX], notes[4096];
+  bool goes_on;
 } planned;
 
-static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, bool ahead, uint32_t flags) {
+static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, uint32_t inside, uint32_t flags) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
@@ -73,7 +74,7 @@ static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort
   opts.effort = effort, opts.flags = flags;
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  if ((ahead ? mlaf_plan_create_ahead : mlaf_plan_create_at)(ctx, pt(&p), &opts, &made)) {
+  if (mlaf_plan_create_inside(ctx, pt(&p), &opts, inside, &made)) {
     mlaf_ctx_last_message(ctx, why, sizeof why);
     fail_msg("%s: %s", problem, why);
   }
@@ -83,12 +84,13 @@ static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort
   snprintf(out.variant, sizeof out.variant, "%s", info.variant);
   snprintf(out.tuned_for, sizeof out.tuned_for, "%s", info.tuned_for);
   snprintf(out.notes, sizeof out.notes, "%s", info.notes);
+  out.goes_on = mlaf_plan_goes_on(made);
   mlaf_plan_release(made);
   mlaf_ctx_destroy(ctx);
   return out;
 }
 
-static planned plan(const fixture *f, const char *problem, mlaf_effort effort) { return plan_as(f, problem, effort, false, 0); }
+static planned plan(const fixture *f, const char *problem, mlaf_effort effort) { return plan_as(f, problem, effort, 0, 0); }
 
 static bool says_why(const planned *x) {
   return strstr(x->notes, "choice " ONE " of " SHAPE "b1,s1024: tuned for one request: requests of different lengths") != NULL;
@@ -115,13 +117,36 @@ static void only_choice_near_is_for_one_request(void **state) {
 static void a_twin_reads_ahead(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
-  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, true, 0);
+  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD, 0);
   assert_string_equal(x.variant, "sm90_few_ahead:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1");
   assert_string_equal(x.rung, "exact");
   assert_string_equal(x.tuned_for, SHAPE "b1,s1024");
   assert_string_equal(plan(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY).variant, ONE);
-  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, true, MLAF_PLAN_NO_COMPILE); /* it was made above */
+  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD, MLAF_PLAN_NO_COMPILE); /* it was made above */
   assert_non_null(strstr(x.variant, "_ahead:"));
+  end(&f);
+}
+
+#define MANY     "mla_decode:h128,r512,p64,q1,bf16,page64,"
+#define MANY_OF4 "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
+
+/* Where attention may go on into values its combine kernel does; where no kernel does it reads ahead all the same. */
+static void a_twin_goes_on_into_values(void **state) {
+  fixture f = begin(state);
+  tuned(&f, MANY "b16,s1024", MANY_OF4, 18.0);
+  planned x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD | MLAF_PLAN_GOES_ON, 0);
+  assert_string_equal(x.variant, "sm90_many_ahead:cluster=1,schedule=fitted/s4,values=128");
+  assert_string_equal(x.rung, "exact");
+  assert_true(x.goes_on);
+  x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_GOES_ON, 0);
+  assert_string_equal(x.variant, "sm90_many:cluster=1,schedule=fitted/s4,values=128");
+  assert_true(x.goes_on);
+  x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD, 0);
+  assert_false(x.goes_on);
+  tuned(&f, MANY "b1,s1024", "sm90_many:cluster=1,schedule=turns/s4,rows=4,team=2", 9.0); /* no kernel goes on behind it */
+  x = plan_as(&f, MANY "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD | MLAF_PLAN_GOES_ON, 0);
+  assert_string_equal(x.variant, "sm90_many_ahead:cluster=1,schedule=turns/s4,rows=4,team=2");
+  assert_false(x.goes_on);
   end(&f);
 }
 
@@ -140,7 +165,7 @@ static void a_twin_is_not_asked_for_by_flags(void **state) {
   opts.effort = MLAF_EFFORT_DB_ONLY;
   assert_int_equal(mlaf_problem_parse(SHAPE "b1,s1024", &p, NULL, 0), MLAF_OK);
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  const mlaf_registry_how ahead = {.quiet = true, .ahead = true};
+  const mlaf_registry_how ahead = {.quiet = true, .inside = MLAF_PLAN_AHEAD};
   assert_int_equal(mlaf_registry_get(ctx, pt(&p), &opts, &ahead, &twin), MLAF_OK);
   assert_int_equal(mlaf_plan_get(ctx, &p, &opts, &plan), MLAF_OK);
   assert_ptr_not_equal(plan, twin);
@@ -164,7 +189,7 @@ static void plans_compile_together(void **state) {
   const char *const texts[] = {"mla_append:h16,r512,p64,bf16,paged,pairs,norm,t1",
                                "mla_append:h16,r512,p64,bf16,paged,pairs,norm,t2",
                                "mla_append:h16,r256,p64,bf16,paged,pairs,norm,t1"};
-  mlaf_plan_wish wishes[3] = {{.ahead = false}};
+  mlaf_plan_wish wishes[3] = {{.inside = 0}};
   mlaf_plan *plans[3] = {NULL};
   char why[4096] = "", cache[512];
   snprintf(cache, sizeof cache, "%s-cache", f.d->path);
@@ -210,6 +235,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(only_choice_near_is_for_one_request, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_twin_reads_ahead, db_dir_setup, db_dir_teardown),
+cmocka_unit_test_setup_teardown(a_twin_goes_on_into_values, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_twin_is_not_asked_for_by_flags, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(plans_compile_together, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_farther_choice_for_several_serves_them, db_dir_setup, db_dir_teardown),

@@ -53,6 +53,7 @@ function hopper.cost(cost, v, family)
   end
   if cost.always_combines then
     cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], "early"), cost.times[5]
+    cost.values = partials.merge(family, schedule.fixed[family], "values")
   end
   cost.partials = partials.bits(family, v.schedule)
   return cost

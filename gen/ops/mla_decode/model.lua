@@ -155,7 +155,8 @@ local function equal_ns(p, decode, cost, arch, splits)
 end
 
 function model.combine_ns(p, decode, cost, arch, splits)
-  return equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, arch, splits)
+  local values = 1000 * (cost.weight_bytes or 0) / arch.model.hbm_bytes_per_us -- W_UV of one that goes on
+  return values + equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, arch, splits)
 end
 
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.

@@ -11,9 +11,11 @@
 --   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
 --   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
 --   mixed    name of another combine family that may come behind several splits
+--   values   name of another combine family that may come behind: it goes on into values, where a name says so
 --   any_lengths  it is as good for requests of different lengths
 --   partials bits of a value in a partial result (32; partials.lua)
---   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight), early (most of its
+--   of a combine kernel: weight_bytes (that it reads, too), team (waves that share a row's splits), depth (splits a wave has in
+--   flight), early (most of its
 --   workgroups end before the decode kernel does where nothing is left to do), far (teams' waves that share a row of many
 --   pieces), apart (more pieces than that are many, where it is not for the model to say)
 --
@@ -56,6 +58,7 @@ op.second = {
     if cost.may_combine then return cost.combine, cost.mixed end
     return cost.early
   end,
+  named = function(cost) return cost.values end,
   -- All that model.combine_ns asks of a decode kernel.
   kind = function(cost, n)
     return ("%d %d %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,

@@ -14,7 +14,7 @@ function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 an
 
 -- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost;
 -- kind: "early": behind one split of such a launch, most of its blocks end before that one does where nothing is cut; "mixed":
--- behind several, all warps of a block share a row of many pieces.
+-- behind several, all warps of a block share a row of many pieces; "values": it goes on into values.
 function partials.merge(family, fixed, kind)
   kind = fixed and "merge_" .. (kind or "fitted") .. "%d_" or "merge_"
   return kind:format(fixed) .. partials.bits(family, "splits")

@@ -6,7 +6,7 @@
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 
-enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8 };
+enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, W_V_ROWS_MAX = 1 << 16 };
 
 static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const struct {
@@ -16,7 +16,7 @@ static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args
   } needed[] = {
       {"q", a->q, POINTER_ALIGN},
       {"ckv", a->num_pages ? a->ckv : (const void *)POINTER_ALIGN, POINTER_ALIGN},
-      {"o", a->o, POINTER_ALIGN},
+      {"o", a->values ? a->values : a->o, POINTER_ALIGN},
       {"qo_indptr", a->qo_indptr, sizeof(int32_t)},
       {"kv_indptr", a->kv_indptr, sizeof(int32_t)},
       {"kv_indices", a->num_pages ? a->kv_indices : (const void *)POINTER_ALIGN, sizeof(int32_t)},
@@ -77,6 +77,26 @@ static mlaf_status check_table(const mlaf_problem *p, const mlaf_execute_args *a
   return MLAF_OK;
 }
 
+/* What belongs to a combine kernel that goes on into values, and to no other. */
+static mlaf_status check_values(const mlaf_problem *p, int values, const mlaf_execute_args *a, mlaf_err *err) {
+  if (!values && (a->w_v || a->values))
+    return mlaf_fail(err, MLAF_E_ARG, "w_v is %p and values %p, and the plan ends with o: they must be NULL", a->w_v, a->values);
+  if (!values) return MLAF_OK;
+  if (a->o || a->lse)
+    return mlaf_fail(err, MLAF_E_ARG, "o is %p and lse %p, must be NULL: the plan goes on into values", a->o, (void *)a->lse);
+  if (!a->w_v || !a->values || (uintptr_t)a->w_v % POINTER_ALIGN || (uintptr_t)a->values % POINTER_ALIGN)
+    return mlaf_fail(err, MLAF_E_ARG, "w_v is %p and values %p, must be %d-byte aligned: the plan goes on into values", a->w_v,
+                     a->values, POINTER_ALIGN);
+  if (a->w_v_row_stride < p->rank || a->w_v_row_stride % STRIDE_MULTIPLE || a->w_v_row_stride > MLAF_ROW_STRIDE_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "w_v_row_stride is %lld, must be a multiple of %d in %d..%lld",
+                     (long long)a->w_v_row_stride, STRIDE_MULTIPLE, p->rank, (long long)MLAF_ROW_STRIDE_MAX);
+  if (a->w_v_head_stride < values * a->w_v_row_stride || a->w_v_head_stride % a->w_v_row_stride ||
+      a->w_v_head_stride / a->w_v_row_stride > W_V_ROWS_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "w_v_head_stride is %lld, must be so many rows of %lld: %d..%d",
+                     (long long)a->w_v_head_stride, (long long)a->w_v_row_stride, values, W_V_ROWS_MAX);
+  return MLAF_OK;
+}
+
 static mlaf_status check_workspace(size_t need, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
   if (!need) return MLAF_OK;
   if (!a->workspace || (uintptr_t)a->workspace % MLAF_WORKSPACE_ALIGN)
@@ -110,10 +130,11 @@ mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_e
 
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err) {
   const mlaf_execute_args *a = args;
+  const mlaf_problem p = mlaf_decode_problem(b);
   if (!splits || (splits > 1 && !mlaf_decode_combined(b)))
     return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
-  const mlaf_problem p = mlaf_decode_problem(b);
-  return check(&p, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
+  mlaf_status st = check(&p, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
+  return st || !a->total_q ? st : check_values(&p, mlaf_decode_goes_on(b), a, err);
 }
 
 /* What is left cut is merged, and a combine kernel reads what its decode kernel writes. */
@@ -128,6 +149,7 @@ mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!combine->fn) return MLAF_OK;
   if ((combine->launch.flags & MLAF_KERNEL_FITS) != (decode->launch.flags & MLAF_KERNEL_FITS))
     return mlaf_fail(err, MLAF_E_ARG, "decode and combine kernel are of different schedules");
-  if (combine->launch.n_maps) return mlaf_fail(err, MLAF_E_ARG, "a combine kernel gets no tensor maps");
+  if (combine->launch.n_maps && !combine->launch.values)
+    return mlaf_fail(err, MLAF_E_ARG, "a combine kernel gets no tensor maps");
   return MLAF_OK;
 }

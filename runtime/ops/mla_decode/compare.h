@@ -9,13 +9,15 @@
 typedef struct mlaf_expected {
   mlaf_testcase *data;
   double *o, *lse, *magnitude;
+  int columns; /* of a row of o; 0: the problem's rank */
 } mlaf_expected;
 
-/* Compare o [T, H, R] (dtype) and lse [T, H] over all rows; updates the worst figures in `out`. False when any bound is
- * exceeded, a NaN is missing or unwanted, or an empty row is not exact: then out->detail names the worst element. */
+/* Compare o [T, H, R] (dtype) and lse [T, H] (NULL: there is none) over all rows; updates the worst figures in `out`. False when
+ * any bound is exceeded, a NaN is missing or unwanted, or an empty row is not exact: then out->detail names the worst element. */
 bool mlaf_compare(const mlaf_expected *want, const uint16_t *o, const float *lse, mlaf_verify_result *out);
 
-/* What O may differ by: relative Frobenius error of a whole case, and twice that for any single row. */
+/* What O may differ by: relative Frobenius error of a whole case, and twice that for any single row. Values made of it may differ
+ * by what their own rounding adds. */
 double mlaf_error_bound(mlaf_dtype dtype);
 /* What the LSE of a row may differ by, in natural-log units. u = 2^-24, d = rank + rope, n tokens seen, A = the row's
  * magnitude (ops/mla_decode/reference.h). Rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes

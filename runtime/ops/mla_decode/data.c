@@ -20,6 +20,8 @@ size_t mlaf_decode_q_first(const mlaf_problem *p) {
   return (size_t)(p->rank + p->rope) * (MLAF_POOL_BLOCK - 100000) % MLAF_POOL_BLOCK;
 }
 
+size_t mlaf_decode_w_first(const mlaf_problem *p) { return (mlaf_decode_q_first(p) + MLAF_POOL_BLOCK / 2) % MLAF_POOL_BLOCK; }
+
 /* --- how large --- */
 
 static int64_t pages_of(const mlaf_problem *p, int32_t tokens) { return ((int64_t)tokens + p->page_size - 1) / p->page_size; }
@@ -107,6 +109,24 @@ static mlaf_status alloc_tensors(mlaf_decode_data *d, mlaf_err *err) {
   return st;
 }
 
+/* W_UV, dense, and the values; lse has no place then. */
+static mlaf_status alloc_values(mlaf_decode_data *d, mlaf_err *err) {
+  const mlaf_problem *p = &d->problem;
+  mlaf_execute_args *a = &d->args;
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  const size_t rows = d->head.outputs[MLAF_DECODE_O].rows, row = (size_t)d->values * 2;
+  const size_t bytes = (size_t)p->heads * row * (size_t)p->rank;
+  if (!d->values) return MLAF_OK;
+  mlaf_status st = ops->mem_alloc(d->dev, bytes, (void **)&a->w_v, err);
+  if (!st) st = ops->mem_alloc(d->dev, rows * row, &a->values, err);
+  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->w_v, bytes, mlaf_decode_w_first(p), err);
+  a->w_v_row_stride = p->rank;
+  a->w_v_head_stride = (int64_t)d->values * p->rank;
+  d->head.outputs[0] = (mlaf_data_output){"values", offsetof(mlaf_execute_args, values), rows, row};
+  d->head.n_outputs = 1;
+  return st;
+}
+
 /* Physical pages of all sets: a random permutation of the cache, taken in turn. Neighbouring sets share none that way, as
  * long as the cache holds two. Each round begins a page further on, so that no set is the same as one of an earlier round. */
 static mlaf_status deal_pages(mlaf_decode_data *d, int32_t *indices, mlaf_rng *rng, mlaf_err *err) {
@@ -180,6 +200,7 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
   mlaf_decode_data *d = calloc(1, sizeof *d);
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
   *d = (mlaf_decode_data){.dev = dev, .pool = pool, .problem = *p, .cancel = opts->cancel};
+  d->values = opts->bound ? mlaf_decode_goes_on(opts->bound) : 0;
   d->args = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
   d->args.batch = p->batch;
   d->args.total_q = d->head.rows = (int64_t)p->batch * p->q_len;
@@ -187,6 +208,7 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
   mlaf_rng rng = {opts->seed};
   mlaf_status st = plan_cache(d, opts, err);
   if (!st) st = alloc_tensors(d, err);
+  if (!st) st = alloc_values(d, err);
   if (!st) st = alloc_tables(d, &rng, err);
   if (!st) st = alloc_angles(d, err);
   if (st) {
@@ -200,7 +222,8 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
 void mlaf_decode_data_close(mlaf_data *data) {
   mlaf_decode_data *d = (void *)data;
   if (!d) return;
-  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.rope_table};
+  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.rope_table,
+                       (void *)d->args.w_v, d->args.values};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
   free(d->host);
@@ -214,6 +237,7 @@ void mlaf_decode_data_args(const mlaf_data *data, int set, void *args) {
   mlaf_execute_args *a = args;
   *a = d->args;
   a->kv_indices += set * d->pages;
+  if (d->values) a->o = NULL, a->lse = NULL;
 }
 
 void mlaf_decode_data_row(const mlaf_data *data, int output, size_t row, char *out, size_t size) {

@@ -5,7 +5,7 @@
 
 #include "ops/mla_decode/execute.h"
 
-enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs */
+enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs; of a variant that goes on into values the first is these, the only one */
 
 /* Random normal numbers (the clock a GPU reaches depends on the data) and a random page order. A set is a page table. On a real
  * device there are several over different pages, a power of two of them: with four times the largest cache between two uses of a
@@ -22,6 +22,7 @@ typedef struct mlaf_decode_data {
   void *tables;           /* their copy on the device */
   float *angles;          /* of a problem that rotates: its table on the host. On the device it is args.rope_table */
   size_t words;           /* of `host` */
+  int values;             /* columns that the variant goes on into; 0: it does not */
   int64_t pages;          /* of one set */
 } mlaf_decode_data;
 
@@ -33,8 +34,9 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
 void mlaf_decode_data_close(mlaf_data *d);
 void mlaf_decode_data_args(const mlaf_data *d, int set, void *args);
 void mlaf_decode_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
-/* Element of the pool's pattern where Q begins. */
+/* Elements of the pool's pattern where Q and W_UV begin. */
 size_t mlaf_decode_q_first(const mlaf_problem *p);
+size_t mlaf_decode_w_first(const mlaf_problem *p);
 
 /* --- data_check.c --- */
 mlaf_status mlaf_decode_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,

@@ -8,6 +8,7 @@
 #include "op/numeric.h"
 #include "ops/mla_decode/compare.h"
 #include "ops/mla_decode/data.h"
+#include "ops/mla_decode/values.h"
 
 enum { HEADS_MOST = 3, REQUESTS_LEAST = 3, TOKENS_LEAST = 2 };
 
@@ -63,6 +64,19 @@ static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
   }
 }
 
+/* Values in place of attention's rows, by the heads' parts of W_UV. */
+static mlaf_status go_on(const mlaf_decode_data *d, const token_at *at, mlaf_expected *want, mlaf_err *err) {
+  const size_t head = (size_t)d->values * (size_t)d->problem.rank, n = (size_t)at->n_heads;
+  uint16_t *w = malloc(n * head * sizeof *w);
+  if (!w) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for W_UV");
+  for (size_t h = 0; h < n; h++)
+    pattern(d, mlaf_decode_w_first(&d->problem) + (size_t)at->heads[h] * head, head, w + h * head);
+  const mlaf_w_v all = {w, d->problem.rank, (int64_t)head, d->values};
+  mlaf_status st = mlaf_expect_values(want, n, at->n_heads, &all, err);
+  free(w);
+  return st;
+}
+
 static void name_token(const token_at *at, int all, char *out, size_t size) {
   int n = snprintf(out, size, "page table %d, request %d, token %d%s", at->set, at->request, at->token,
                    at->n_heads < all ? ", heads" : "");
@@ -75,8 +89,8 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   const int visible = visible_at(d, at);
   const size_t n = (size_t)at->n_heads, width = (size_t)(p->rank + p->rope);
   *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible};
-  w->want = (mlaf_expected){&w->data, malloc(n * (size_t)p->rank * sizeof(double)), malloc(n * sizeof(double)),
-                            malloc(n * sizeof(double))};
+  w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
+                            .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
   w->data.ckv = malloc((size_t)visible * width * sizeof *w->data.ckv + 1);
   name_token(at, p->heads, w->data.name, sizeof w->data.name);
@@ -92,7 +106,8 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   x->problem.q_len = 1;
   x->problem.causal = 0;
   x->problem.page_size = visible > 0 ? visible : 1;
-  return mlaf_reference(x, w->want.o, w->want.lse, w->want.magnitude, err);
+  mlaf_status st = mlaf_reference(x, w->want.o, w->want.lse, w->want.magnitude, err);
+  return st || !d->values ? st : go_on(d, at, &w->want, err);
 }
 
 /* --- outputs --- */
@@ -101,12 +116,12 @@ static mlaf_status read_rows(const mlaf_decode_data *d, void *const outputs[], c
                              mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
   const size_t bytes = d->head.outputs[MLAF_DECODE_O].row_bytes;
-  const char *all_o = outputs[MLAF_DECODE_O], *all_lse = outputs[MLAF_DECODE_LSE];
+  const char *all_o = outputs[MLAF_DECODE_O], *all_lse = d->values ? NULL : outputs[MLAF_DECODE_LSE];
   mlaf_status st = MLAF_OK;
   for (int h = 0; !st && h < at->n_heads; h++) {
     const size_t row = row_of(d, at, h);
     st = ops->mem_read(d->dev, (char *)o + (size_t)h * bytes, all_o + row * bytes, bytes, err);
-    if (!st) st = ops->mem_read(d->dev, &lse[h], all_lse + row * sizeof *lse, sizeof *lse, err);
+    if (!st && !d->values) st = ops->mem_read(d->dev, &lse[h], all_lse + row * sizeof *lse, sizeof *lse, err);
   }
   return st;
 }
@@ -118,7 +133,7 @@ static mlaf_status check_token(const mlaf_decode_data *d, void *const outputs[],
   float *lse = malloc((size_t)at->n_heads * sizeof *lse);
   mlaf_status st = o && lse ? make_wanted(d, at, &w, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory to check rows");
   if (!st) st = read_rows(d, outputs, at, o, lse, err);
-  if (!st && !mlaf_compare(&w.want, o, lse, r)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", r->detail);
+  if (!st && !mlaf_compare(&w.want, o, d->values ? NULL : lse, r)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", r->detail);
   free_wanted(&w);
   free(o);
   free(lse);
@@ -229,9 +244,11 @@ mlaf_status mlaf_decode_data_check(const mlaf_data *data, int set, void *const o
 
 /* --- one row --- */
 
+static int width(const mlaf_decode_data *d) { return d->values ? d->values : d->problem.rank; }
+
 static double relative(const mlaf_decode_data *d, const uint16_t *got, const double *want) {
   double off = 0, all = 0;
-  for (int c = 0; c < d->problem.rank; c++) {
+  for (int c = 0; c < width(d); c++) {
     const double e = mlaf_decode16(d->problem.dtype, got[c]) - want[c];
     off += e * e;
     all += want[c] * want[c];
@@ -253,8 +270,8 @@ mlaf_status mlaf_decode_data_error(const mlaf_data *data, int set, int output, s
   mlaf_status st = MLAF_OK;
   double *o = NULL;
   if (!want) st = make_wanted(d, &at, &w, err);
-  else if (!lse && !(o = malloc((size_t)p->rank * sizeof *o))) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory to compare a row");
-  for (int c = 0; o && c < p->rank; c++) o[c] = mlaf_decode16(p->dtype, ((const uint16_t *)want)[c]);
+  else if (!lse && !(o = malloc((size_t)width(d) * sizeof *o))) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory to compare a row");
+  for (int c = 0; o && c < width(d); c++) o[c] = mlaf_decode16(p->dtype, ((const uint16_t *)want)[c]);
   if (!st && lse) *error = absolute(*(const float *)got, want ? *(const float *)want : w.want.lse[0]);
   if (!st && !lse) *error = relative(d, got, want ? o : w.want.o);
   if (!st && isnan(*error)) *error = INFINITY;

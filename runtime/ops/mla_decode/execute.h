@@ -23,10 +23,12 @@ typedef struct mlaf_decode_parameters {
   mlaf_decode_args decode; /* with the maps behind it one parameter block */
   unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
   mlaf_combine_args combine;
-  mlaf_decode_args behind; /* for a combine kernel that takes the decode kernel's arguments: these never rotate */
+  mlaf_values_args behind; /* for a combine kernel that takes the decode kernel's arguments: these never rotate. With the map
+                            * behind it one block */
+  unsigned char maps_behind[1][MLAF_MAP_BYTES];
 } mlaf_decode_parameters;
 _Static_assert(offsetof(mlaf_decode_parameters, maps) == sizeof(mlaf_decode_args), "maps follow the arguments");
-_Static_assert(sizeof(mlaf_decode_args) == 128, "the kernels' layout");
+_Static_assert(sizeof(mlaf_decode_args) == 128 && sizeof(mlaf_values_args) % 64 == 0, "the kernels' layout");
 _Static_assert(sizeof(mlaf_decode_parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p) { return (void *)p->parameters; }
 
@@ -34,6 +36,8 @@ static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p
 static inline bool mlaf_decode_fits(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_FITS;
 }
+/* Columns of the values that its combine kernel goes on into; 0: it does not. */
+static inline int mlaf_decode_goes_on(const mlaf_bound *b) { return (int)b->stage[MLAF_STAGE_COMBINE].launch.values; }
 static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }
 
 /* Row strides in elements, the default where the caller left them 0. */

@@ -12,7 +12,7 @@ static const mlaf_stage *combine_of(const mlaf_bound *b) { return &b->stage[MLAF
 
 /* Offsets of the parts of a workspace, and its whole size; all 0 where none is needed. */
 typedef struct workspace {
-  size_t part_o, part_lse, size;
+  size_t part_o, part_lse, o, size; /* o: rows on their way into values */
 } workspace;
 
 static bool align_up(size_t *at) {
@@ -76,6 +76,15 @@ static uint64_t part_rows(const mlaf_problem *p, uint32_t parts) {
   return (uint64_t)parts * 2 * (uint64_t)(p->q_len * p->heads);
 }
 
+/* Room for rows that the decode kernel finishes and the combine kernel goes on with. */
+static bool add_rows(const mlaf_problem *p, int64_t total_q, workspace *w) {
+  size_t bytes;
+  if (__builtin_mul_overflow((uint64_t)total_q, (uint64_t)p->heads * (uint64_t)p->rank * 2, &bytes)) return false;
+  if (!align_up(&w->size)) return false;
+  w->o = w->size;
+  return !__builtin_add_overflow(w->size, bytes, &w->size);
+}
+
 /* False when it does not fit size_t. */
 static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q, workspace *out) {
   const mlaf_problem p = mlaf_decode_problem(b);
@@ -85,7 +94,8 @@ static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q
   if (mlaf_decode_fits(b)) {
     const uint64_t parts = part_rows(&p, facts_of(b).parts);
     if (splits > 1 && !split_rows(&p, splits, total_q, &rows)) return false;
-    return layout(&p, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
+    return layout(&p, MLAF_FIT_BYTES, rows > parts ? rows : parts, out) &&
+           (!mlaf_decode_goes_on(b) || add_rows(&p, total_q, out));
   }
   if (splits <= 1) return true;
   return split_rows(&p, splits, total_q, &rows) && layout(&p, 0, rows, out);
@@ -134,6 +144,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
   if (find_workspace(b, splits, a->total_q, &w) && w.size) {
     d->part_o = behind(a->workspace, w.part_o);
     d->part_lse = behind(a->workspace, w.part_lse);
+    if (mlaf_decode_goes_on(b)) d->o = behind(a->workspace, w.o);
   }
 }
 
@@ -161,20 +172,25 @@ static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, 
     case MLAF_MAP_KPE: t.data = d->kpe, t.cols = rope, t.row_stride = (uint64_t)d->kpe_row_stride * 2; break;
     case MLAF_MAP_Q: t.data = d->q, t.cols = rank + rope, t.row_stride = (rank + rope) * 2; break;
     case MLAF_MAP_O: t.data = d->o, t.cols = rank, t.row_stride = rank * 2; break;
+    case MLAF_MAP_W:
+      t.data = a->w_v, t.cols = rank, t.row_stride = (uint64_t)a->w_v_row_stride * 2;
+      t.rows = (uint64_t)(a->w_v_head_stride / a->w_v_row_stride) * (uint64_t)(p->heads - 1) + want->rows;
+      break;
   }
   if (!t.cols || !t.rows) t.data = NULL;
   return t;
 }
 
-static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_execute_args *a, mlaf_decode_parameters *out, mlaf_err *err) {
-  const mlaf_kernel_launch *k = &decode_of(b)->launch;
+static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_stage *stage, const mlaf_execute_args *a, const mlaf_decode_args *d,
+                             unsigned char (*out)[MLAF_MAP_BYTES], mlaf_err *err) {
+  const mlaf_kernel_launch *k = &stage->launch;
   const mlaf_problem p = mlaf_decode_problem(b);
   mlaf_status st = MLAF_OK;
   for (uint32_t i = 0; !st && i < k->n_maps; i++) {
-    const mlaf_tensor t = tensor_of(&p, a, &out->decode, &k->maps[i]);
-    if (!t.data) memset(out->maps[i], 0, sizeof out->maps[i]);
+    const mlaf_tensor t = tensor_of(&p, a, d, &k->maps[i]);
+    if (!t.data) memset(out[i], 0, sizeof out[i]);
     else
-      st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out->maps[i], err);
+      st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out[i], err);
   }
   return st;
 }
@@ -208,10 +224,17 @@ static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
-/* A row a team. Where a batch may have been cut rows may be few and long: behind one split, where mostly nothing is left to do, a
- * block a row, but no more than the device holds at once; behind several, of blocks that take turns, as many if that is more. */
+static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
+  *out = (mlaf_values_args){.decode = *decode, .values = a->values};
+  if (a->w_v_row_stride) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
+}
+
+/* A row a team; of one that goes on into values a head a block. Where a batch may have been cut rows may be few and long: behind
+ * one split, where mostly nothing is left to do, a block a row, but no more than the device holds at once; behind several, of
+ * blocks that take turns, as many if that is more. */
 static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t rows) {
   const mlaf_stage *k = combine_of(b);
+  if (mlaf_decode_goes_on(b)) return (uint32_t)mlaf_decode_problem(b).heads;
   const uint32_t most = (uint32_t)mlaf_info(b->dev)->compute_units * MLAF_FIT_THREADS / k->threads;
   const uint32_t full = rows > most && most ? most : (uint32_t)rows, each = groups(rows, k->rows_per_wg);
   if (mlaf_decode_fits(b) && splits == 1) return full;
@@ -224,9 +247,10 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   out->n = 0;
   if (!a->total_q) return MLAF_OK;
   fill_decode(b, splits, a, &with->decode);
-  mlaf_status st = fill_maps(b, a, with, err);
+  mlaf_status st = fill_maps(b, decode_of(b), a, &with->decode, with->maps, err);
+  if (!st && mlaf_decode_goes_on(b)) st = fill_maps(b, combine_of(b), a, &with->decode, with->maps_behind, err);
   if (st) return st;
-  with->behind = with->decode;
+  fill_behind(a, &with->decode, &with->behind);
   if (mlaf_decode_problem(b).rotate) narrow(a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const uint32_t x = facts_of(b).x, y = splits * team;
@@ -234,7 +258,8 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
-  with->combine = (mlaf_combine_args){with->behind.part_o, with->behind.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
+  const mlaf_decode_args *d = &with->behind.decode;
+  with->combine = (mlaf_combine_args){d->part_o, d->part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){combine_blocks(b, splits, rows), 1, 1},
              mlaf_decode_fits(b) ? (const void *)&with->behind : &with->combine, out);
   return MLAF_OK;

@@ -7,13 +7,23 @@
 #include <string.h>
 
 #include "ops/mla_decode/compare.h"
+#include "op/numeric.h"
 #include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/values.h"
 
 enum { BIG_PAGE = 4096, MANY_ROWS = 256 };
+
+/* For variants that go on into values of so many columns: made when the first of them comes. */
+typedef struct case_values {
+  mlaf_expected want; /* with the case's data */
+  uint16_t *w;
+  size_t count; /* elements of w */
+} case_values;
 
 typedef struct decode_case {
   mlaf_case head; /* first */
   mlaf_expected want;
+  case_values values;
 } decode_case;
 
 static const mlaf_expected *expected(const mlaf_case *c) { return &((const decode_case *)c)->want; }
@@ -71,28 +81,44 @@ static const struct {
     {spec_sharp, 0, true},
 };
 
+static void free_answers(mlaf_expected *want) {
+  free(want->o);
+  free(want->lse);
+  free(want->magnitude);
+}
+
+static void drop_values(case_values *v) {
+  free_answers(&v->want);
+  free(v->w);
+  *v = (case_values){.w = NULL};
+}
+
 void mlaf_decode_free_case(mlaf_case *c) {
   if (!c) return;
   decode_case *d = (decode_case *)c;
+  drop_values(&d->values);
   mlaf_testcase_free(d->want.data);
-  free(d->want.o);
-  free(d->want.lse);
-  free(d->want.magnitude);
+  free_answers(&d->want);
   free(d);
+}
+
+static size_t rows_of(const mlaf_batch *x) { return (size_t)x->total_q * (size_t)x->problem.heads; }
+
+static mlaf_status answer(mlaf_expected *want, mlaf_err *err) {
+  const mlaf_batch *x = &want->data->batch;
+  want->o = calloc(rows_of(x) * (size_t)x->problem.rank + 1, sizeof(double));
+  want->lse = calloc(rows_of(x) + 1, sizeof(double));
+  want->magnitude = calloc(rows_of(x) + 1, sizeof(double));
+  if (!want->o || !want->lse || !want->magnitude)
+    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a reference of %zu rows", want->data->name, rows_of(x));
+  return mlaf_reference(x, want->o, want->lse, want->magnitude, err);
 }
 
 static mlaf_status fill(decode_case *d, const mlaf_case_spec *spec, mlaf_inject inject, mlaf_err *err) {
   mlaf_status st = mlaf_testcase_make(spec, inject, &d->want.data, err);
   if (st) return st;
-  const mlaf_batch *x = &d->want.data->batch;
-  const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads;
   d->head.name = d->want.data->name;
-  d->want.o = calloc(rows * (size_t)x->problem.rank + 1, sizeof(double));
-  d->want.lse = calloc(rows + 1, sizeof(double));
-  d->want.magnitude = calloc(rows + 1, sizeof(double));
-  if (!d->want.o || !d->want.lse || !d->want.magnitude)
-    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a reference of %zu rows", spec->name, rows);
-  return mlaf_reference(x, d->want.o, d->want.lse, d->want.magnitude, err);
+  return answer(&d->want, err);
 }
 
 mlaf_status mlaf_decode_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
@@ -109,9 +135,48 @@ mlaf_status mlaf_decode_make_case(const mlaf_point *p, int index, uint64_t seed,
   return st;
 }
 
+/* --- values --- */
+
+enum { W_ROW_PAD = 8, W_HEAD_PAD = 3 }; /* elements behind a row, rows behind a head: NaN, which nobody may read */
+
+static mlaf_w_v w_of(const decode_case *d, int columns) {
+  const int64_t row = d->want.data->batch.problem.rank + W_ROW_PAD;
+  return (mlaf_w_v){d->values.w, row, (columns + W_HEAD_PAD) * row, columns};
+}
+
+static mlaf_status make_values(decode_case *d, int columns, mlaf_err *err) {
+  case_values *v = &d->values;
+  const mlaf_problem *p = &d->want.data->batch.problem;
+  mlaf_rng rng = {0x775f7576};
+  mlaf_w_v w = w_of(d, columns);
+  v->count = (size_t)(w.head_stride * p->heads);
+  v->w = malloc(v->count * sizeof *v->w);
+  if (!v->w) return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for W_UV", d->head.name);
+  memset(v->w, 0xff, v->count * sizeof *v->w);
+  for (int h = 0; h < p->heads; h++)
+    for (int i = 0; i < columns; i++)
+      for (int c = 0; c < p->rank; c++)
+        v->w[h * w.head_stride + i * w.row_stride + c] = mlaf_encode16(p->dtype, mlaf_rng_normal(&rng) / sqrt(p->rank));
+  w.data = v->w;
+  v->want.data = d->want.data;
+  mlaf_status st = answer(&v->want, err);
+  return st ? st : mlaf_expect_values(&v->want, rows_of(&d->want.data->batch), p->heads, &w, err);
+}
+
+/* A case is one suite's, which runs its variants one after the other. Without memory there is no W_UV, and the launch is refused
+ * by its arguments' check. */
+static const case_values *values_of(const mlaf_case *c, int columns) {
+  decode_case *d = (decode_case *)(uintptr_t)c;
+  mlaf_err ignored;
+  if (d->values.want.columns == columns) return &d->values;
+  drop_values(&d->values);
+  if (columns && make_values(d, columns, &ignored)) drop_values(&d->values);
+  return &d->values;
+}
+
 /* --- a launch over one --- */
 
-enum { AT_O = 7, AT_LSE }; /* among the buffers */
+enum { AT_O = 7, AT_LSE, AT_VALUES }; /* among the buffers */
 
 int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t splits, void *args,
                              mlaf_case_buffer out[MLAF_CASE_BUFFERS]) {
@@ -128,6 +193,10 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
   a->scale = (float)x->scale;
   a->rope_rows = x->rope_rows;
   a->workspace_size = mlaf_decode_workspace(b, splits, x->total_q);
+  const int columns = mlaf_decode_goes_on(b);
+  const case_values *v = values_of(c, columns);
+  a->w_v_row_stride = columns ? w_of((const decode_case *)c, columns).row_stride : 0;
+  a->w_v_head_stride = columns ? w_of((const decode_case *)c, columns).head_stride : 0;
 #define ARG(name) offsetof(mlaf_execute_args, name)
   const mlaf_case_buffer all[] = {
       {"q", MLAF_USE_INPUT, data->q_count * 2, ARG(q), data->q},
@@ -137,8 +206,10 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
       {"kv_indptr", MLAF_USE_INPUT, (tables + 1) * 4, ARG(kv_indptr), x->kv_indptr},
       {"kv_indices", MLAF_USE_INPUT, (size_t)data->total_pages * 4, ARG(kv_indices), x->kv_indices},
       {"kv_last_page_lens", MLAF_USE_INPUT, tables * 4, ARG(kv_last_page_lens), x->kv_last_page_lens},
-      [AT_O] = {"o", MLAF_USE_OUTPUT, rows * (size_t)x->problem.rank * 2, ARG(o), NULL},
-      [AT_LSE] = {"lse", MLAF_USE_OPTIONAL_OUTPUT, rows * 4, ARG(lse), NULL},
+      [AT_O] = {"o", columns ? MLAF_USE_NONE : MLAF_USE_OUTPUT, rows * (size_t)x->problem.rank * 2, ARG(o), NULL},
+      [AT_LSE] = {"lse", columns ? MLAF_USE_NONE : MLAF_USE_OPTIONAL_OUTPUT, rows * 4, ARG(lse), NULL},
+      [AT_VALUES] = {"values", columns ? MLAF_USE_OUTPUT : MLAF_USE_NONE, rows * (size_t)columns * 2, ARG(values), NULL},
+      {"w_v", v->w ? MLAF_USE_INPUT : MLAF_USE_NONE, v->count * 2, ARG(w_v), v->w},
       {"rope_table", data->rope_table ? MLAF_USE_INPUT : MLAF_USE_NONE, (size_t)(x->rope_rows * x->problem.rope) * 4,
        ARG(rope_table), data->rope_table},
       {"workspace", a->workspace_size ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, a->workspace_size, ARG(workspace), NULL},
@@ -149,18 +220,22 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
 }
 
 bool mlaf_decode_compare_case(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out) {
+  const mlaf_expected *values = &((const decode_case *)c)->values.want;
+  if (outputs[AT_VALUES]) return mlaf_compare(values, outputs[AT_VALUES], NULL, out);
   return mlaf_compare(expected(c), outputs[AT_O], outputs[AT_LSE], out);
 }
 
 bool mlaf_decode_same_case(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out) {
   const mlaf_batch *x = &expected(c)->data->batch;
-  const uint16_t *o = a[AT_O], *again = b[AT_O];
-  const int64_t rows = x->total_q * x->problem.heads, n = rows * x->problem.rank;
+  const int at = a[AT_VALUES] ? AT_VALUES : AT_O;
+  const int64_t rows = x->total_q * x->problem.heads;
+  const int64_t width = a[AT_VALUES] ? ((const decode_case *)c)->values.want.columns : x->problem.rank, n = rows * width;
+  const uint16_t *o = a[at], *again = b[at];
   for (int64_t i = 0; i < n; i++)
     if (o[i] != again[i]) {
       snprintf(out->detail, sizeof out->detail,
                "case %s: two runs differ: row %lld of %lld, column %lld: bits %04x and %04x", c->name,
-               (long long)(i / x->problem.rank), (long long)rows, (long long)(i % x->problem.rank), o[i], again[i]);
+               (long long)(i / width), (long long)rows, (long long)(i % width), o[i], again[i]);
       return false;
     }
   if (a[AT_LSE] && b[AT_LSE] && memcmp(a[AT_LSE], b[AT_LSE], (size_t)rows * sizeof(float))) {

@@ -55,7 +55,7 @@
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
 // means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
@@ -88,6 +88,8 @@ constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at
 constexpr int FEW = 2 * DEPTH * GROUPS; // pieces that a team adds up in two trips
 constexpr u32 AT_ONCE = 3; // blocks of a compute unit, as the bounds below ask for
 
+// One warp's share of a merge: partial results of a row, weighed by their LSE, in fp32. The includer says how a row is shared out
+// (mla_decode/combine_warp.cu.in), and with narrow values has mla_decode/lib/narrow.h.
 // A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
 struct sources {
   u32 first, stride, aside;
@@ -266,6 +268,7 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
   if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
 }
 
+// What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many

@@ -1,0 +1,8 @@
+// The arguments of a combine kernel that goes on into values, byte for byte those of runtime/ops/mla_decode/launch.h.
+struct mlaf_values_args {
+  mlaf_decode_args a;
+  char* values;
+  int w_head_rows;
+  int reserved[13];
+};
+static_assert(sizeof(mlaf_values_args) == 192, "differs from runtime/ops/mla_decode/launch.h");
