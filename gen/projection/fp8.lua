@@ -149,6 +149,9 @@ local function ring(of, fields)
         local alone = v.ways == 1 and v.rows <= 64 -- a warpgroup
         if alone and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
         if v.ways == 3 and v.pass >= 64 then return "of 64 tokens three warpgroups want too many registers" end
+        if v.ways == 3 and v.pass == 32 and v.split > 1 and of.product(p).norm == 1 then
+          return "with a norm and shares of a sum three warpgroups spill 8 bytes (2 kernels, seen)"
+        end
         if alone and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
         local tall = TALL[v.rows]
         if tall and (v.pass ~= tall or p.tokens > tall) then

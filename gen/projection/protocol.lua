@@ -88,7 +88,7 @@ end
 -- one that it has; behind its last step it takes that one's bytes once more.
 local function multiply_pass_fp8(c, pass, steps)
   local x, a, stages, ways, stop = c.x, c.a, c.x.v.stages, c.x.v.ways, (pass + 1) * steps
-  local function wait_full(i) a:wait(x.full[i % stages], i // stages, "multiply_pass()") end
+  local function wait_full(i) a:wait(x.full[i % stages], i // stages, "multiply_steps()") end
   local function take_w(i)
     a:read(x.w[i % stages], i, "take_w()")
     if x.v.norm == 1 then read_laid(c, "take_w()") end
@@ -100,11 +100,12 @@ local function multiply_pass_fp8(c, pass, steps)
     local next = i + ways < stop and i + ways or i
     a:read(x.x[i % stages], i, "multiply_half()")
     take_w(i)
-    read_laid(c, "finish_half()")
+    read_laid(c, "finish_part()")
     a:read(x.x[i % stages], i, x.v.norm == 1 and "add_squares()" or "multiply_half()")
     wait_full(next)
     take_w(next)
-    a:read(x.x[i % stages], i, "finish_half()") -- its products end here
+    wait_full(next) -- once more: a branch
+    a:read(x.x[i % stages], i, "finish_part()") -- its products end here
     a:arrive(x.empty[i % stages], i // stages, "give_back()")
     i = i + ways
   end
