@@ -89,11 +89,13 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// Of a step, a thread's share of a token's values. One token's threads are TOKENS apart.
+// Of a step, a thread's share of a token's values. One token's threads are TOKENS apart. Four sums, so that none waits for the
+// one before.
 MLAF_DEV float add_squares(float sum, u32 x, int thread) {
   constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
   const int token = thread % TOKENS;
   if (SQUARERS < WAY && thread >= SQUARERS) return 0.0f;
+  float part[4] = {};
 #pragma unroll
   for (int i = 0; i < CHUNKS; i++) {
     const int chunk = thread / TOKENS * CHUNKS + i;
@@ -103,10 +105,10 @@ MLAF_DEV float add_squares(float sum, u32 x, int thread) {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
       const float lo = unpack_lo(w[k]), hi = unpack_hi(w[k]);
-      sum = fmaf(lo, lo, fmaf(hi, hi, sum));
+      part[k] = fmaf(lo, lo, fmaf(hi, hi, part[k]));
     }
   }
-  return sum;
+  return sum + ((part[0] + part[1]) + (part[2] + part[3]));
 }
 //@ end
 MLAF_DEV u32 load_2(u32 at) {
