@@ -217,7 +217,7 @@ function plan.ring_fp8(s)
     local read = (stages - 1) * stage + 256 * s.tokens + 8192 * groups -- a product has 64 rows
     local added = sums(s.ways, s.tokens, s.rows) + squares(s, s.ways, s.tokens) + (s.norm == 1 and 512 * math_groups or 0)
     local at = ceil_div(math.max(stages * stage, read, added), 128) * 128
-    local behind = ceil_div(at + 16 * stages, 128) * 128
+    local behind = ceil_div(at + 24 * stages, 128) * 128
     return ceil_div(behind + gain + scales, 128) * 128, at, behind
   end
   local stages = 1

@@ -296,7 +296,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 196608, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 196736;
+constexpr int FULL_AT = 196608, X_AT = FULL_AT + 8 * STAGES, EMPTY_AT = X_AT + 8 * STAGES; // W is there; x; room
+constexpr int SCALES_AT = 196736;
 constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
@@ -308,7 +309,7 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
   copy_box_once(shared + r.stage * STAGE + W_AT, &p.w, (int)(at.head * p.a.w_head / 2) + 64 * step, at.first, full);
 }
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
+  const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
   const int column = (int)(at.head * p.a.x_head / 2) + 128 * step;
   barrier_expect(full, W_AT);
   copy_box(to, &p.x, column, (int)t0, full);
@@ -389,6 +390,8 @@ MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shar
   u32 a[2][4][4]; // of half steps
   barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
   take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * step);
+  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
+  barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
 #pragma unroll 1
   for (; step < end; step += WAYS) {
     const u32 at = shared + r.stage * STAGE, x = of_warp(k_major(at));
@@ -405,8 +408,7 @@ MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shar
     barrier_wait(full, next.lap);
     if (WHOLE) wgmma_wait<1>(); // nobody reads a[0] any more
     take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
-    // It is there, which costs nothing to ask. Without this branch the compiler makes most numbers behind the products.
-    barrier_wait(full, next.lap);
+    barrier_wait(full + (X_AT - FULL_AT), next.lap); // without a branch here the compiler makes most numbers behind the products
     finish_part(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
     give_back(shared + EMPTY_AT + 8 * r.stage, lane);
     r.advance<WAYS>();
@@ -469,7 +471,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_v_out_ring_fp8_ae5
   ring r = {0, 0};
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + FULL_AT + 8 * i, 1);
+      barrier_init(shared + X_AT + 8 * i, 1);
       barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
@@ -478,7 +481,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_v_out_ring_fp8_ae5
   }
   lay_scales(p.a, at, begin, end, memory, thread);
   __syncthreads();
-  if (warp != W_WARP) wait_for_previous_launch();
+  if (warp > W_WARP) wait_for_previous_launch();
   // Those who load and those who multiply never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
