@@ -11,7 +11,8 @@ local STREAM_MOST, RING_MOST = 64, 128      -- tokens: of a launch; of a pass
 -- A further turn of all SMs; of a way's steps, what the others do not hide.
 local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS = 900, 380, 1.4, 0.6, 2000
 local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
-local TALL = { [128] = 128, [192] = 64 } -- tokens of a pass, of tiles of more outputs than a warpgroup's
+-- Tokens of a pass, of tiles of more outputs than a warpgroup's.
+local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
 -- and nothing runs beside products (docs/lab/projections.md).
 local RING_MACS, RING_CLK = 2048, 1.6
@@ -154,8 +155,9 @@ local function ring(of, fields)
         end
         if alone and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
         local tall = TALL[v.rows]
-        if tall and (v.pass ~= tall or p.tokens > tall) then
-          return ("tiles of %d outputs are for one pass of %d tokens: else they are not faster"):format(v.rows, tall)
+        if tall and (not tall[v.pass] or p.tokens > v.pass) then
+          return ("tiles of %d outputs are for one pass, of %s tokens: else they are not faster"):format(v.rows,
+            v.rows == 128 and "128" or "32 or 64")
         end
         local n = 16
         while n < p.tokens and n < RING_MOST do n = 2 * n end
