@@ -11,7 +11,8 @@ local STREAM_MOST, RING_MOST = 64, 128      -- tokens: of a launch; of a pass
 -- A further turn of all SMs; of a way's steps, what the others do not hide.
 local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS = 900, 380, 1.4, 0.6, 2000
 local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
-local TALL = { [128] = 128, [192] = 64 } -- tokens of a pass, of tiles of more outputs than a warpgroup's
+-- Tokens of a pass, of tiles of more outputs than a warpgroup's.
+local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
 -- and nothing runs beside products (docs/lab/projections.md).
 local RING_MACS, RING_CLK = 2048, 1.6
@@ -149,10 +150,14 @@ local function ring(of, fields)
         local alone = v.ways == 1 and v.rows <= 64 -- a warpgroup
         if alone and of.product(p).norm == 1 then return "with a norm one warpgroup alone does not keep up" end
         if v.ways == 3 and v.pass >= 64 then return "of 64 tokens three warpgroups want too many registers" end
+        if v.ways == 3 and v.pass == 32 and v.split > 1 and of.product(p).norm == 1 then
+          return "with a norm and shares of a sum three warpgroups spill 8 bytes (2 kernels, seen)"
+        end
         if alone and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
         local tall = TALL[v.rows]
-        if tall and (v.pass ~= tall or p.tokens > tall) then
-          return ("tiles of %d outputs are for one pass of %d tokens: else they are not faster"):format(v.rows, tall)
+        if tall and (not tall[v.pass] or p.tokens > v.pass) then
+          return ("tiles of %d outputs are for one pass, of %s tokens: else they are not faster"):format(v.rows,
+            v.rows == 128 and "128" or "32 or 64")
         end
         local n = 16
         while n < p.tokens and n < RING_MOST do n = 2 * n end
@@ -176,6 +181,10 @@ local function ring(of, fields)
       if v.split == 4 and tiles > CLUSTERS_OF_4 then return { refused = ("%d clusters of 4 take turns"):format(tiles) } end
       if v.split > 1 and tiles * v.split > SMS then
         return { refused = ("%d shares of sums are more than a turn"):format(tiles * v.split) }
+      end
+      local halves = 2 * -(-product.outer // 48) -- blocks, were a sum of 48 outputs shared by two
+      if product.norm == 1 and v.pass == 32 and v.ways == 3 and v.split == 1 and halves <= SMS and halves >= 0.9 * SMS then
+        return { refused = ("%d blocks of 48 outputs and half a sum are faster (h200: 5.7 us for 6.2)"):format(halves) }
       end
       local use = tiles * v.split / (-(-tiles * v.split // SMS) * SMS)
       if v.split > 1 and use < 0.7 then return { refused = ("%d blocks use %.0f %% of the SMs"):format(tiles, 100 * use) } end

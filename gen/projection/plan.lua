@@ -217,7 +217,7 @@ function plan.ring_fp8(s)
     local read = (stages - 1) * stage + 256 * s.tokens + 8192 * groups -- a product has 64 rows
     local added = sums(s.ways, s.tokens, s.rows) + squares(s, s.ways, s.tokens) + (s.norm == 1 and 512 * math_groups or 0)
     local at = ceil_div(math.max(stages * stage, read, added), 128) * 128
-    local behind = ceil_div(at + 16 * stages, 128) * 128
+    local behind = ceil_div(at + 24 * stages, 128) * 128
     return ceil_div(behind + gain + scales, 128) * 128, at, behind
   end
   local stages = 1
@@ -235,7 +235,8 @@ function plan.ring_fp8(s)
   end
   local threads = 128 * math_groups + (lends and 128 or 64)
   local regs = { { "sums", s.tokens }, { "weights", 32 },
-    { "norm", s.norm == 0 and 0 or s.tokens <= 32 and 32 or 12 }, { "rest", 32 } }
+    { "norm", s.norm == 0 and 0 or 16 },
+    { "rest", s.per_sm > 1 and s.ways > 1 and s.norm == 0 and 32 or 48 } } -- where two blocks share an SM it makes do
   local lending = lends and LENDING[math_groups] or {}
   if lends then regs = { { "all that a launch gives", lending.launched } } end
   local limit = 65536 // (threads * ceil_div(s.tokens + 64 + (s.norm == 1 and 16 or 0), 8) * 8)

@@ -17,13 +17,15 @@ function ring.of_fp8(plan, product, v)
 end
 
 local function block(m, v, id, cluster)
-  local x = { v = v, id = id, full = {}, empty = {}, w = {}, x = {}, barriers = {}, sums = {}, cluster = cluster,
+  local x = { v = v, id = id, full = {}, x_full = {}, empty = {}, w = {}, x = {}, barriers = {}, sums = {}, cluster = cluster,
     way_warps = WARPS * v.groups, math = WARPS * v.groups * v.ways }
   local function name(what, i) return ("%s[%d] of block %d"):format(what, i, id) end
   for i = 0, v.stages - 1 do
-    x.full[i], x.empty[i] = m:barrier(name("full", i), 2, id), m:barrier(name("empty", i), x.way_warps, id)
+    x.full[i], x.empty[i] = m:barrier(name("full", i), v.fp8 and 1 or 2, id), m:barrier(name("empty", i), x.way_warps, id)
+    x.x_full[i] = v.fp8 and m:barrier(name("full of x", i), 1, id) or x.full[i]
     x.w[i], x.x[i] = m:place(name("W", i)), m:place(name("x", i))
     x.barriers[#x.barriers + 1], x.barriers[#x.barriers + 2] = x.full[i], x.empty[i]
+    if v.fp8 then x.barriers[#x.barriers + 1] = x.x_full[i] end
   end
   x.all = m:named("all of block " .. id, 2 + x.math)
   if v.walk then x.adders = m:named("math of block " .. id, x.math) end
@@ -46,10 +48,10 @@ end
 -- The loader of one of the two, step by step through all passes: ahead: steps that it asked for before it met the others.
 local function load(c, places, what, i, steps)
   local x, at, n = c.x, i % c.x.v.stages, i // c.x.v.stages
-  local part = x.v.absorb and i % steps >= steps - x.v.absorb
-  c.a:arrive(x.full[at], n, what, 1)
-  if not (part and places == "x") then c.a:copy(x.full[at], n, what, x[places][at], i) end
-  if part and places == "w" then c.a:copy(x.full[at], n, what, x.x[at], i) end
+  local part, full = x.v.absorb and i % steps >= steps - x.v.absorb, (places == "x" and x.x_full or x.full)[at]
+  c.a:arrive(full, n, what, 1)
+  if not (part and places == "x") then c.a:copy(full, n, what, x[places][at], i) end
+  if part and places == "w" then c.a:copy(full, n, what, x.x[at], i) end
 end
 
 local function load_pass(c, places, what, pass, steps, ahead)
@@ -88,7 +90,7 @@ end
 -- one that it has; behind its last step it takes that one's bytes once more.
 local function multiply_pass_fp8(c, pass, steps)
   local x, a, stages, ways, stop = c.x, c.a, c.x.v.stages, c.x.v.ways, (pass + 1) * steps
-  local function wait_full(i) a:wait(x.full[i % stages], i // stages, "multiply_pass()") end
+  local function wait_full(i, of) a:wait((of or x.full)[i % stages], i // stages, "multiply_steps()") end
   local function take_w(i)
     a:read(x.w[i % stages], i, "take_w()")
     if x.v.norm == 1 then read_laid(c, "take_w()") end
@@ -96,15 +98,17 @@ local function multiply_pass_fp8(c, pass, steps)
   local i = pass * steps + ((c.id - 1) // x.way_warps - pass * steps) % ways
   wait_full(i)
   take_w(i)
+  wait_full(i, x.x_full)
   while i < stop do
     local next = i + ways < stop and i + ways or i
     a:read(x.x[i % stages], i, "multiply_half()")
     take_w(i)
-    read_laid(c, "finish_half()")
+    read_laid(c, "finish_part()")
     a:read(x.x[i % stages], i, x.v.norm == 1 and "add_squares()" or "multiply_half()")
     wait_full(next)
     take_w(next)
-    a:read(x.x[i % stages], i, "finish_half()") -- its products end here
+    wait_full(next, x.x_full)
+    a:read(x.x[i % stages], i, "finish_part()") -- its products end here
     a:arrive(x.empty[i % stages], i // stages, "give_back()")
     i = i + ways
   end

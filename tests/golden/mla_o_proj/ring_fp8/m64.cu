@@ -25,9 +25,9 @@
 //             warp that loads weights, a warp that loads x
 //   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
 //   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
-//             step is multiplied the bytes of the next one become numbers
-//   scales    of all half steps lie behind the ring, one for 16 outputs. Products of a half step are summed up apart and come to
-//             the others times their scale
+//             step is multiplied the bytes of the next one become numbers, all of them
+//   scales    of all half steps lie behind the ring, one for 16 outputs. Products of a step, or of a half step where scales
+//             change within steps, are summed up apart and come to the others times their scale
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
 //   sums      meet where the ring was; sums.h finishes them
@@ -151,7 +151,7 @@ struct mlaf_kernel_launch {
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_ring_fp8_42c846d1_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 147840, {2, 1, 1},
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 147968, {2, 1, 1},
     17, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -317,7 +317,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 147456, EMPTY_AT = FULL_AT + 8 * STAGES, SCALES_AT = 147584;
+constexpr int FULL_AT = 147456, X_AT = FULL_AT + 8 * STAGES, EMPTY_AT = X_AT + 8 * STAGES; // W is there; x; room
+constexpr int SCALES_AT = 147712;
 constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
@@ -329,7 +330,7 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
   copy_box_once(shared + r.stage * STAGE + W_AT, &p.w, (int)(at.head * p.a.w_head / 2) + 64 * step, at.first, full);
 }
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
+  const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
   const int column = (int)(at.head * p.a.x_head / 2) + 128 * step;
   barrier_expect(full, W_AT);
   copy_box(to, &p.x, column, (int)t0, full);
@@ -373,22 +374,71 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
     for (int i = 0; i < 4; i++) a[j][i] = expand2<0>(codes[j][i]);
 }
 
-// Half a step's products, begun; and waited for, and added up times their scale.
-MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x) {
-  settle(part);
+// The same number of all lanes, in a register that is one for all of them: a product's descriptor wants such ones.
+MLAF_DEV u32 of_warp(u32 x) {
+  u32 y;
+  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
+  return y;
+}
+// Half a step's products, begun; beside: on top of those of the half before.
+MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x, bool beside) {
+  if (!beside) settle(part);
   wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, j > 0);
+  for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
   wgmma_commit();
 }
-MLAF_DEV void finish_half(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
+// And waited for, and added up times their scale.
+MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
   wgmma_wait<0>();
   settle(part);
 #pragma unroll
   for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
 }
 
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+// A way's steps from `step` on. WHOLE: a step has one scale, so that both halves' products are one sum.
+// What is made in a round of the loop is used in it, or else the compiler waits for each product, but for the next step's first
+// numbers, which are made while the second half is multiplied; behind the last step they are made once more, for nobody.
+template <bool WHOLE>
+MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
+                              ring r) {
+  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0) % (4 * GROUPS), g = lane >> 2, t = lane & 3;
+  const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
+  const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = 0;
+  float part[TOKENS / 2], square = 0.0f;
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) part[i] = 0.0f;
+  u32 a[2][4][4]; // of half steps
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * step);
+  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
+  barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
+#pragma unroll 1
+  for (; step < end; step += WAYS) {
+    const u32 at = shared + r.stage * STAGE, x = of_warp(k_major(at));
+    const bool last = step + WAYS >= end;
+    ring next = r;
+    next.advance<WAYS>();
+    next.stage = last ? r.stage : next.stage;
+    next.lap = last ? r.lap : next.lap;
+    const u32 full = shared + FULL_AT + 8 * next.stage;
+    multiply_half(part, a[0], x, false);
+    take_w(a[1], at + row, 1, g, gain + 256 * step);
+    if (!WHOLE) finish_part(total, part, scales[2 * (step - begin) * SCALES]);
+    multiply_half(part, a[1], x + TOKENS * 8, WHOLE);
+    barrier_wait(full, next.lap);
+    if (WHOLE) wgmma_wait<1>(); // nobody reads a[0] any more
+    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
+    barrier_wait(full + (X_AT - FULL_AT), next.lap); // without a branch here the compiler makes most numbers behind the products
+    finish_part(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
+    give_back(shared + EMPTY_AT + 8 * r.stage, lane);
+    r.advance<WAYS>();
+  }
+  return square;
+}
+
+MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memory, u32 shared, int begin, int end, int thread,
+                            ring& all) {
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
   // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
@@ -396,34 +446,12 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   ring r = all;
   r.advance(first);
   all.advance(end - begin);
-  const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
-  float total[TOKENS / 2], part[TOKENS / 2];
+  float total[TOKENS / 2];
 #pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) total[i] = part[i] = 0.0f;
-  u32 a[2][4][4]; // of half steps
-  const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = 0;
-  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * (begin + first));
-  // A half step's products begin and end here, one after the other, or else the compiler waits for each product. What they leave
-  // undone is the next half step's numbers; behind the last step they are made once more, for nobody.
-#pragma unroll 1
-  for (int step = begin + first; step < end; step += WAYS) {
-    const u32 at = shared + r.stage * STAGE;
-    const bool last = step + WAYS >= end;
-    ring next = r;
-    next.advance<WAYS>();
-    next.stage = last ? r.stage : next.stage;
-    next.lap = last ? r.lap : next.lap;
-    multiply_half(part, a[0], k_major(at));
-    take_w(a[1], at + row, 1, g, gain + 256 * step);
-    finish_half(total, part, scales[2 * (step - begin) * SCALES]);
-    multiply_half(part, a[1], k_major(at + TOKENS * 128));
-    barrier_wait(shared + FULL_AT + 8 * next.stage, next.lap);
-    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
-    finish_half(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
-    give_back(shared + EMPTY_AT + 8 * r.stage, lane);
-    r.advance<WAYS>();
-  }
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = 0.0f;
+  args.scale_first_column % 128 == 0
+    ? multiply_steps<true>(total, memory, shared, begin, begin + first, end, thread, r)
+    : multiply_steps<false>(total, memory, shared, begin, begin + first, end, thread, r);
   __syncthreads(); // the ring is done with
   float* const sums = (float*)memory + way * TOKENS * PITCH;
 #pragma unroll
@@ -448,7 +476,8 @@ extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_o_proj_ring_fp8_42
   ring r = {0, 0};
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + FULL_AT + 8 * i, 1);
+      barrier_init(shared + X_AT + 8 * i, 1);
       barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
@@ -457,7 +486,7 @@ extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_o_proj_ring_fp8_42
   }
   lay_scales(p.a, at, begin, end, memory, thread);
   __syncthreads();
-  if (warp != W_WARP) wait_for_previous_launch();
+  if (warp > W_WARP) wait_for_previous_launch();
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     if (warp == W_WARP) {
@@ -476,7 +505,7 @@ extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_o_proj_ring_fp8_42
         }
       __syncwarp();
     } else {
-      multiply_pass(memory, shared, begin, end, thread, r);
+      multiply_pass(p.a, memory, shared, begin, end, thread, r);
     }
     if (warp >= W_WARP) __syncthreads(); // the ring is done with
     __syncthreads();
