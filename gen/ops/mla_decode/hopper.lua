@@ -107,7 +107,7 @@ function hopper.launch(p, v, arch, t)
     local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
     local full = tiles / (splits * width) / each -- of a block's tiles, on average
     local room = math.min(t.slots // (t.groups * width * p.batch), tiles // width) -- for so many splits
-    if splits < room then full = full * (1 + times.measured.room * (1 - splits / room)) end
+    if splits > 1 and splits < room then full = full * (1 + times.measured.room * (1 - splits / room) ^ 2) end
     if splits > 1 then
       ns = ns + times.fitted.combine.write * splits * p.batch * p.q_len * p.heads * partials.row_bytes(p.rank, t.bits)
     end

@@ -11,7 +11,7 @@ local function batch_rule(p)
   if p.batch == 1 then return "one request has no other beside it" end
 end
 
--- `of` with this schedule, a word of its template; cost(p, v, arch): its cost for this family; rule: a reason more to refuse a point.
+-- `of` with this schedule, a word of its template; cost(p, v, arch): its cost for this family; rule: one more reason to refuse.
 local function shares(of, word, cost, rule)
   local points, rules = params.merge(of.params, {}), { batch_rule, rule }
   points.schedule = nil
