@@ -5,7 +5,11 @@ local sm90_many = require("ops/mla_decode/families/sm90_many")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 local sm90_few = require("ops/mla_decode/families/sm90_few")
 
-local FITTED = { schedule = "fitted" }
+local made = setmetatable({}, { __mode = "k" }) -- by point: a space has each of them for every problem
+local function fitted(v)
+  made[v] = made[v] or params.merge(v, { schedule = "fitted" })
+  return made[v]
+end
 
 local function batch_rule(p)
   if p.batch == 1 then return "one request has no other beside it" end
@@ -15,10 +19,10 @@ end
 local function shares(of, word, cost, rule)
   local points, rules = params.merge(of.params, {}), { batch_rule, rule }
   points.schedule = nil
-  for _, one in ipairs(of.rules) do rules[#rules + 1] = function(p, v, arch) return one(p, params.merge(v, FITTED), arch) end end
+  for _, one in ipairs(of.rules) do rules[#rules + 1] = function(p, v, arch) return one(p, fitted(v), arch) end end
   return { asked = of.asked, template = of.template, body = of.body, arch = of.arch, problem = of.problem, combine = of.combine,
     params = points, fixed = { schedule = word }, rules = rules,
-    cost = function(p, v, arch) return cost(p, params.merge(v, FITTED), arch) end }
+    cost = function(p, v, arch) return cost(p, fitted(v), arch) end }
 end
 
 local function few_rule(_, v)
