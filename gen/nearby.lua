@@ -25,8 +25,12 @@ local function doublings(op, p, q)
   return sum
 end
 
--- What tells the first kernel of a variant: its name without the knob and what is behind.
-local function kernel_of(p, name) return space.name_now(p, name):match("^[^/]*") end
+-- What tells the first kernel of a variant: its name without the knob and what is behind, where the operation says so that of
+-- another kernel which runs alike.
+local function kernel_of(p, name)
+  local kernel, like = space.name_now(p, name):match("^[^/]*"), ops.of(p).like
+  return like and like(kernel) or kernel
+end
 
 -- What was measured, as far as today's generator makes the same kernels: by first kernel; the mean ratio of all; the kernels
 -- that were too slow wherever they were measured, with their templates' hashes.

@@ -19,6 +19,7 @@
 --   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
 --   doubts(p, arch)   of kernels nobody measured near (gen/nearby.lua), where its model deserves less than usual
+--   like(kernel)      the first kernel's name by which its times are known: of kernels that run alike the same (gen/nearby.lua)
 --   stands_back(asked, tuned)  what was tuned for the one is no choice for the other while something else is; nil: never
 --   absent(p, arch)  why a target has no kernel of a problem at all, where that is so
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)

@@ -48,9 +48,11 @@ return function(loader, entries)
 
   for _, entry in ipairs(entries) do
     for _, item in ipairs(entry[2]) do
-      local name = of[item.family] and item.family or item.family:gsub("_gather$", "")
+      local family, fitted = item.family:gsub("_shares$", "") -- the fitted kernels but for one number
+      local values = loader.require("params").merge(item.point.values, fitted > 0 and { schedule = "fitted" } or {})
+      local name = of[family] and family or family:gsub("_gather$", "")
       if of[name] and not item.rejected then
-        add(item.family, (name:gsub("_rotate$", "")), of[name](entry[1], item.point.values, name ~= item.family))
+        add(family, (name:gsub("_rotate$", "")), of[name](entry[1], values, name ~= family))
       end
     end
   end

@@ -79,6 +79,24 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
   eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=turns/s1").combine, nil)
 end)
 
+test("families of shares: for several splits of several requests, and twins in a layer that are the fitted kernels", function()
+  local p = problem.parse("mla_decode:h16,b18,s1280")
+  local rest = ":cluster=2,load=tma,rows=16,%swgs=2/s3,mixed=1,rows=1,team=8"
+  local function of(family, word) return space.variant(p, "sm_90a", family .. rest:format(word)) end
+  eq(of("sm90_few_shares", "").decode.params, (of("sm90_few", "schedule=fitted,").decode.params:gsub("fitted", "shares")))
+  local twin, usual = of("sm90_few_shares_ahead", "").decode, of("sm90_few_ahead", "schedule=fitted,").decode
+  eq(twin.symbol, usual.symbol)
+  for _, text in ipairs({ "h16,b18,s1280", "h112,q2,causal,b7,s1536", "h24,b6,s16384", "h16,b1,s4096" }) do
+    local some = false
+    for _, v in ipairs(space.variants(problem.parse("mla_decode:" .. text), "sm_90a")) do
+      local shares = not v.rejected and v.name:find("_shares:", 1, true)
+      ok(not shares or v.knob > 1, "%s: %s", text, v.name)
+      some = some or shares
+    end
+    eq(some ~= false and some ~= nil, not text:find("b1,"), text)
+  end
+end)
+
 test("a layer's twin has the merge kernel that ends early behind one split, whatever its name says", function()
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many_ahead:cluster=2,schedule=fitted/s%d,%srows=4,team=2"
   for _, early in ipairs({ "", "early=1," }) do

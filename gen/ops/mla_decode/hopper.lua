@@ -39,65 +39,76 @@ end
 -- counted by wave or workgroup.
 function hopper.cost(cost, v, family)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
-  cost.any_lengths = v.schedule == "fitted"
-  cost.ns, cost.parts_at = cost.times[1], cost.times[2]
-  if v.schedule == "fitted" then cost.turns_at = cost.times[3] end
+  local fits = v.schedule == "fitted"
+  local launch = cost.launch
+  cost.any_lengths, cost.several = fits, schedule.shares[family] ~= nil
+  cost.ns, cost.parts_at = launch.ns, launch.parts_at
+  if fits then cost.turns_at, cost.most_parts, cost.waits_at = launch.turns_at, launch.most_parts, launch.waits_at end
   cost.behind_one = times.fitted.combine
-  if v.schedule == "fitted" then cost.most_parts = cost.times[4] end
   -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
-  cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
-  cost.may_combine = v.schedule == "fitted" and family == "sm90_few"
-  if v.schedule == "fitted" then
+  local meets = (schedule.shares[family] or family) == "sm90_few"
+  cost.always_combines, cost.may_combine = fits and not meets, fits and meets
+  if fits then
     local fixed = schedule.fixed[family]
     cost.combine, cost.mixed = partials.merge(family, fixed), partials.merge(family, fixed, "mixed")
   end
   if cost.always_combines then
-    cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], "early"), cost.times[5]
+    cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], "early"), launch.places_at
     cost.values = partials.merge(family, schedule.fixed[family], "values")
   end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end
 
--- Parts that a fitted launch cuts a batch of equal requests into, and positions of a part with what a cut costs; nil: requests
--- stay whole. As templates/mla_decode/lib/fit.h decides, of a grid as runtime/ops/mla_decode/prepare.c makes it.
-local function parts_of(p, t, shares, cus)
+-- Parts that a fitted launch cuts a batch into whose longest request has so many times the tokens of the mean one, and positions
+-- of a part; nil: requests stay whole. As templates/mla_decode/lib/fit.h decides, of a grid as
+-- runtime/ops/mla_decode/prepare.c makes it.
+local function parts_of(p, t, shares, cus, longest)
   local fixed, most = schedule.fixed[t.family], math.max(1, cus // t.groups)
   local at_once = math.max(1, most // shares)
   local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
-  local length = ceil_div(p.ctx, p.page_size) * p.page_size + fixed
-  local even = p.batch * length / parts + schedule.cut[t.family]
-  local alike = ceil_div(p.batch, at_once) * length / shares
-  if WIN * alike > even then return parts, even end
+  local tokens = ceil_div(p.ctx, p.page_size) * p.page_size
+  local even = p.batch * (tokens + fixed) / parts
+  local usual = schedule.shares[t.family]
+  local alike = ceil_div(p.batch, at_once) * (longest * tokens + (usual and shares or 1) * fixed) / shares
+  if WIN * alike > even + schedule.cut[t.family] then return parts, even end
 end
 
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
 -- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
 -- resident at once), width (blocks that share a split's tokens, default 1), fixed(blocks) and wave in ns, tile(blocks, full,
--- heat) in ns. Returns that function, one that says for a number of splits how many parts the launch cuts equal requests into,
--- or nil, one that says how many turns of the device its blocks are if it does not, how many parts there may be, and one that
--- says whether its last turn leaves places free.
+-- heat) in ns. Returns, each for a number of splits:
+--
+--   ns          that time
+--   parts_at    how many parts the launch cuts equal requests into, or nil
+--   turns_at    how many turns of the device its blocks are if it does not; most_parts: how many parts there may be
+--   places_at   whether its last turn leaves places free
+--   waits_at    nanoseconds more where one request is longer than the mean one (uneven.longest of times.lua): the mean of those
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
-  local function parts_at(splits)
-    if v.schedule == "fitted" then return parts_of(p, t, splits * width, arch.device.cus) end
+  local function parts_at(splits, longest)
+    if v.schedule == "fitted" then return parts_of(p, t, splits * width, arch.device.cus, longest or 1) end
+  end
+  local function cut_ns(splits, parts, even, heat)
+    local blocks, left = parts * t.groups, t.groups * splits * width * p.batch
+    even = even + schedule.cut[schedule.shares[t.family] or t.family]
+    local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
+    local ends = t.fixed(blocks) + (t.wave or 0) + t.cut + (splits > 1 and left > t.slots and times.measured.late or 0)
+    local small = times.measured.small_pages
+    if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
+      return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))
+    end
+    return ends + even / 64 * t.tile(blocks, 1, heat)
   end
   local function launch(splits, heat)
     local left = t.groups * splits * width * p.batch
     local parts, even = parts_at(splits)
-    if parts then
-      local blocks = parts * t.groups
-      local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
-      local ends = t.fixed(blocks) + (t.wave or 0) + t.cut + (splits > 1 and left > t.slots and times.measured.late or 0)
-      local small = times.measured.small_pages
-      if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
-        return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))
-      end
-      return ends + even / 64 * t.tile(blocks, 1, heat)
-    end
+    if parts then return cut_ns(splits, parts, even, heat) end
     local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
     local full = tiles / (splits * width) / each -- of a block's tiles, on average
+    local room = math.min(t.slots // (t.groups * width * p.batch), tiles // width) -- for so many splits
+    if splits > 1 and splits < room then full = full * (1 + times.measured.room * (1 - splits / room) ^ 2) end
     if splits > 1 then
       ns = ns + times.fitted.combine.write * splits * p.batch * p.q_len * p.heads * partials.row_bytes(p.rank, t.bits)
     end
@@ -108,12 +119,32 @@ function hopper.launch(p, v, arch, t)
     end
     return ns
   end
-  return function(splits)
-    local ns = launch(splits, 1)
-    return t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns
-  end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end,
-    math.max(1, arch.device.cus // t.groups),
-    function(splits) return p.batch * splits * width % math.max(1, arch.device.cus // t.groups) > 0 end
+  local function waits(splits, longest)
+    local parts, even = parts_at(splits, longest)
+    local shares = splits * width
+    if parts then
+      return math.max(0, even + times.measured.uneven.piece - p.ctx / shares) / 64 * t.tile(parts * t.groups, 1, 1)
+    end
+    return (ceil_div(math.ceil(longest * tiles), shares) - ceil_div(tiles, shares)) * t.tile(t.groups, 1, 1)
+  end
+  local most = math.max(1, arch.device.cus // t.groups)
+  local function turns_at(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
+  return {
+    ns = function(splits)
+      local ns = launch(splits, 1)
+      return t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns
+    end,
+    parts_at = parts_at,
+    most_parts = most,
+    turns_at = turns_at,
+    places_at = function(splits) return p.batch * splits * width % most > 0 end,
+    waits_at = function(splits)
+      if p.batch == 1 or splits == 1 and t.turns or turns_at(splits) > 1 or parts_at(splits) then return 0 end
+      local sum, list = 0, times.measured.uneven.longest
+      for _, longest in ipairs(list) do sum = sum + waits(splits, longest) end
+      return sum / #list
+    end,
+  }
 end
 
 -- Nanoseconds of a tile when so many blocks run: at the pace of memory, of the L2 that feeds all groups of rows, or of the block

@@ -162,6 +162,7 @@ end
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
 function model.estimate(p, arch, decode, splits, combine_ns)
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
+  if decode.waits_at then ns = ns + times.measured.uneven.wait * decode.waits_at(splits) end
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns end
   local uneven = times.measured.uneven -- parts meet among themselves, the more of them the more requests there are
   return ns * (1 + uneven.meet) + uneven.first * math.min(1, p.batch / uneven.batch)

@@ -53,9 +53,14 @@ return {
     uneven = {
       round = 400,               -- a warp's trip for more pieces of the longest request
       few = 16,                  -- pieces of the requests behind it
+      longest = { 1.3, 1.6, 2, 3 }, -- times the mean that one request may be
+      wait = 0.002, piece = 100,  -- weight of what is waited for it; tokens' worth of a part's second piece if that is cut
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
+    -- Share that memory's bytes take longer where more splits had found places in the launch's one turn, times the square of the
+    -- share of those that stay empty (docs/lab/perf-log/ragged.md).
+    room = 1.1,
     -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.
     late = 2000,
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).

@@ -73,9 +73,10 @@ end
 
 -- One for each form of partial results, and behind launches that may cut their batch also one for each fixed cost of a request.
 local families = { [partials.merge("mma")] = make(partials.bits("mma", "splits"), 0) }
-for name, fixed in sorted(require("ops/mla_decode/plans/schedule").fixed) do
+local schedule = require("ops/mla_decode/plans/schedule")
+for name, fixed in sorted(schedule.fixed) do
   families[partials.merge(name)] = make(partials.bits(name, "splits"), 0)
-  local bits, cut = partials.bits(name, "fitted"), require("ops/mla_decode/plans/schedule").cut[name]
+  local bits, cut = partials.bits(name, "fitted"), schedule.cut[schedule.shares[name] or name]
   families[partials.merge(name, fixed)] = make(bits, fixed)
   families[partials.merge(name, fixed, "mixed")] = make_mixed(bits, fixed)
   local early = partials.merge(name, fixed, "early")

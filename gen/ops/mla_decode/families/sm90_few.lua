@@ -19,7 +19,7 @@ local function registers(p, v)
 end
 
 -- Nanoseconds of a launch.
-local function nanoseconds(p, v, arch, slots)
+local function nanoseconds(p, v, arch, family, slots)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local mma_clk = mmas * (counted.mma_clk + counted.mma_clk_4_rows * v.rows // 4)
@@ -31,7 +31,7 @@ local function nanoseconds(p, v, arch, slots)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss)
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
-    family = "sm90_few", cut = times.cut, bits = partials.bits("sm90_few", v.schedule),
+    family = family, cut = times.cut, bits = partials.bits("sm90_few", v.schedule),
     groups = groups, slots = slots, width = v.cluster,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge end,
@@ -39,8 +39,32 @@ local function nanoseconds(p, v, arch, slots)
   })
 end
 
+local function cost_of(p, v, arch, family)
+  local g = hopt_plan.make(
+    { rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster, schedule = v.schedule }, arch.isa)
+  if g.refused then return { refused = g.refused } end
+  local why = protocol.sm90_few(g, p, v)
+  if why then return { refused = why } end
+  local most = arch.device.clusters[v.cluster]
+  local regs, sum = registers(p, v), 0
+  for _, part in ipairs(regs) do sum = sum + part[2] end
+  if v.wgs == 2 and sum > 232 then return { refused = ("registers %d > 232 of two math warpgroups"):format(sum) } end
+  return hopper.cost({
+    threads = g.threads,
+    rows_per_wg = v.rows,
+    lds_bytes = g.bytes,
+    regs = v.wgs == 2 and { { "at launch", 168 } } or regs,
+    slack = 160, -- ptxas spends what it has
+    step = 64 * v.cluster,
+    width = v.cluster, slots = v.cluster * most,
+    inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
+    launch = nanoseconds(p, v, arch, family, v.cluster * most),
+  }, v, family)
+end
+
 return {
   registers = registers,
+  cost_of = cost_of,
   template = "mla_decode/sm90_few",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
@@ -82,26 +106,5 @@ return {
       end
     end,
   },
-  cost = function(p, v, arch)
-    local g = hopt_plan.make(
-      { rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster, schedule = v.schedule }, arch.isa)
-    if g.refused then return { refused = g.refused } end
-    local why = protocol.sm90_few(g, p, v)
-    if why then return { refused = why } end
-    local most = arch.device.clusters[v.cluster]
-    local regs, sum = registers(p, v), 0
-    for _, part in ipairs(regs) do sum = sum + part[2] end
-    if v.wgs == 2 and sum > 232 then return { refused = ("registers %d > 232 of two math warpgroups"):format(sum) } end
-    return hopper.cost({
-      threads = g.threads,
-      rows_per_wg = v.rows,
-      lds_bytes = g.bytes,
-      regs = v.wgs == 2 and { { "at launch", 168 } } or regs,
-      slack = 160, -- ptxas spends what it has
-      step = 64 * v.cluster,
-      width = v.cluster, slots = v.cluster * most,
-      inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
-      times = { nanoseconds(p, v, arch, v.cluster * most) },
-    }, v, "sm90_few")
-  end,
+  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_few") end,
 }

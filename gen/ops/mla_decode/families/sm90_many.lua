@@ -46,13 +46,20 @@ local function cost_of(p, v, arch, family, plan, slower)
     regs = { { "all, at launch", 65536 // plan.threads // 8 * 8 } }, -- what loaders leave the math warps take
     step = 64,
     inflight = tile // 12,
-    times = { nanoseconds(p, v, arch, family, slower) },
+    launch = nanoseconds(p, v, arch, family, slower),
   }, v, family)
+end
+
+-- Of those that load boxes.
+local function boxes_cost(p, v, arch, family)
+  local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
+  return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope), slower)
 end
 
 return {
   rows_rule = rows_rule,
   cost_of = cost_of,
+  boxes_cost = boxes_cost,
   template = "mla_decode/sm90_many",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
@@ -72,8 +79,5 @@ return {
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },
-  cost = function(p, v, arch)
-    local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
-    return cost_of(p, v, arch, "sm90_many", hop_plan.make(p.rank, p.rope), slower)
-  end,
+  cost = function(p, v, arch) return boxes_cost(p, v, arch, "sm90_many") end,
 }

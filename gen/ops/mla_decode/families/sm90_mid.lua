@@ -43,7 +43,7 @@ local function cost_of(p, v, arch, family, gather, slower)
     regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_mid.lua
     step = 64,
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    times = { nanoseconds(p, v, arch, family, slower) },
+    launch = nanoseconds(p, v, arch, family, slower),
   }, v, family)
 end
 

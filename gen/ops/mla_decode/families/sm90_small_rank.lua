@@ -53,7 +53,7 @@ return {
       regs = { { "all, at launch", 168 } }, -- the math warps take 232, the loaders keep 40
       step = 64,
       inflight = 2 * 128 * (p.rank + p.rope) // 12,
-      times = { nanoseconds(p, v, arch) },
+      launch = nanoseconds(p, v, arch),
     }, v, "sm90_small_rank")
   end,
 }
