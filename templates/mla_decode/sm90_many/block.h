@@ -31,10 +31,11 @@ MLAF_DEV void give_back(const math& c, int buffer, int group) {
   if (c.lane == 0) barrier_arrive(c.shared + EMPTY_AT + at);
   if (PAIR == 2 && c.lane == 1) barrier_arrive_there(c.peer + at);
 }
-// S of the slices of a quarter, the i-th one in the order in which they were given back.
+// S of the slices of a quarter, the i-th one in the order in which they were given back. B's product with them is ahead of A's,
+// of either's blocks; only rows copied one by one come so late that it shows.
 template <int WG>
 MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q_last)[4][4], float (&s)[32]) {
-  const int quarter = WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2;
+  const int quarter = ${gather and "i ^ 2" or "WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2"};
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER), q = k_major(c.shared + Q_AT);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER), t.use & 1);
   settle(s);

@@ -21,7 +21,7 @@ MLAF_DEV u32 table_empty(u32 shared, u32 n) { return shared + TABLE_EMPTY_AT + 8
 MLAF_DEV u32 landed(u32 shared, const buffer_use& t, int group) { return shared + LANDED_AT + 8 * (5 * t.buffer + group); }
 
 // The order in which QK takes a block's groups; -1: rope.
-MLAF_DEV int group_of(int i, int j) { return i < 0 ? ROPE_GROUP : j & 1 ? i ^ 2 : (i & 1) * 2 + i / 2; }
+MLAF_DEV int group_of(int i) { return i < 0 ? ROPE_GROUP : i ^ 2; }
 
 // A table, eight numbers for each half-warp of the copiers, and behind them which of a piece's blocks it is of: even, odd, or
 // none is left. Rows behind the end repeat the last one; a page outside the cache is read as page 0: see check_pages. All lanes
@@ -114,7 +114,7 @@ MLAF_DEV void hand_over(u32 shared, int half) {
     const buffer_use t = next_use(used, odd);
 #pragma unroll 1
     for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
-      const int group = group_of(i, odd);
+      const int group = group_of(i);
       if (i < 0 ? odd != half : group / 2 != half) continue;
       barrier_wait(landed(shared, t, group), t.use & 1);
       fence_async();
@@ -137,7 +137,7 @@ MLAF_DEV void copy_blocks(const mlaf_decode_args& a, u32 shared) {
     const buffer_use t = next_use(used, odd);
 #pragma unroll 1
     for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
-      const int group = group_of(i, odd);
+      const int group = group_of(i);
       barrier_wait(shared + EMPTY_AT + 8 * (5 * t.buffer + group), t.use & 1 ^ 1); // a fresh one counts as given back
       const u32 to = shared + KV_AT + t.buffer * BUFFER + (i < 0 ? SLICES : group * QUARTER) * SLICE;
       const char* const from = a.ckv + 128 * QUARTER * group;

@@ -180,16 +180,16 @@ local function read_tables(x, a, pieces, visit)
 end
 
 -- The order in which QK takes a block's groups.
-local function groups_of(x, j)
+local function groups_of(x)
   local list = { x.v.rope > 0 and ROPE or nil }
-  for i = 0, 3 do list[#list + 1] = j & 1 == 1 and i ~ 2 or (i & 1) * 2 + i // 2 end
+  for i = 0, 3 do list[#list + 1] = i ~ 2 end
   return list
 end
 
 -- Copier w: its rows of every group.
 local function copy_blocks(x, a, w, pieces)
   read_tables(x, a, pieces, function(j, b, use)
-    for _, group in ipairs(groups_of(x, j)) do
+    for _, group in ipairs(groups_of(x)) do
       if use > 0 then a:wait(x.empty[b][group], use - 1, "copy_blocks()") end
       a:arrive(x.landed[b][group], use, "copy_blocks()", 1)
       a:copy(x.landed[b][group], use, "copy_blocks()", x.slices[b][group][1 + w], j .. "/" .. use)
@@ -200,7 +200,7 @@ end
 -- By a warp for each half, rope by the one of the block's parity.
 local function hand_over(x, a, half, pieces)
   read_tables(x, a, pieces, function(j, b, use)
-    for _, group in ipairs(groups_of(x, j)) do
+    for _, group in ipairs(groups_of(x)) do
       if (group == ROPE and j & 1 or group // 2) == half then
         a:wait(x.landed[b][group], use, "hand_over()")
         a:arrive(x.full[b][group], use, "hand_over()")
@@ -293,7 +293,7 @@ local function multiply_group(c, i, group, what)
   c.a:wait(c.x.full[b][group], use, what)
   read_slices(c, b, group, version_of(c, c.wg, i), what)
 end
-local function quarter(c, i) return c.wg == 0 and (i & 1) * 2 + i // 2 or i ~ 2 end
+local function quarter(c, i) return c.wg == 0 and not c.x.v.gather and (i & 1) * 2 + i // 2 or i ~ 2 end
 local function multiply_first(c, i) multiply_group(c, i, c.x.v.rope > 0 and ROPE or quarter(c, 0), "multiply_first()") end
 local function multiply_rest(c, i)
   for n = c.x.v.rope > 0 and 0 or 1, 3 do multiply_group(c, i, quarter(c, n), "multiply_rest()") end
