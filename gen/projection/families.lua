@@ -6,14 +6,14 @@
 --                          one turn of all SMs of the usual problems; of.walk_tiles, of.walk_rows: the same of walk, where it
 --                          serves; of.aside, of.aside_fields: what a library leaves undone, "norm" or "rope", and the fields
 --                          that it depends on; of.appends: it may have the blocks of side.lua beside it; of.absorbs: and go on
---                          into the latent space; of.staged: it is large enough for staged_family.lua; fields: of the
---                          problem, that kernels depend on
+--                          into the latent space; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
 local lines = require("projection/lines")
 local side = require("projection/side")
 local staged = require("projection/staged_family")
+local stay = require("projection/stay_family")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -44,10 +44,10 @@ local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
 -- token.
 local TURN_CLK, ASK_CLK, GAIN_CLK, LINE_TRIP_NS, SUM_NS, LINES_BLOCK_NS = 44, 24, 520, 450, 2.4, 47
 local INPUTS_NS, INPUTS_TRIP_NS, INPUTS_STEP_NS, INPUTS_BLOCK_NS = 500, 500, 250, 16
--- gfx942, modelled: of a dot product whose weights lie by inputs; of a wave's step: the trip to memory, what each load takes
--- beyond, and what it takes with a norm; clk of a compute unit of a value of x with a norm; of x, which comes from an XCD's L2,
--- what counts at the rate of the cache behind it.
-local DOT_INPUTS_NS, TRIP_NS, LOAD_NS, NORM_LOAD_NS, NORM_CLK, L2_X = 2300, 700, 25, 69, 0.07, 0.16
+-- gfx942, modelled: of a dot product whose weights lie by inputs, by outputs of each token beyond the first; of a wave's step:
+-- the trip to memory, what each load takes beyond, and what it takes with a norm; clk of a compute unit of a value of x with a
+-- norm; of x, which comes from an XCD's L2, what counts at the rate of the cache behind it.
+local DOT_INPUTS_NS, DOT_TOKEN_NS, TRIP_NS, LOAD_NS, NORM_LOAD_NS, NORM_CLK, L2_X = 2300, 2300, 700, 25, 69, 0.07, 0.16
 local PARTS_MOST = 256 -- tokens that blocks of one tile share, a pass each
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
@@ -122,7 +122,8 @@ local function dot(of, fields, layout)
           { "rest", 48 } },
         slack = 64,
         inflight = v.threads * 16 * loads, pass = v.pass,
-        begin_ns = HOPPER[arch.isa.family] and DOT_NS or CDNA[arch.isa.family] and not outputs and DOT_INPUTS_NS or 0,
+        begin_ns = HOPPER[arch.isa.family] and DOT_NS
+          or CDNA[arch.isa.family] and (outputs and DOT_TOKEN_NS * (v.pass - 1) or DOT_INPUTS_NS) or 0,
         pace = HOPPER[arch.isa.family] and OLDER_PACE or 1,
         clk = 16 * v.pass / 128, -- of a CU for 16 bytes of weights: 8 unpacked, 8 products a token, 128 lanes a clock
       }
@@ -455,10 +456,11 @@ function families.make(op, of, fields)
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
     stream = stream(of, fields, layout), ring = ring(of, fields, layout),
     lib = library.product(of.product, fields, of.aside == "rope") }
-  if of.staged then
+  if layout == "outputs" then
     list.staged = staged(of.product, fields)
     if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- whose goldens show its parameters
   end
+  if layout == "inputs" then list.stay = stay(of.product, fields) end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
   if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end

@@ -2,7 +2,6 @@
 -- What it is to projections: gen/projection/families.lua.
 return {
   layout = "outputs",
-  staged = true,
   stream_rows = { 16, 32 },
   stream_warps = { 4, 8, 16 },
   ring_rows = { 56, 64, 112 },

@@ -1,7 +1,6 @@
 -- Low-rank columns, through RMSNorm, to query heads. What it is to projections: gen/projection/families.lua.
 return {
   layout = "outputs",
-  staged = true,
   aside = "norm",
   appends = true,
   absorbs = true,

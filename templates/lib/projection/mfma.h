@@ -45,6 +45,7 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${together}, WAYS = ${waves}, THREADS = ${64 * all};
 constexpr int TILE = ${plan.tile};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ include("lib/projection/one_trip.h")
 //@ include("lib/projection/parts.h", { tile = plan.tile, outer = outer, parts = parts })
 constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}; // GROUPS: of 16 tokens
 constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
@@ -246,6 +247,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.arg
   const float* const squares = nullptr;
 //@ end
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  fetch_arguments(a);
 //@ if side.of(template) then
   if (appended(a, TILES * TILE_BLOCKS)) return;
 //@ end

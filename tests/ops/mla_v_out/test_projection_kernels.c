@@ -49,7 +49,10 @@ static void same_offsets(void **state) {
 #define SHARED "mla_qkv_a:d512,l96,r128,p64,f16,t50", "mfma:blocks=1,depth=4,parts=4,pass=16,waves=2/s1"
 
 #define STAGED \
-  "mla_q_b:l256,h1,n128,p64,norm,bf16,append_paged,r96,append_norm,t100", "staged_append:blocks=2,depth=4,parts=2,pass=64/s1"
+  "mla_q_b:l1024,h1,n32,p32,norm,bf16,append_paged,r96,append_norm,t100", "staged_append:blocks=1,depth=4,parts=2,pass=64/s1"
+#define TWO_STAGES "mla_o_proj:d192,h4,v64,residual,f16,t150", "staged:blocks=6,depth=2,parts=1,pass=128/s1"
+
+#define STAY "mla_q_absorb:h1,n96,p32,r256,f16,halves,t90", "stay:parts=2,waves=2/s1"
 
 static const char *const variants[][2] = {
     /* layout=outputs: W[h] of heads, one of all; odd dims; every class of tokens */
@@ -71,9 +74,10 @@ static const char *const variants[][2] = {
     {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"},
     {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
     {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"},
-    /* operands by way of LDS: two blocks a tile, passes that are not full, columns and rounds that fill none */
+    /* operands by way of LDS: two blocks a tile and two lines a round, passes that are not full, two stages and sums in turns,
+     * columns that fill no tile */
     {STAGED},
-    {"mla_o_proj:d192,h4,v64,residual,f16,t150", "staged:blocks=2,depth=2,parts=1,pass=128/s1"},
+    {TWO_STAGES},
     {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=2,parts=1,pass=16,waves=4/s1"},
     /* layout=inputs: every style, no rope, outputs that fill no tile */
     {"mla_q_absorb:h3,n128,p64,r512,bf16,pairs,t1", "dot:cols=8,depth=4,pass=1,threads=128/s1"},
@@ -82,6 +86,7 @@ static const char *const variants[][2] = {
     {"mla_q_absorb:h2,n128,p64,r512,bf16,pairs,t40", "mfma:blocks=8,depth=2,parts=4,pass=16,waves=4/s1"},
     {"mla_q_absorb:h1,n64,p32,r96,f16,halves,t33", "mfma:blocks=4,depth=1,parts=1,pass=32,waves=2/s1"},
     {"mla_q_absorb:h2,n64,p0,r32,bf16,t6", NULL},
+    {STAY},
 };
 
 static void every_kind_verifies(void **state) {
@@ -130,8 +135,9 @@ static const struct {
     {MANY, "multiply2(w[b][n / 2][n % 2][i], gain[n / 2][n % 2][i])", "w[b][n / 2][n % 2][i]"},
     {SHARED, "head + dealt + (at -", "head + (at -"}, /* the last tiles */
     {STAGED, "lines.of[i][k], lines.gain[k]", "lines.of[i][k], lines.gain[0]"},
-    {STAGED, "left > 0 ? 128 * DEPTH : 0", "128 * DEPTH"},
+    {STAGED, "left > 0 ? 128 * LINES * DEPTH : 0", "128 * LINES * DEPTH"},
     {STAGED, "s_waitcnt lgkmcnt(%0)\\ns_barrier", "s_barrier"},
+    {TWO_STAGES, "STAGES == 3 ? READS : 0", "READS"},
     {BESIDE, "* warps + my_thread() / LANES", "* warps"},
     {TAKES_SEVERAL, "(u32)a.side_blocks * warps", "(u32)a.side_blocks * warps + 1"},
     {ADD, "v[k] += r[k]", "v[k] -= r[k]"},
@@ -145,6 +151,7 @@ static const struct {
     {PAIRS, "i < a.tokens * ITEMS", "i < (a.tokens - 1) * ITEMS"},
     {PAIRS, "join_hi(w[n][0][i], w[n][1][i])", "join_lo(w[n][0][i], w[n][1][i])"},
     {PAIRS, "block * 64 + lane, blocks", "(block + 1) * 64 + lane, blocks"},
+    {STAY, "block * THREADS + thread, blocks", "thread, blocks"},
 };
 
 static void mistakes_are_found(void **state) {

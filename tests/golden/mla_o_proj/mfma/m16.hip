@@ -130,6 +130,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
+// [templates/lib/projection/one_trip.h]
 // Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
 // grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
 //
@@ -229,6 +230,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_o_proj_mfma_58fc0
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   const float* const squares = nullptr;
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  fetch_arguments(a);
   const share mine = my_share();
   const place p = place_of(a, mine.tile);
   const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;

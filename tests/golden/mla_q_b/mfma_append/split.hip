@@ -335,6 +335,7 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
+// [templates/lib/projection/one_trip.h]
 // Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
 // grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
 //
@@ -451,6 +452,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_append_1
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   __shared__ float squares[WAYS * TOKENS];
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  fetch_arguments(a);
   if (appended(a, TILES * TILE_BLOCKS)) return;
   const share mine = my_share();
   const place p = place_of(a, mine.tile);
