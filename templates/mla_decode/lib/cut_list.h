@@ -104,3 +104,8 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   __syncthreads();
   return all;
 }
+
+// What there is of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
+  return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
+}

@@ -129,3 +129,13 @@ MLAF_DEV float scale_of(float sum) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
   return sum == 0.0f ? 0.0f : y;
 }
+
+// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+MLAF_DEV int place_of_pair(int pair) {
+//@ if narrow then
+  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
+  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+//@ else
+  return 2 * pair;
+//@ end
+}

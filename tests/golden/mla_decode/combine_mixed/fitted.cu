@@ -190,6 +190,11 @@ MLAF_DEV float scale_of(float sum) {
   return sum == 0.0f ? 0.0f : y;
 }
 
+// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+MLAF_DEV int place_of_pair(int pair) {
+  return 2 * pair;
+}
+
 struct meeting {
   float top, sum; // of a group
 };
@@ -202,11 +207,6 @@ struct meetings { // of all warps of the block
 MLAF_DEV meetings& meeting_place() {
   __shared__ __align__(16) meetings all;
   return all;
-}
-
-// Where columns 2 pair, 2 pair + 1 lie in `sums`.
-MLAF_DEV int place_of_pair(int pair) {
-  return 2 * pair;
 }
 
 // The row, from the sums of its N groups, in which it is known what each counts for. All warps of the block; own: this one's
@@ -355,13 +355,18 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
+// What there is of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
+  return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
+}
+
 // Row n of those requests', each with room for SLOT_ROWS, and its pieces; false: there is none.
 MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
   const cut x = cuts().of[n / SLOT_ROWS];
   const u32 mine = n % SLOT_ROWS;
   if (mine >= x.rows) return false;
   row = x.row + mine;
-  from = {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
+  from = pieces_of(x, mine);
   return true;
 }
 

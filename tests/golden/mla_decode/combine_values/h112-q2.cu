@@ -232,6 +232,12 @@ MLAF_DEV float scale_of(float sum) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
   return sum == 0.0f ? 0.0f : y;
 }
+
+// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+MLAF_DEV int place_of_pair(int pair) {
+  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
+  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+}
 // What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {
@@ -287,6 +293,11 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
+// What there is of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
+  return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
+}
+
 // Where 16 bytes, number `chunk` of a row, lie behind a matrix' begin.
 MLAF_DEV u32 place_of(int box, int row, int chunk) { return chunk / 8 * box + row * 128 + ((chunk % 8 ^ row % 8) << 4); }
 
@@ -310,7 +321,6 @@ MLAF_DEV sources sources_of(const mlaf_decode_args& a, i64 token, int head, int 
   const u32 row = (u32)(token * H + head);
   const int splits = fit_splits(&a);
   if (parts == 0) return {row, (u32)(a.total_q * H), 0, splits > 1 ? splits : DONE};
-  sources from = {0, 0, 0, DONE};
   const int lane = threadIdx.x & 31;
 #pragma unroll 1
   for (int first = 0; first < n_cuts; first += 32) {
@@ -318,10 +328,9 @@ MLAF_DEV sources sources_of(const mlaf_decode_args& a, i64 token, int head, int 
     const u32 found = __ballot_sync(~0u, in);
     if (!found) continue;
     const cut x = cuts().of[first + __ffs(found) - 1];
-    from = {x.part * (2 * SLOT_ROWS) + row - x.row, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
-    break;
+    return pieces_of(x, row - x.row);
   }
-  return from;
+  return {0, 0, 0, DONE};
 }
 
 // A row that is done, into X.
@@ -351,11 +360,6 @@ struct meeting {
   float top, sum; // of a warp
   int row;        // of X, that it has a share of; -1: none
 };
-// Columns 2 pair, 2 pair + 1 among a warp's sums, as merge() has them.
-MLAF_DEV int place_of_pair(int pair) {
-  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
-  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
-}
 // Rows of which `team` warps have merged a share each, so many at once: by all threads of the block. at: this warp's, -1: none.
 MLAF_DEV void meet_rows(const merged& m, int at, int team, int rows, char* memory) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;

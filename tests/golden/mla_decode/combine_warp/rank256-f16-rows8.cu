@@ -184,6 +184,12 @@ MLAF_DEV float scale_of(float sum) {
   return sum == 0.0f ? 0.0f : y;
 }
 
+// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+MLAF_DEV int place_of_pair(int pair) {
+  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
+  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+}
+
 
 // A warp's share of the row.
 MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
