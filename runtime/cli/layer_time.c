@@ -52,9 +52,8 @@ mlaf_status layer_time(layer_rig *r, size_t first, size_t n, mlaf_timing *out) {
     for (size_t k = first; !st && k < first + n; k++) st = mlaf_layer_execute_stage(layer, k, &r->call[i].args, NULL);
   }
   mlaf_record_end(&record);
-  *out = (mlaf_timing){.ns = 0};
   if (st) layer_failed(r->c, st);
-  else if (record.n) st = layer_time_recorded(r, &record, out);
+  else st = layer_time_recorded(r, &record, out);
   mlaf_record_free(&record);
   return st;
 }
@@ -79,10 +78,14 @@ mlaf_status layer_ceilings(cli *c, mlaf_ceilings *out) {
 
 /* --- the profile --- */
 
+/* Of a stage that launches something (mlaforge/layer.h: its bytes are not 0). */
+static bool has_launches(const layer_part *p) { return p->stage.bytes > 0; }
+
 static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings, layer_part *p) {
   mlaf_timing alone, before = {.ns = 0}, with;
   p->stage = (mlaf_layer_stage)MLAF_LAYER_STAGE_INIT;
   mlaf_status st = layer_failed(r->c, mlaf_layer_stage_at(r->layer[0], i, &r->call[0].args, &p->stage));
+  if (!st && !has_launches(p)) return MLAF_OK;
   /* In its place: the stages up to it less those before it, so that what it reads is as cold as in a layer. */
   if (!st) st = layer_time(r, i, 1, &alone);
   if (!st && i && !r->modelled) st = layer_time(r, 0, i, &before);
@@ -145,12 +148,15 @@ int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings) {
   static const char *const columns[] = {"stage", ">us", ">alone", ">floor", ">x", ">share", ">MB", "rung", "variant", NULL};
   layer_part parts[16];
   mlaf_timing whole = {.ns = 0};
-  const size_t n = mlaf_layer_stages(r->layer[0]);
+  const size_t all = mlaf_layer_stages(r->layer[0]);
+  size_t n = 0;
   double sum = 0, floors = 0;
-  mlaf_status st = n <= sizeof parts / sizeof *parts ? MLAF_OK : mlaf_fail(&r->c->err, MLAF_E_INTERNAL, "%zu stages", n);
-  for (size_t i = 0; !st && i < n; i++) {
-    st = look_at(r, i, ceilings, &parts[i]);
-    if (!st) sum += parts[i].ns, floors += parts[i].floor_ns;
+  mlaf_status st = all <= sizeof parts / sizeof *parts ? MLAF_OK : mlaf_fail(&r->c->err, MLAF_E_INTERNAL, "%zu stages", all);
+  for (size_t i = 0; !st && i < all; i++) {
+    st = look_at(r, i, ceilings, &parts[n]);
+    if (st || !has_launches(&parts[n])) continue;
+    sum += parts[n].ns, floors += parts[n].floor_ns;
+    n++;
   }
   if (!st) st = layer_time(r, 0, 0, &whole);
   if (st) return mlaf_cli_fail(r->c);

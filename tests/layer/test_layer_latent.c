@@ -83,6 +83,7 @@ static void goes_on(void **state) {
       {0, 1, 128, LAYER_VALUES_LEAST, true},       {0, 1, 128, LAYER_VALUES_MOST, true},
       {0, 1, 128, LAYER_VALUES_LEAST - 1, false},  {0, 1, 128, LAYER_VALUES_MOST + 1, false},
       {MLAF_LAYER_V_OUT_APART, 1, 128, 16, false}, {0, 2, 128, 16, false},
+      {MLAF_LAYER_ROPE_ON_READ, 1, 128, 16, false},
       {0, 1, 64, 16, false},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {

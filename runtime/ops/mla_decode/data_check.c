@@ -72,9 +72,13 @@ static mlaf_status go_on(const mlaf_decode_data *d, const token_at *at, mlaf_exp
   for (size_t h = 0; h < n; h++)
     pattern(d, mlaf_decode_w_first(&d->problem) + (size_t)at->heads[h] * head, head, w + h * head);
   const mlaf_w_v all = {w, d->problem.rank, (int64_t)head, d->values};
-  mlaf_status st = mlaf_expect_values(want, n, at->n_heads, &all, err);
+  mlaf_expected values;
+  mlaf_status st = mlaf_expect_values(want, n, at->n_heads, &all, &values, err);
   free(w);
-  return st;
+  if (st) return st;
+  free(want->o);
+  *want = values;
+  return MLAF_OK;
 }
 
 static void name_token(const token_at *at, int all, char *out, size_t size) {

@@ -15,7 +15,7 @@ enum { BIG_PAGE = 4096, MANY_ROWS = 256 };
 
 /* For variants that go on into values of so many columns: made when the first of them comes. */
 typedef struct case_values {
-  mlaf_expected want; /* with the case's data */
+  mlaf_expected want; /* its o; the rest is the case's */
   uint16_t *w;
   size_t count; /* elements of w */
 } case_values;
@@ -81,14 +81,8 @@ static const struct {
     {spec_sharp, 0, true},
 };
 
-static void free_answers(mlaf_expected *want) {
-  free(want->o);
-  free(want->lse);
-  free(want->magnitude);
-}
-
 static void drop_values(case_values *v) {
-  free_answers(&v->want);
+  free(v->want.o);
   free(v->w);
   *v = (case_values){.w = NULL};
 }
@@ -98,27 +92,26 @@ void mlaf_decode_free_case(mlaf_case *c) {
   decode_case *d = (decode_case *)c;
   drop_values(&d->values);
   mlaf_testcase_free(d->want.data);
-  free_answers(&d->want);
+  free(d->want.o);
+  free(d->want.lse);
+  free(d->want.magnitude);
   free(d);
 }
 
 static size_t rows_of(const mlaf_batch *x) { return (size_t)x->total_q * (size_t)x->problem.heads; }
 
-static mlaf_status answer(mlaf_expected *want, mlaf_err *err) {
-  const mlaf_batch *x = &want->data->batch;
-  want->o = calloc(rows_of(x) * (size_t)x->problem.rank + 1, sizeof(double));
-  want->lse = calloc(rows_of(x) + 1, sizeof(double));
-  want->magnitude = calloc(rows_of(x) + 1, sizeof(double));
-  if (!want->o || !want->lse || !want->magnitude)
-    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a reference of %zu rows", want->data->name, rows_of(x));
-  return mlaf_reference(x, want->o, want->lse, want->magnitude, err);
-}
-
 static mlaf_status fill(decode_case *d, const mlaf_case_spec *spec, mlaf_inject inject, mlaf_err *err) {
   mlaf_status st = mlaf_testcase_make(spec, inject, &d->want.data, err);
   if (st) return st;
+  const mlaf_batch *x = &d->want.data->batch;
+  const size_t rows = rows_of(x);
   d->head.name = d->want.data->name;
-  return answer(&d->want, err);
+  d->want.o = calloc(rows * (size_t)x->problem.rank + 1, sizeof(double));
+  d->want.lse = calloc(rows + 1, sizeof(double));
+  d->want.magnitude = calloc(rows + 1, sizeof(double));
+  if (!d->want.o || !d->want.lse || !d->want.magnitude)
+    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a reference of %zu rows", spec->name, rows);
+  return mlaf_reference(x, d->want.o, d->want.lse, d->want.magnitude, err);
 }
 
 mlaf_status mlaf_decode_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
@@ -158,9 +151,7 @@ static mlaf_status make_values(decode_case *d, int columns, mlaf_err *err) {
       for (int c = 0; c < p->rank; c++)
         v->w[h * w.head_stride + i * w.row_stride + c] = mlaf_encode16(p->dtype, mlaf_rng_normal(&rng) / sqrt(p->rank));
   w.data = v->w;
-  v->want.data = d->want.data;
-  mlaf_status st = answer(&v->want, err);
-  return st ? st : mlaf_expect_values(&v->want, rows_of(&d->want.data->batch), p->heads, &w, err);
+  return mlaf_expect_values(&d->want, rows_of(&d->want.data->batch), p->heads, &w, &v->want, err);
 }
 
 /* A case is one suite's, which runs its variants one after the other. Without memory there is no W_UV, and the launch is refused

@@ -11,17 +11,17 @@ static double dot(int32_t dtype, const double *o, const uint16_t *w, int n) {
   return sum;
 }
 
-mlaf_status mlaf_expect_values(mlaf_expected *want, size_t rows, int n_heads, const mlaf_w_v *w, mlaf_err *err) {
-  const mlaf_problem *p = &want->data->batch.problem;
-  double *values = malloc((rows * (size_t)w->columns + 1) * sizeof *values);
-  if (!values) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for values of %zu rows", rows);
-  for (size_t r = 0; r < rows; r++)
+mlaf_status mlaf_expect_values(const mlaf_expected *rows, size_t n, int n_heads, const mlaf_w_v *w, mlaf_expected *out,
+                               mlaf_err *err) {
+  const mlaf_problem *p = &rows->data->batch.problem;
+  *out = *rows;
+  out->columns = w->columns;
+  out->o = malloc((n * (size_t)w->columns + 1) * sizeof *out->o);
+  if (!out->o) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for values of %zu rows", n);
+  for (size_t r = 0; r < n; r++)
     for (int v = 0; v < w->columns; v++)
-      values[r * (size_t)w->columns + (size_t)v] =
-          dot(p->dtype, want->o + r * (size_t)p->rank,
+      out->o[r * (size_t)w->columns + (size_t)v] =
+          dot(p->dtype, rows->o + r * (size_t)p->rank,
               w->data + (int64_t)(r % (size_t)n_heads) * w->head_stride + v * w->row_stride, p->rank);
-  free(want->o);
-  want->o = values;
-  want->columns = w->columns;
   return MLAF_OK;
 }

@@ -11,8 +11,9 @@ typedef struct mlaf_w_v {
   int columns; /* of a head's values */
 } mlaf_w_v;
 
-/* *want's rows become values, in double precision of what W holds: row r is of head r % n_heads. LSEs stay: they tell which rows
- * are NaN or empty. */
-mlaf_status mlaf_expect_values(mlaf_expected *want, size_t rows, int n_heads, const mlaf_w_v *w, mlaf_err *err);
+/* What `rows` expects, in values: in double precision of what W holds, row r of head r % n_heads. out->o is the caller's to free;
+ * LSEs are those of `rows`, and tell which are NaN or empty. */
+mlaf_status mlaf_expect_values(const mlaf_expected *rows, size_t n, int n_heads, const mlaf_w_v *w, mlaf_expected *out,
+                               mlaf_err *err);
 
 #endif
