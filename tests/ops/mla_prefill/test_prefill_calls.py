@@ -121,10 +121,15 @@ class PrefillTest(EmulatorTest):
         for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q"),
                             ({"k": expanded}, "k has a dimension of 2 with the stride 0"), ({"q": flat}, "q has the shape"),
                             ({"v": None}, "v is NoneType"), ({"q": host}, "q lies in host memory"),
-                            ({"v": apart}, "v " + FAR), ({"max_seqlen_q": None}, "max_seqlen_q")):
+                            ({"v": apart}, "v " + FAR), ({"max_seqlen_q": None}, "max_seqlen_q"), ({"max_seqlen_q": math.inf}, "max_seqlen_q")):
             args = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2, "out": out}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.flash_attn_varlen_func(**{**args, **wrong}, ctx=self.ctx)
+        lse = far(Buffer(self.ctx, (HEADS, 2), "float32", [0] * (2 * HEADS)))
+        for wrong, word in (({"k_pe": 5}, "k_pe is int"), ({"lse": 5}, "lse is int"), ({"lse": lse}, "lse " + FAR)):
+            args = {"q": q, "k_nope": k, "k_pe": None, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2}
+            with self.assertRaisesRegex(mlaforge.MlafError, word):
+                mlaforge.mla_prefill_varlen(**{**args, **wrong}, out=out, ctx=self.ctx)
 
 
 if __name__ == "__main__":
