@@ -135,7 +135,8 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            stream=None):
     """FlashAttention's: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many heads of keys as of
     queries. mlaforge.aiter has one of this name with AITER's order of arguments. With return_lse (out, lse [H, Tq]). What is not there is
-    refused: dropout, windows, softcap, ALiBi, block tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H] there, must be one scale expanded to that."""
+    refused: dropout, windows, softcap, ALiBi, block tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H]
+    there, must be one scale expanded to that."""
     named = {"dropout_p": dropout_p == 0, "window_size": window_size is None or tuple(window_size) in ((-1, -1), (-1, -1, 0)), "softcap": softcap == 0,
              "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
     for name, usual in named.items():
