@@ -3,6 +3,8 @@
 #include "layer/rig.h"
 
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "layer/chunked.h"
 
@@ -254,6 +256,36 @@ static void says(rig *r, mlaf_status got, const char *part) {
   if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must name '%s'", mlaf_status_name(got), why, part);
 }
 
+/* Plan options as a caller of another version has them: the first ones, shorter, and longer ones with nothing new set. */
+static void options_of_other_versions(void **state) {
+  rig *r = *state;
+  const mlaf_plan_opts now = MLAF_PLAN_OPTS_INIT;
+  const size_t first = offsetof(mlaf_plan_opts, lengths), later = 256, page = (size_t)sysconf(_SC_PAGESIZE);
+  char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(memory, MAP_FAILED);
+  assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+  for (int i = 0; i < 2; i++) {
+    const size_t size = i ? later : first;
+    mlaf_plan_opts *opts = (mlaf_plan_opts *)(void *)(memory + page - size); /* behind them is nothing */
+    memcpy(opts, &now, i ? sizeof now : first);
+    opts->struct_size = (uint32_t)size;
+    mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+    mlaf_chunked_prefill *c = NULL;
+    d.heads = H, d.nope = N, d.rope = P, d.vdim = V, d.rank = R, d.page_tokens = PAGE, d.chunk_tokens = 64, d.tokens = 32, d.plan = opts;
+    must(r, mlaf_chunked_prefill_create(r->ctx, &d, &c), "create");
+    mlaf_chunked_prefill_destroy(c);
+    model m;
+    make_model(r, &m, 0, MLAF_LAYER_PAIRS, 0);
+    m.desc.plan = opts, m.desc.prefill_tokens = 16;
+    mlaf_layer *layer = NULL;
+    must(r, mlaf_layer_create(r->ctx, &m.desc, m.list, m.n, &layer), "a layer");
+    mlaf_layer_destroy(layer);
+    free_model(&m);
+    memset(memory, 0, page);
+  }
+  munmap(memory, 2 * page);
+}
+
 static void refused(void **state) {
   rig *r = *state;
   mlaf_chunked_prefill *c = make(r, 64), *none = NULL;
@@ -395,7 +427,7 @@ static void crossover(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
                                      cmocka_unit_test(crossover_of_plans), cmocka_unit_test(crossover_that_was_timed),
-                                     cmocka_unit_test(chunked_is_whole),
+                                     cmocka_unit_test(chunked_is_whole), cmocka_unit_test(options_of_other_versions),
                                      cmocka_unit_test(refused)};
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }
