@@ -271,7 +271,8 @@ static void options_of_other_versions(void **state) {
     opts->struct_size = (uint32_t)size;
     mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
     mlaf_chunked_prefill *c = NULL;
-    d.heads = H, d.nope = N, d.rope = P, d.vdim = V, d.rank = R, d.page_tokens = PAGE, d.chunk_tokens = 64, d.tokens = 32, d.plan = opts;
+    d.heads = H, d.nope = N, d.rope = P, d.vdim = V, d.rank = R, d.page_tokens = PAGE, d.chunk_tokens = 64, d.tokens = 32;
+    d.plan = opts;
     must(r, mlaf_chunked_prefill_create(r->ctx, &d, &c), "create");
     mlaf_chunked_prefill_destroy(c);
     model m;
