@@ -251,7 +251,7 @@ static mlaf_status merge(const call *x, const chunked_part *p) {
 static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *a, mlaf_err *err) {
   const chunked_head *h = chunked_head_of(a->schedule);
   if (a->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be 0", a->flags);
-  if (!h || h->most_keys > c->d.chunk_tokens)
+  if (!chunked_is_whole(a->schedule) || h->most_keys > c->d.chunk_tokens)
     return mlaf_fail(err, MLAF_E_ARG, "schedule is none that mlaf_chunked_prefill_schedule wrote for these plans");
   if (!a->schedule_device || (uintptr_t)a->schedule_device % sizeof(int32_t))
     return mlaf_fail(err, MLAF_E_ARG, "schedule_device is %p: the schedule's %d words on the device are wanted",

@@ -11,6 +11,28 @@ const chunked_head *chunked_head_of(const int32_t *schedule) {
   return h && h->magic == MAGIC && h->words >= CHUNKED_HEAD_WORDS && h->first >= CHUNKED_HEAD_WORDS ? h : NULL;
 }
 
+/* The words from `at` on, n of them, lie behind the head and among the schedule's. */
+static bool holds(const chunked_head *h, int64_t at, int64_t n) {
+  return at >= CHUNKED_HEAD_WORDS && n >= 0 && at + n <= h->words;
+}
+
+static bool part_is_whole(const chunked_head *h, const chunked_part *p) {
+  if (p->request < 0 || p->batch < 1 || (int64_t)p->request + p->batch > h->batch) return false;
+  if (p->row < 0 || p->rows < 0 || p->rows > h->most_rows || (int64_t)p->row + p->rows > h->tokens) return false;
+  if (p->keys < 0 || p->keys > h->most_keys) return false;
+  return holds(h, p->cu_q, (int64_t)p->batch + 1) && holds(h, p->cu_k, (int64_t)p->batch + 1) && holds(h, p->starts, p->batch);
+}
+
+bool chunked_is_whole(const int32_t *schedule) {
+  const chunked_head *h = chunked_head_of(schedule);
+  if (!h || h->batch < 0 || h->tokens < 0 || h->chunks < 0 || h->most_keys < 0 || h->most_rows < 0) return false;
+  if (!holds(h, h->cu_new, (int64_t)h->batch + 1) || !holds(h, h->cached, h->batch)) return false;
+  if (!holds(h, h->first, (int64_t)h->chunks * CHUNKED_PART_WORDS)) return false;
+  for (int32_t i = 0; i < h->chunks; i++)
+    if (!part_is_whole(h, chunked_part_at(schedule, i))) return false;
+  return true;
+}
+
 chunked_head chunked_most(const mlaf_chunked_prefill *c, int32_t tokens) {
   return (chunked_head){.magic = MAGIC, .words = CHUNKED_HEAD_WORDS, .first = CHUNKED_HEAD_WORDS, .batch = 1, .tokens = tokens,
                         .chunks = 1, .most_keys = c->d.chunk_tokens, .most_rows = tokens};

@@ -220,7 +220,7 @@ static double row_error(const batch *b, const uint16_t *o) {
 
 /* A row of mla_prefill is within 5e-3 (twice its bound for all rows together). Each merge rounds to bf16 once more, 2^-9 of an
  * element at most, and each chunk's own error has its share of weights only. */
-static void chunked_is_whole(void **state) {
+static void in_chunks_as_at_once(void **state) {
   rig *r = *state;
   static const int32_t chunks_of[] = {1024, 48, 16, 7};
   batch b;
@@ -287,6 +287,36 @@ static void options_of_other_versions(void **state) {
   munmap(memory, 2 * page);
 }
 
+/* Words that a larger number makes no worse: what fits then, and what workspace is asked for. */
+static bool may_grow(size_t at) {
+  const size_t list[] = {offsetof(chunked_head, words), offsetof(chunked_head, most_rows), offsetof(chunked_head, tokens)};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i] / sizeof(int32_t) == at) return true;
+  return false;
+}
+
+/* A schedule that somebody wrote into: each word of its head and of its chunks by what lies outside. */
+static void every_word_torn(rig *r, const mlaf_chunked_prefill *c) {
+  const int32_t fresh[] = {4, 0, 5}, cached[] = {100, 7, 40}, wrong[] = {-1, INT32_MIN, INT32_MAX, 1 << 20};
+  int32_t words[256], torn[256];
+  const size_t n = mlaf_chunked_prefill_words(c, 3, fresh, cached);
+  assert_in_range(n, 1, 256);
+  must(r, mlaf_chunked_prefill_schedule(c, 3, fresh, cached, words, n), "a schedule");
+  assert_true(chunked_is_whole(words));
+  const chunked_head *h = chunked_head_of(words);
+  assert_true(h->chunks > 1);
+  mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  a.schedule = torn, a.schedule_device = words;
+  for (size_t at = 0; at < (size_t)h->first + (size_t)h->chunks * CHUNKED_PART_WORDS; at++)
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+      memcpy(torn, words, sizeof words);
+      torn[at] = wrong[i];
+      const bool length = at >= CHUNKED_HEAD_WORDS && at < (size_t)h->first; /* any number may stand there */
+      if (length || at == offsetof(chunked_head, chunk_tokens) / 4 || (wrong[i] > 0 && may_grow(at))) continue;
+      says(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
+    }
+}
+
 static void refused(void **state) {
   rig *r = *state;
   mlaf_chunked_prefill *c = make(r, 64), *none = NULL;
@@ -301,6 +331,7 @@ static void refused(void **state) {
   int32_t words[128];
   assert_int_equal(mlaf_chunked_prefill_words(c, 1, &one, &minus), 0);
   says(r, mlaf_chunked_prefill_schedule(c, 1, &minus, &one, words, 128), "0 and up");
+  every_word_torn(r, c);
   says(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 5), "words");
   must(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 128), "schedule");
   assert_int_equal(mlaf_chunked_prefill_chunks(words), 2);
@@ -428,7 +459,7 @@ static void crossover(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
                                      cmocka_unit_test(crossover_of_plans), cmocka_unit_test(crossover_that_was_timed),
-                                     cmocka_unit_test(chunked_is_whole), cmocka_unit_test(options_of_other_versions),
+                                     cmocka_unit_test(in_chunks_as_at_once), cmocka_unit_test(options_of_other_versions),
                                      cmocka_unit_test(refused)};
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }
