@@ -8,7 +8,8 @@ enum { MAGIC = 0x4350464d };
 
 const chunked_head *chunked_head_of(const int32_t *schedule) {
   const chunked_head *h = (const chunked_head *)(const void *)schedule;
-  return h && h->magic == MAGIC && h->words >= CHUNKED_HEAD_WORDS && h->first >= CHUNKED_HEAD_WORDS ? h : NULL;
+  if (!h || h->magic != MAGIC || h->words < CHUNKED_HEAD_WORDS || h->first < CHUNKED_HEAD_WORDS) return NULL;
+  return h->batch < 0 || h->tokens < 0 || h->chunks < 0 || h->most_keys < 0 || h->most_rows < 0 ? NULL : h;
 }
 
 /* The words from `at` on, n of them, lie behind the head and among the schedule's. */
@@ -25,8 +26,7 @@ static bool part_is_whole(const chunked_head *h, const chunked_part *p) {
 
 bool chunked_is_whole(const int32_t *schedule) {
   const chunked_head *h = chunked_head_of(schedule);
-  if (!h || h->batch < 0 || h->tokens < 0 || h->chunks < 0 || h->most_keys < 0 || h->most_rows < 0) return false;
-  if (!holds(h, h->cu_new, (int64_t)h->batch + 1) || !holds(h, h->cached, h->batch)) return false;
+  if (!h || !holds(h, h->cu_new, (int64_t)h->batch + 1) || !holds(h, h->cached, h->batch)) return false;
   if (!holds(h, h->first, (int64_t)h->chunks * CHUNKED_PART_WORDS)) return false;
   for (int32_t i = 0; i < h->chunks; i++)
     if (!part_is_whole(h, chunked_part_at(schedule, i))) return false;

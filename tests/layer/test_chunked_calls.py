@@ -64,6 +64,10 @@ class ChunkedPrefillTest(EmulatorTest):
                 c(schedule, k, k, k_pe, v, cache, table, w, out=out)
             with self.assertRaisesRegex(mlaforge.MlafError, "schedule is list"):
                 c(FRESH, q, k, k_pe, v, cache, table, w, out=out)
+            torn = c.schedule(FRESH, CACHED)
+            torn.host[0] += 1
+            with self.assertRaisesRegex(mlaforge.MlafError, "schedule is none that"):
+                c(torn, q, k, k_pe, v, cache, table, w, out=out)
             sums, room = Buffer(self.ctx, (HEADS, tokens), "float32", [0] * (HEADS * tokens)), Buffer(self.ctx, (1 << 20,), "uint8")
             c(schedule, q, k, k_pe, v, cache, table, w, 0.1, out=out, lse=sums, workspace=room)
             self.assertEqual([wide(b) for b in values(out)], got)
