@@ -105,7 +105,7 @@ static int64_t words_of(const mlaf_chunked_prefill *c, int32_t batch, const int3
   walk w = {.c = c, .batch = batch, .fresh = fresh, .cached = cached};
   chunked_part p;
   int64_t words = CHUNKED_HEAD_WORDS + 2 * (int64_t)batch + 1;
-  while (next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + 3 * (int64_t)p.batch + 2;
+  while (words <= INT32_MAX && next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + 3 * (int64_t)p.batch + 2;
   return words;
 }
 
@@ -164,7 +164,8 @@ mlaf_status mlaf_chunked_prefill_schedule(const mlaf_chunked_prefill *c, int32_t
   const size_t need = mlaf_chunked_prefill_words(c, batch, new_tokens, context_tokens);
   mlaf_status st = MLAF_OK;
   if (!need)
-    st = mlaf_fail(&err, MLAF_E_ARG, "a schedule of %d requests: lengths must be 0 and up, 2^31-1 new tokens in all", batch);
+    st = mlaf_fail(&err, MLAF_E_ARG, "a schedule of %d requests: lengths must be 0 and up, 2^31-1 new tokens and 2^31-1 words of "
+                   "chunks in all", batch);
   else if (!out || words < need)
     st = mlaf_fail(&err, MLAF_E_ARG, "a schedule of %d requests needs %zu words, %zu were given", batch, need, words);
   else write_all(c, batch, new_tokens, context_tokens, (int32_t)need, out);
