@@ -8,7 +8,7 @@
  * "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and requests.
  *
  * Where the problem says rope_pairs or rope_halves, the cache's rope is not rotated: k_pe is, by its token's position, as
- * mla_append would have rotated it. */
+ * mla_append would have rotated it. Of e4m3fn and e4m3fnuz it is rounded to 16 bits before that, too. */
 #ifndef MLAFORGE_MLA_GATHER_KV_B_H
 #define MLAFORGE_MLA_GATHER_KV_B_H
 

@@ -1,5 +1,5 @@
-"""AITER's entry point for MLA decode."""
-from . import context
+"""AITER's entry points for MLA decode and for attention of new tokens."""
+from . import context, mla_prefill
 from .tensors import fail
 
 
@@ -28,3 +28,19 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
         qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     return o, lse
+
+
+def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q=0, dropout_p=0.0,
+                           softmax_scale=None, logits_soft_cap=0.0, causal=False, window_size=(-1, -1), bias=None, alibi_slopes=None,
+                           deterministic=False, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1, block_table=None, out=None,
+                           cu_seqlens_q_padded=None, cu_seqlens_k_padded=None, sink_ptr=None, *, ctx=None, stream=None):
+    """mlaforge.flash_attn_varlen_func, which has FlashAttention's order of arguments, by AITER's. min_seqlen_q and how_v3_bf16_cvt are not
+    looked at: any lengths are served, and numbers rounded to the nearest even. What else is not there is refused."""
+    named = {"logits_soft_cap": logits_soft_cap == 0, "bias": bias is None, "cu_seqlens_q_padded": cu_seqlens_q_padded is None,
+             "cu_seqlens_k_padded": cu_seqlens_k_padded is None, "sink_ptr": sink_ptr is None}
+    for name, usual in named.items():
+        if not usual:
+            fail(f"{name} is set, and mla_prefill has no such thing")
+    return mla_prefill.flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal,
+                                              window_size, 0.0, alibi_slopes, deterministic, return_attn_probs, block_table,
+                                              return_lse=return_lse, out=out, ctx=ctx, stream=stream)

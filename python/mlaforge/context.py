@@ -7,7 +7,7 @@ from .errors import MlafError
 from . import calls
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
-from .tensors import dtype_name, expect
+from .tensors import expect, room
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
 NO_COMPILE, TABLES, LIBRARY = 1, 2, 4
@@ -209,7 +209,7 @@ class Context:
         if given is None and hasattr(like, "is_cuda"):
             given = like.new_empty(((size + 1) // 2,))
         if given is not None:
-            args.workspace, args.workspace_size = given.data_ptr(), given.shape[0] * (1 if dtype_name(given) == "uint8" else 2)
+            args.workspace, args.workspace_size = room(given)
             return given
         pointer, have = PTR(), ctypes.c_size_t()
         self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))

@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_tensor, dtype_name, fail, row_stride
+from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
 
@@ -79,6 +79,8 @@ def _table(args, cos, sin, dtype, rope):
     if sin is not None and (dtype_name(sin), tuple(sin.shape), tuple(sin.stride())) != (
             dtype_name(cos), tuple(cos.shape), tuple(cos.stride())):
         fail("the tables of cosines and sines differ in type, shape or strides")
+    if sin is not None:
+        check_place("the table of sines", sin)
     args.update(cos=cos.data_ptr(), sin=None if sin is None else sin.data_ptr(), table_rows=cos.shape[0], table_row_stride=row_stride(cos, 0))
     return 0 if dtype_name(cos) == "float32" else TABLE_16
 
@@ -117,8 +119,9 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
         if isinstance(scale, (int, float)):
             args["scale"] = float(scale)
         else:
-            if dtype_name(scale) != "float32":
+            if dtype_name(scale, "scale") != "float32":
                 fail(f"scale is {dtype_name(scale)}, must be float32")
+            check_place("scale", scale)
             args["scale_at"] = scale.data_ptr()
     return dtype, rank, rope, kind, args
 

@@ -8,7 +8,7 @@ from .context import _rotate, _struct
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_tensor, dtype_name, fail, row_stride
+from .tensors import check_sums, check_tensor, fail, row_stride
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -60,6 +60,11 @@ class Schedule:
 
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
+
+
+def check_schedule(schedule):
+    if not isinstance(schedule, Schedule):
+        fail(f"schedule is {type(schedule).__name__}, must be what schedule() returned")
 
 
 def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
@@ -121,9 +126,8 @@ class ChunkedPrefill:
             check_tensor("k_pe", k_pe, self._dtype, tokens, self._rope)
             args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=row_stride(k_pe, 0, "k_pe"))
         if lse is not None:
-            if dtype_name(lse) != "float32" or tuple(lse.shape) != (self._heads, tokens):
-                fail(f"lse is {dtype_name(lse)} of the shape {tuple(lse.shape)}, must be float32 ({self._heads}, {tokens})")
-            args.update(lse=lse.data_ptr(), lse_head_stride=row_stride(lse, 0, "lse"), lse_token_stride=row_stride(lse, 1, "lse"))
+            head, token = check_sums("lse", lse, self._heads, tokens)
+            args.update(lse=lse.data_ptr(), lse_head_stride=head, lse_token_stride=token)
         return _struct(PrefillArgs, **args)
 
     def _cached(self, batch, kv_cache, block_table, weight, scale, table):
@@ -149,6 +153,7 @@ class ChunkedPrefill:
         kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T].
         rope_table [positions, P] float32: where this was made with a rope_style; q and k_pe come rotated."""
         context.of_call(self._ctx)
+        check_schedule(schedule)
         tokens = schedule.tokens
         if out is None:
             out = q.new_empty((tokens, self._heads, self._vdim))
@@ -159,6 +164,8 @@ class ChunkedPrefill:
                        cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale, rope_table))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
         size = self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host)
+        if size == SIZE(-1).value:
+            size = 0  # what is wrong is said by the call
         held = self._ctx.lend_workspace(args, size, q, workspace, stream)
         status = self._lib.mlaf_chunked_prefill_execute(self._handle, ctypes.byref(args), stream)
         del held

@@ -33,9 +33,12 @@ def _strides(tensor):
 def _cache(args, cache, rank, rope, dtype, target):
     """[pages, page, row] or [pages, page, 1, row], of a split cache a pair: the problem's word for it."""
     if isinstance(cache, (tuple, list)):
+        if len(cache) != 2:
+            fail(f"the cache is {len(cache)} things; accepted are a tensor, or two of a split cache")
         return _split(args, *cache, rank, rope, dtype)
-    name, row = dtype_name(cache), cache.shape[-1]
-    check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), row)
+    name = dtype_name(cache, "the cache")
+    check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), None)
+    row = cache.shape[-1]
     if name == dtype and row == rank + rope:
         kind = "paged"
     elif name == "uint8" and row == rank + 16 + 2 * rope:
@@ -53,9 +56,11 @@ def _cache(args, cache, rank, rope, dtype, target):
 
 
 def _split(args, cache, kpe, rank, rope, dtype):
-    pages, page = cache.shape[:2]
+    pages = page = None
     for name, tensor, columns in (("the cache", cache, rank), ("the cache's rope columns", kpe, rope)):
+        dtype_name(tensor, name)
         check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
+        pages, page = tensor.shape[:2]
     rows = [row_stride(t, 1, "the cache") or t.shape[-1] for t in (cache, kpe)]
     strides = [row_stride(t, 0, "the cache") or page * row for t, row in zip((cache, kpe), rows)]
     if strides[0] % rows[0] or strides[1] != strides[0] // rows[0] * rows[1]:
@@ -70,7 +75,7 @@ def _put_scale(args, scale):
     if isinstance(scale, (int, float)):
         args["scale"] = float(scale)
         return
-    if dtype_name(scale) != "float32":
+    if dtype_name(scale, "the cache's scale") != "float32":
         fail(f"the cache's scale is {dtype_name(scale)}, must be float32")
     check_place("the cache's scale", scale)
     args["scale_at"] = scale.data_ptr()
@@ -88,13 +93,20 @@ def put_table(args, style, table, rope):
     return f",rope_{style}"
 
 
+def _nope(weight, heads, vdim):
+    """N of W [H (N+V), R]."""
+    check_tensor("the weight", weight, None, None, None)
+    if heads < 1 or weight.shape[0] % heads or weight.shape[0] // heads < vdim:
+        fail(f"the weight has {weight.shape[0]} rows for {heads} heads of N+V, with {vdim} of V")
+    return weight.shape[0] // heads - vdim
+
+
 def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
     """What both have in common: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
     dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
     if dtype not in DTYPES:
         fail(f"the weight is {dtype}; accepted are {', '.join(DTYPES)}")
-    nope = weight.shape[0] // heads - vdim
-    check_tensor("the weight", weight, dtype, heads * (nope + vdim), rank)
+    nope = _nope(weight, heads, vdim)
     kind = _cache(args, cache, rank, rope, dtype, ctx.target)
     if kind in FP8.values() and scale is not None:
         _put_scale(args, scale)
@@ -123,12 +135,13 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     table has not it is NaN.
     """
     ctx = context.of_call(ctx)
-    dtype, batch = dtype_name(kv), cu_seqlens.shape[0] - 1
-    vdim = kv.shape[2] // 2 if vdim is None else vdim
+    dtype = dtype_name(kv, "kv")
     check_tensor("kv", kv, dtype, None, None, None)
     check_tensor("k_pe", k_pe, dtype, kv.shape[0], None)
-    check_tensor("block_table", block_table, "int32", batch, None)
     check_tensor("cu_seqlens", cu_seqlens, "int32", None)
+    batch, vdim = cu_seqlens.shape[0] - 1, kv.shape[2] // 2 if vdim is None else vdim
+    check_tensor("block_table", block_table, "int32", batch, None)
+    check_tensor("the weight", kv_b_weight, dtype, None, None)
     args = {"batch": batch, "table": block_table.data_ptr(), "cu_seqlens": cu_seqlens.data_ptr(), "scale": 1.0,
             "table_stride": row_stride(block_table, 0, "block_table") or block_table.shape[1], "table_width": block_table.shape[1],
             "k_pe": k_pe.data_ptr(), "k_pe_token_stride": _strides(k_pe)[0]}
@@ -166,13 +179,14 @@ def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_con
     for name, usual in named.items():
         if not usual:
             fail(f"{name} is set, and mla_gather_kv_b takes plain bf16 or f16 weights and plain caches only")
-    dtype, heads, vdim = dtype_name(kv_proj_weight), v_prefix.shape[1], v_prefix.shape[2]
-    nope = kv_proj_weight.shape[0] // heads - vdim
-    rope, batch = k_prefix.shape[2] - nope, kv_indptr.shape[0] - 1
-    check_tensor("k_prefix", k_prefix, dtype, None, heads, None)
-    check_tensor("v_prefix", v_prefix, dtype, k_prefix.shape[0], heads, vdim)
+    dtype = dtype_name(kv_proj_weight, "the weight")
+    check_tensor("k_prefix", k_prefix, dtype, None, None, None)
+    check_tensor("v_prefix", v_prefix, dtype, *k_prefix.shape[:2], None)
     check_tensor("kv_indptr", kv_indptr, "int32", None)
     check_tensor("kv_indices", kv_indices, "int32", None)
+    heads, vdim = v_prefix.shape[1:]
+    nope = _nope(kv_proj_weight, heads, vdim)
+    rope, batch = k_prefix.shape[2] - nope, kv_indptr.shape[0] - 1
     check_tensor("kv_prefix_sum_context_lens", kv_prefix_sum_context_lens, "int32", batch + 1)
     if rope < 0:
         fail(f"k_prefix has {k_prefix.shape[2]} columns and the weight makes {nope} of them")

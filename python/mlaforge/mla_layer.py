@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _one_of, _struct
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
-from .mla_chunked_prefill import make_schedule
+from .mla_chunked_prefill import check_schedule, make_schedule
 from .mla_projections import ENCODINGS
 from .tensors import check_tensor, dtype_name, fail, row_stride
 
@@ -77,7 +77,12 @@ def _shape(weights):
     """(hidden, rows of q_a or None, whether that is the fused one, dtype, dtype of matrices) by the last words of the weights' names."""
     if "o_proj.weight" not in weights:
         fail("o_proj.weight is missing among the layer's weights")
+    for name, tensor in weights.items():
+        dtype_name(tensor, name)
     o, fused, q_a = (weights.get(name) for name in ("o_proj.weight", "fused_qkv_a_proj_with_mqa.weight", "q_a_proj.weight"))
+    for name, tensor in (("o_proj.weight", o), ("q_a_proj.weight" if fused is None else "fused_qkv_a_proj_with_mqa.weight", q_a if fused is None else fused)):
+        if tensor is not None:
+            check_tensor(name, tensor, None, None, None)
     matrices = dtype = dtype_name(o)
     if matrices in ENCODINGS:  # then norms, or kv_b_proj, say what hidden states are
         others = [dtype_name(t) for name, t in weights.items() if name.endswith(".weight") and dtype_name(t) in DTYPES]
@@ -132,7 +137,7 @@ class Layer:
         flags |= KV_B_16 if matrices in ENCODINGS and kv_b is not None and dtype_name(kv_b) == self._dtype else 0
         table = {}
         if rope and style != "unrotated":
-            number = dtype_name(cos_sin_cache)
+            number = dtype_name(cos_sin_cache, "cos_sin_cache")
             if number not in ("float32", self._dtype):
                 fail(f"cos_sin_cache is {number}, must be float32 or {self._dtype}")
             check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
@@ -167,6 +172,7 @@ class Layer:
         fields = {}
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
+            dtype_name(tensor, name)
             check_tensor(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
             row, page = row_stride(tensor, 1) or columns, row_stride(tensor, 0)
             if page and page % row:
@@ -219,17 +225,22 @@ class Layer:
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         context.of_call(self._ctx)
+        check_tensor("hidden", hidden, self._dtype, None, self._hidden)
+        if schedule is not None:
+            check_schedule(schedule)
         tokens = hidden.shape[0]
         tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
                   "kv_indices": kv_indices, "kv_last_page_lens": kv_last_page_lens}
         counted = [x for x in (qo_indptr, kv_indptr) if x is not None]
         if seq_lens is None and not counted and schedule is None:
             fail("seq_lens is missing: a block table with seq_lens, or four lists are wanted")
+        if schedule is None:
+            check_tensor("seq_lens" if seq_lens is not None else "lists", counted[0] if seq_lens is None else seq_lens, "int32", None)
         batch = schedule.batch if schedule is not None else seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
         y = out if out is not None else hidden.new_empty((tokens, self._hidden))
         check_tensor("slots", slots, "int64", tokens)
         check_tensor("positions", positions, "int64", tokens)
-        fields = {**self._rows("hidden", hidden, tokens), **self._rows("out", y, tokens), **self._cache(cache),
+        fields = {"hidden": hidden.data_ptr(), "hidden_token_stride": row_stride(hidden, 0), **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, schedule is not None)}
         if schedule is not None:
             fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr())

@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I64, PTR, U32
-from .tensors import check_place, dtype_name, fail, row_stride
+from .tensors import check_sums, check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["merge_attn_states"]
 
@@ -27,26 +27,15 @@ class MergeArgs(ctypes.Structure):
 
 def _values(name, tensor, dtype, shape):
     """[T, H, V]: the address, and the strides of tokens and heads."""
-    if dtype_name(tensor) != dtype:
-        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
-    check_place(name, tensor)
-    if tuple(tensor.shape) != shape:
-        fail(f"{name} has the shape {tuple(tensor.shape)}, must be {shape}")
-    if tensor.stride()[2] != 1 and shape[2] > 1:
-        fail(f"{name}'s last dimension has the stride {tensor.stride()[2]}, must be 1")
+    check_tensor(name, tensor, dtype, *shape)
     token, head = row_stride(tensor, 0, name), row_stride(tensor, 1, name)
     return {"o": tensor.data_ptr(), "o_token_stride": token, "o_head_stride": head}
 
 
 def _sums(name, tensor, tokens, heads):
     """[H, T] of any strides: the address, and the strides of tokens and heads; those of one may be anything."""
-    if dtype_name(tensor) != "float32":
-        fail(f"{name} is {dtype_name(tensor)}, must be float32")
-    check_place(name, tensor)
-    if tuple(tensor.shape) != (heads, tokens):
-        fail(f"{name} has the shape {tuple(tensor.shape)}, must be ({heads}, {tokens})")
-    head, token = row_stride(tensor, 0, name) or 1, row_stride(tensor, 1, name) or 1
-    return {"lse": tensor.data_ptr(), "lse_token_stride": token, "lse_head_stride": head}
+    head, token = check_sums(name, tensor, heads, tokens)
+    return {"lse": tensor.data_ptr(), "lse_token_stride": token or 1, "lse_head_stride": head or 1}
 
 
 def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_lse, output_lse=None, *, base_2=False, ctx=None,
@@ -57,7 +46,7 @@ def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_l
     have strides of their own; a log [T, H] is passed as its transpose. base_2: logs are to the base 2.
     """
     ctx = context.of_call(ctx)
-    dtype, shape = dtype_name(output), tuple(output.shape)
+    dtype, shape = dtype_name(output, "output"), tuple(output.shape)
     if dtype not in DTYPES or len(shape) != 3:
         fail(f"output is {dtype} of the shape {shape}; accepted are {', '.join(DTYPES)} [T, H, V]")
     tokens, heads, vdim = shape

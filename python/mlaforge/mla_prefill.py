@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import check_place, check_tensor, dtype_name, empty, fail, row_stride
+from .tensors import check_place, check_sums, check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
 
@@ -47,7 +47,7 @@ def _put_scale(args, name, tensor, dtype):
 def _number(name, n):
     try:
         return int(n)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fail(f"{name} is {n!r}, must be a number: the longest request's tokens, at least about")
 
 
@@ -83,7 +83,12 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     ctx = context.of_call(ctx)
     check_tensor("q", q, None, None, None, None)
     dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
-    rope = 0 if k_pe is None else k_pe.shape[-1]
+    rope = 0
+    if k_pe is not None:
+        dtype_name(k_pe, "k_pe")
+        if len(k_pe.shape) < 2:
+            fail(f"k_pe has the shape {tuple(k_pe.shape)}, must be (any, any)")
+        rope = k_pe.shape[-1]
     if dtype not in DTYPES and dtype not in ENCODINGS:
         fail(f"q is {dtype}; accepted are {', '.join((*DTYPES, *ENCODINGS))}")
     if cols % 16 or not 16 <= cols <= 256:
@@ -112,10 +117,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
         check_tensor("k_pe", k_pe, dtype, k_nope.shape[0], *[1] * (len(k_pe.shape) - 2), rope)
         args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=row_stride(k_pe, 0, "k_pe"))
     if lse is not None:
-        check_tensor("lse", lse.transpose(0, 1) if lse.stride()[-1] != 1 else lse, "float32", None, None)
-        if tuple(lse.shape) != (heads, q.shape[0]):
-            fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
-        args.update(lse=lse.data_ptr(), lse_head_stride=row_stride(lse, 0, "lse"), lse_token_stride=row_stride(lse, 1, "lse"))
+        head, token = check_sums("lse", lse, heads, q.shape[0])
+        args.update(lse=lse.data_ptr(), lse_head_stride=head, lse_token_stride=token)
     longest = _number("max_seqlen_q", max_seqlen_q), _number("max_seqlen_k", max_seqlen_k)
     requests, tokens, keys = _planned(*longest, args["total_q"], args["total_k"], max(args["batch"], 1))
     problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[out_dtype]}"
@@ -130,10 +133,11 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
                            block_table=None, *, return_lse=False, out=None, q_descale=None, k_descale=None, v_descale=None, ctx=None,
                            stream=None):
-    """FlashAttention's, and AITER's after it: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many
-    heads of keys as of queries. With return_lse (out, lse [H, Tq]). What is not there is refused: dropout, windows, softcap, ALiBi, block
-    tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H] there, must be one scale expanded to that."""
-    named = {"dropout_p": dropout_p == 0, "window_size": window_size is None or tuple(window_size)[:2] == (-1, -1), "softcap": softcap == 0,
+    """FlashAttention's: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many heads of keys as of
+    queries. mlaforge.aiter has one of this name with AITER's order of arguments. With return_lse (out, lse [H, Tq]). What is not there is
+    refused: dropout, windows, softcap, ALiBi, block tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H]
+    there, must be one scale expanded to that."""
+    named = {"dropout_p": dropout_p == 0, "window_size": window_size is None or tuple(window_size) in ((-1, -1), (-1, -1, 0)), "softcap": softcap == 0,
              "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
     for name, usual in named.items():
         if not usual:

@@ -1,9 +1,10 @@
 """What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from the
 device's without asking the driver. No tensor library is imported."""
+import math
 import sys
 import threading
 
-from .buffers import Buffer
+from .buffers import SIZES, Buffer
 from .errors import MlafError
 
 
@@ -19,9 +20,12 @@ def expect(ordinal, target):
     _here.device, _here.kind = ordinal, "cuda" if target.startswith("sm_") else "hip"
 
 
-def dtype_name(tensor):
+def dtype_name(tensor, name="an argument"):
     """"torch.bfloat16" and "bfloat16" alike."""
-    return str(tensor.dtype).rsplit(".", 1)[-1]
+    try:
+        return str(tensor.dtype).rsplit(".", 1)[-1]
+    except AttributeError:
+        fail(f"{name} is {type(tensor).__name__}, must be a tensor")
 
 
 def check_place(name, tensor):
@@ -49,6 +53,26 @@ def check_tensor(name, tensor, dtype, *shape):
         fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
     if have and have[-1] > 1 and tensor.stride()[-1] != 1:
         fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def room(tensor):
+    """(address, bytes) of a caller's workspace."""
+    name = dtype_name(tensor, "workspace")
+    check_place("workspace", tensor)
+    size = tensor.element_size() if hasattr(tensor, "element_size") else SIZES.get(name)
+    if size is None or not is_dense(tensor):
+        fail(f"workspace is {name} with the strides {tuple(tensor.stride())}, must be dense and of {', '.join(SIZES)}")
+    return tensor.data_ptr(), math.prod(tensor.shape) * size
+
+
+def check_sums(name, tensor, heads, tokens):
+    """float32 [H, T] of any strides: those of heads and of tokens."""
+    if dtype_name(tensor, name) != "float32":
+        fail(f"{name} is {dtype_name(tensor)}, must be float32")
+    check_place(name, tensor)
+    if tuple(tensor.shape) != (heads, tokens):
+        fail(f"{name} has the shape {tuple(tensor.shape)}, must be ({heads}, {tokens})")
+    return row_stride(tensor, 0, name), row_stride(tensor, 1, name)
 
 
 def row_stride(tensor, dim, name="a tensor"):

@@ -47,7 +47,7 @@ layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
 
 static mlaf_status check_many(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const chunked_head *h = chunked_head_of(a->schedule);
-  if (!h || h->most_keys > s->d.prefill_chunk)
+  if (!chunked_is_whole(a->schedule) || h->most_keys > s->d.prefill_chunk)
     return mlaf_fail(err, MLAF_E_ARG, "schedule is none that mlaf_layer_prefill_schedule wrote for such a layer");
   if (h->tokens > s->d.prefill_tokens)
     return mlaf_fail(err, MLAF_E_ARG, "the schedule has %d new tokens, must be 0..%d, the layer's prefill_tokens", h->tokens,

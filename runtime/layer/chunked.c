@@ -66,16 +66,27 @@ void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
   }
 }
 
+/* No request waits for these plans. Where one is compiled others will be, so those are compiled together first. */
 static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_plan **const plans[CHUNKED_PARTS] = {&c->fresh, &c->context, &c->gather, &c->merge};
-  const mlaf_plan_opts usual = MLAF_PLAN_OPTS_INIT;
-  mlaf_plan_opts opts = c->d.plan ? *c->d.plan : usual;
+  mlaf_plan_wish wishes[CHUNKED_PARTS];
+  mlaf_plan_opts opts;
+  mlaf_err err;
+  mlaf_status st = mlaf_plan_read_opts(c->d.plan, &opts, &err);
   opts.flags |= MLAF_PLAN_LIBRARY; /* the workspace has room for what gathering by one wants */
-  mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
     char problem[MLAF_PROBLEM_TEXT_MAX];
     chunked_problem(&c->d, i, problem);
-    st = mlaf_plan_for(ctx, problem, &opts, plans[i]);
+    wishes[i] = (mlaf_plan_wish){.opts = &opts};
+    st = mlaf_point_parse(NULL, problem, &wishes[i].at, err.text, sizeof err.text);
+  }
+  if (st) return report(ctx->shared, st, &err);
+  int32_t compiles = 0;
+  for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
+    const int32_t before = compiles;
+    const mlaf_registry_how how = {.quiet = true, .compiles = &compiles};
+    st = mlaf_registry_get(ctx, &wishes[i].at, &opts, &how, plans[i]);
+    if (!st && !before && compiles) mlaf_plan_compile_together(ctx, wishes + i + 1, (size_t)(CHUNKED_PARTS - i - 1));
   }
   return st;
 }
@@ -240,7 +251,7 @@ static mlaf_status merge(const call *x, const chunked_part *p) {
 static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *a, mlaf_err *err) {
   const chunked_head *h = chunked_head_of(a->schedule);
   if (a->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be 0", a->flags);
-  if (!h || h->most_keys > c->d.chunk_tokens)
+  if (!chunked_is_whole(a->schedule) || h->most_keys > c->d.chunk_tokens)
     return mlaf_fail(err, MLAF_E_ARG, "schedule is none that mlaf_chunked_prefill_schedule wrote for these plans");
   if (!a->schedule_device || (uintptr_t)a->schedule_device % sizeof(int32_t))
     return mlaf_fail(err, MLAF_E_ARG, "schedule_device is %p: the schedule's %d words on the device are wanted",

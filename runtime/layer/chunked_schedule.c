@@ -8,7 +8,29 @@ enum { MAGIC = 0x4350464d };
 
 const chunked_head *chunked_head_of(const int32_t *schedule) {
   const chunked_head *h = (const chunked_head *)(const void *)schedule;
-  return h && h->magic == MAGIC && h->words >= CHUNKED_HEAD_WORDS && h->first >= CHUNKED_HEAD_WORDS ? h : NULL;
+  if (!h || h->magic != MAGIC || h->words < CHUNKED_HEAD_WORDS || h->first < CHUNKED_HEAD_WORDS) return NULL;
+  return h->batch < 0 || h->tokens < 0 || h->chunks < 0 || h->most_keys < 0 || h->most_rows < 0 ? NULL : h;
+}
+
+/* The words from `at` on, n of them, lie behind the head and among the schedule's. */
+static bool holds(const chunked_head *h, int64_t at, int64_t n) {
+  return at >= CHUNKED_HEAD_WORDS && n >= 0 && at + n <= h->words;
+}
+
+static bool part_is_whole(const chunked_head *h, const chunked_part *p) {
+  if (p->request < 0 || p->batch < 1 || (int64_t)p->request + p->batch > h->batch) return false;
+  if (p->row < 0 || p->rows < 0 || p->rows > h->most_rows || (int64_t)p->row + p->rows > h->tokens) return false;
+  if (p->keys < 0 || p->keys > h->most_keys) return false;
+  return holds(h, p->cu_q, (int64_t)p->batch + 1) && holds(h, p->cu_k, (int64_t)p->batch + 1) && holds(h, p->starts, p->batch);
+}
+
+bool chunked_is_whole(const int32_t *schedule) {
+  const chunked_head *h = chunked_head_of(schedule);
+  if (!h || !holds(h, h->cu_new, (int64_t)h->batch + 1) || !holds(h, h->cached, h->batch)) return false;
+  if (!holds(h, h->first, (int64_t)h->chunks * CHUNKED_PART_WORDS)) return false;
+  for (int32_t i = 0; i < h->chunks; i++)
+    if (!part_is_whole(h, chunked_part_at(schedule, i))) return false;
+  return true;
 }
 
 chunked_head chunked_most(const mlaf_chunked_prefill *c, int32_t tokens) {
@@ -83,7 +105,7 @@ static int64_t words_of(const mlaf_chunked_prefill *c, int32_t batch, const int3
   walk w = {.c = c, .batch = batch, .fresh = fresh, .cached = cached};
   chunked_part p;
   int64_t words = CHUNKED_HEAD_WORDS + 2 * (int64_t)batch + 1;
-  while (next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + 3 * (int64_t)p.batch + 2;
+  while (words <= INT32_MAX && next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + 3 * (int64_t)p.batch + 2;
   return words;
 }
 
@@ -142,7 +164,8 @@ mlaf_status mlaf_chunked_prefill_schedule(const mlaf_chunked_prefill *c, int32_t
   const size_t need = mlaf_chunked_prefill_words(c, batch, new_tokens, context_tokens);
   mlaf_status st = MLAF_OK;
   if (!need)
-    st = mlaf_fail(&err, MLAF_E_ARG, "a schedule of %d requests: lengths must be 0 and up, 2^31-1 new tokens in all", batch);
+    st = mlaf_fail(&err, MLAF_E_ARG, "a schedule of %d requests: lengths must be 0 and up, 2^31-1 new tokens and 2^31-1 words of "
+                   "chunks in all", batch);
   else if (!out || words < need)
     st = mlaf_fail(&err, MLAF_E_ARG, "a schedule of %d requests needs %zu words, %zu were given", batch, need, words);
   else write_all(c, batch, new_tokens, context_tokens, (int32_t)need, out);

@@ -45,11 +45,6 @@ static mlaf_status report(mlaf_ctx *ctx, mlaf_status st, mlaf_err *err) {
   return st ? mlaf_shared_report(ctx->shared, err) : MLAF_OK;
 }
 
-static const mlaf_plan_opts *opts_of(const layer_shape *s) {
-  static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
-  return s->d.plan ? s->d.plan : &none;
-}
-
 static size_t n_decode(const layer_plans *p) { return (size_t)p->n_ctxs * (size_t)p->n_batches; }
 
 /* Plans that are wanted: their problems, how each is asked for, and where it goes. */
@@ -96,7 +91,10 @@ static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out
 
 static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wanted *w, mlaf_err *err) {
   const size_t most = (size_t)LAYER_KINDS * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out);
-  *w = (wanted){.rows = *opts_of(s), .decode = *opts_of(s)};
+  *w = (wanted){.n = 0};
+  mlaf_status st = mlaf_plan_read_opts(s->d.plan, &w->rows, err);
+  if (st) return st;
+  w->decode = w->rows;
   w->rows.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
   w->decode.flags |= MLAF_PLAN_TABLES;
   w->list = calloc(most, sizeof *w->list);
@@ -165,7 +163,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   if (!st) st = make_all(ctx, s, out);
   if (!st && layer_rows_most(s, LAYER_PREFILL)) {
     mlaf_chunked_prefill_desc d = layer_chunked(s);
-    d.plan = opts_of(s);
+    d.plan = s->d.plan;
     st = mlaf_chunked_prefill_create(ctx, &d, &out->prefill);
   }
   return st;

@@ -200,6 +200,9 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
+  if (d->prefill_tokens && d->scale < 0)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, and prefills take a positive one: negate the queries' "
+                     "weights, or leave prefill_tokens 0", (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;

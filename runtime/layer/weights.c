@@ -4,6 +4,7 @@
 #include "layer/inside.h"
 
 enum { ALIGN = 16, BLOCK = 128, PART_ROWS = 32, PART_COLUMNS = 64 }; /* of scales; where a part may begin (projection.h) */
+static const int64_t STRIDE_MOST = INT64_C(1) << 40;                     /* elements */
 
 /* --- names --- */
 
@@ -69,7 +70,7 @@ static int bytes_of(const layer_shape *s, int module) {
 static mlaf_status check_place(const mlaf_layer_weight *w, int bytes, mlaf_err *err) {
   if (!w->data || (uintptr_t)w->data % ALIGN)
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is at %p, must be %d-byte aligned", w->name, w->data, ALIGN);
-  if (w->rows > 1 && (stride_of(w) < w->cols || stride_of(w) % (ALIGN / bytes)))
+  if (w->rows > 1 && (stride_of(w) < w->cols || stride_of(w) > STRIDE_MOST || stride_of(w) % (ALIGN / bytes)))
     return mlaf_fail(err, MLAF_E_ARG, "%.200s has the row stride %lld, must be 0 or a multiple of %d from %lld on", w->name,
                      (long long)w->row_stride, ALIGN / bytes, (long long)w->cols);
   return MLAF_OK;

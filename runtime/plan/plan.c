@@ -28,7 +28,7 @@ mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt,
 }
 
 /* The first version of the struct ended before `lengths`; a caller built against it passes that much. */
-static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf_err *err) {
+mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf_err *err) {
   const size_t first = offsetof(mlaf_plan_opts, lengths);
   mlaf_lengths lengths;
   *out = (mlaf_plan_opts)MLAF_PLAN_OPTS_INIT;
@@ -49,6 +49,7 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
   if (in->effort == MLAF_EFFORT_MEASURE && in->flags & MLAF_PLAN_NO_COMPILE)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MEASURE and NO_COMPILE exclude each other");
   memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
+  out->struct_size = sizeof *out;
   return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;
 }
 
@@ -91,7 +92,7 @@ mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const ml
                                     mlaf_plan **out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_plan_opts o;
-  mlaf_status st = read_opts(opts, &o, &err);
+  mlaf_status st = mlaf_plan_read_opts(opts, &o, &err);
   o.flags |= inside;
   if (!st) st = plan_new(ctx, p, &o, out, &err);
   err.status = st;
@@ -117,7 +118,7 @@ void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, siz
   for (size_t i = 0; i < n; i++) {
     mlaf_plan_opts o;
     mlaf_point at = wishes[i].at;
-    if (read_opts(wishes[i].opts, &o, &ignored)) continue;
+    if (mlaf_plan_read_opts(wishes[i].opts, &o, &ignored)) continue;
     o.flags |= wishes[i].inside;
     mlaf_point_round(&at);
     mlaf_planner_wish(ctx, &at, &o, &all);

@@ -8,6 +8,9 @@
 #include "op/calls.h"
 #include "plan/ctx.h"
 
+/* A caller's options (NULL: MLAF_PLAN_OPTS_INIT), whatever version of them it was built with, as this one has them. Who changes
+ * or keeps them begins with this. E_ARG; nothing is reported. */
+mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf_err *err);
 /* mlaf_plan_create of a checked point. Failures are reported. */
 mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* What whoever executes a plan says of it, and kernels may then go by: a layer. Where there are no such kernels it is as without.

@@ -3,6 +3,8 @@
 #include "layer/rig.h"
 
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "layer/chunked.h"
 
@@ -218,7 +220,7 @@ static double row_error(const batch *b, const uint16_t *o) {
 
 /* A row of mla_prefill is within 5e-3 (twice its bound for all rows together). Each merge rounds to bf16 once more, 2^-9 of an
  * element at most, and each chunk's own error has its share of weights only. */
-static void chunked_is_whole(void **state) {
+static void in_chunks_as_at_once(void **state) {
   rig *r = *state;
   static const int32_t chunks_of[] = {1024, 48, 16, 7};
   batch b;
@@ -254,6 +256,67 @@ static void says(rig *r, mlaf_status got, const char *part) {
   if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must name '%s'", mlaf_status_name(got), why, part);
 }
 
+/* Plan options as a caller of another version has them: the first ones, shorter, and longer ones with nothing new set. */
+static void options_of_other_versions(void **state) {
+  rig *r = *state;
+  const mlaf_plan_opts now = MLAF_PLAN_OPTS_INIT;
+  const size_t first = offsetof(mlaf_plan_opts, lengths), later = 256, page = (size_t)sysconf(_SC_PAGESIZE);
+  char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(memory, MAP_FAILED);
+  assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+  for (int i = 0; i < 2; i++) {
+    const size_t size = i ? later : first;
+    mlaf_plan_opts *opts = (mlaf_plan_opts *)(void *)(memory + page - size); /* behind them is nothing */
+    memcpy(opts, &now, i ? sizeof now : first);
+    opts->struct_size = (uint32_t)size;
+    mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+    mlaf_chunked_prefill *c = NULL;
+    d.heads = H, d.nope = N, d.rope = P, d.vdim = V, d.rank = R, d.page_tokens = PAGE, d.chunk_tokens = 64, d.tokens = 32;
+    d.plan = opts;
+    must(r, mlaf_chunked_prefill_create(r->ctx, &d, &c), "create");
+    mlaf_chunked_prefill_destroy(c);
+    model m;
+    make_model(r, &m, 0, MLAF_LAYER_PAIRS, 0);
+    m.desc.plan = opts, m.desc.prefill_tokens = 16;
+    mlaf_layer *layer = NULL;
+    must(r, mlaf_layer_create(r->ctx, &m.desc, m.list, m.n, &layer), "a layer");
+    mlaf_layer_destroy(layer);
+    free_model(&m);
+    memset(memory, 0, page);
+  }
+  munmap(memory, 2 * page);
+}
+
+/* Words that a larger number makes no worse: what fits then, and what workspace is asked for. */
+static bool may_grow(size_t at) {
+  const size_t list[] = {offsetof(chunked_head, words), offsetof(chunked_head, most_rows), offsetof(chunked_head, tokens)};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i] / sizeof(int32_t) == at) return true;
+  return false;
+}
+
+/* A schedule that somebody wrote into: each word of its head and of its chunks by what lies outside. */
+static void every_word_torn(rig *r, const mlaf_chunked_prefill *c) {
+  const int32_t fresh[] = {4, 0, 5}, cached[] = {100, 7, 40}, wrong[] = {-1, INT32_MIN, INT32_MAX, 1 << 20};
+  int32_t words[256], torn[256];
+  const size_t n = mlaf_chunked_prefill_words(c, 3, fresh, cached);
+  assert_in_range(n, 1, 256);
+  must(r, mlaf_chunked_prefill_schedule(c, 3, fresh, cached, words, n), "a schedule");
+  assert_true(chunked_is_whole(words));
+  const chunked_head *h = chunked_head_of(words);
+  assert_true(h->chunks > 1);
+  mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  a.schedule = torn, a.schedule_device = words;
+  for (size_t at = 0; at < (size_t)h->first + (size_t)h->chunks * CHUNKED_PART_WORDS; at++)
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+      memcpy(torn, words, sizeof words);
+      torn[at] = wrong[i];
+      const bool length = at >= CHUNKED_HEAD_WORDS && at < (size_t)h->first; /* any number may stand there */
+      if (length || at == offsetof(chunked_head, chunk_tokens) / 4 || (wrong[i] > 0 && may_grow(at))) continue;
+      says(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
+    }
+}
+
 static void refused(void **state) {
   rig *r = *state;
   mlaf_chunked_prefill *c = make(r, 64), *none = NULL;
@@ -268,6 +331,7 @@ static void refused(void **state) {
   int32_t words[128];
   assert_int_equal(mlaf_chunked_prefill_words(c, 1, &one, &minus), 0);
   says(r, mlaf_chunked_prefill_schedule(c, 1, &minus, &one, words, 128), "0 and up");
+  every_word_torn(r, c);
   says(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 5), "words");
   must(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 128), "schedule");
   assert_int_equal(mlaf_chunked_prefill_chunks(words), 2);
@@ -395,7 +459,7 @@ static void crossover(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
                                      cmocka_unit_test(crossover_of_plans), cmocka_unit_test(crossover_that_was_timed),
-                                     cmocka_unit_test(chunked_is_whole),
+                                     cmocka_unit_test(in_chunks_as_at_once), cmocka_unit_test(options_of_other_versions),
                                      cmocka_unit_test(refused)};
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

@@ -62,6 +62,20 @@ class ChunkedPrefillTest(EmulatorTest):
                 c(schedule, q, k, k_pe, v, Buffer(self.ctx, (3, 2 * PAGE, ROW), "bfloat16", [0] * (6 * PAGE * ROW)), table, w, out=out)
             with self.assertRaisesRegex(mlaforge.MlafError, "q has the shape"):
                 c(schedule, k, k, k_pe, v, cache, table, w, out=out)
+            with self.assertRaisesRegex(mlaforge.MlafError, "schedule is list"):
+                c(FRESH, q, k, k_pe, v, cache, table, w, out=out)
+            torn = c.schedule(FRESH, CACHED)
+            torn.host[0] += 1
+            with self.assertRaisesRegex(mlaforge.MlafError, "schedule is none that"):
+                c(torn, q, k, k_pe, v, cache, table, w, out=out)
+            sums, room = Buffer(self.ctx, (HEADS, tokens), "float32", [0] * (HEADS * tokens)), Buffer(self.ctx, (1 << 20,), "uint8")
+            c(schedule, q, k, k_pe, v, cache, table, w, 0.1, out=out, lse=sums, workspace=room)
+            self.assertEqual([wide(b) for b in values(out)], got)
+            small, gaps = Buffer(self.ctx, (16,), "float32"), Buffer(self.ctx, (1 << 19,), "uint8", strides=(2,))
+            for wrong, word in (({"lse": far(sums)}, "lse " + FAR), ({"workspace": small}, "workspace is 0x[0-9a-f]+ of 64 bytes"), ({"workspace": gaps}, "must be dense"),
+                                ({"workspace": far(room)}, "workspace " + FAR)):
+                with self.assertRaisesRegex(mlaforge.MlafError, word):
+                    c(schedule, q, k, k_pe, v, cache, table, w, 0.1, out=out, **wrong)
 
         # Of a cache that is not rotated: quarter turns, position by position, move and negate columns and round nothing.
         quarter = [(1, 0), (0, 1), (-1, 0), (0, -1)]

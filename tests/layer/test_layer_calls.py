@@ -177,6 +177,13 @@ class LayerTest(unittest.TestCase):
             self.layer(hidden, one, one, cache, lengths, table, residual=hidden)
         with self.assertRaisesRegex(Exception, "hidden " + FAR):
             self.layer(far(hidden), one, one, cache, lengths, table)
+        hidden = Buffer(self.ctx, (1, D), "bfloat16", [0] * D)
+        with self.assertRaisesRegex(Exception, "workspace " + FAR):
+            self.layer(hidden, one, one, cache, lengths, table, workspace=far(Buffer(self.ctx, (self.layer.workspace_size(),), "uint8")))
+        for args, text in (((None, one, one, cache, lengths, table), "hidden is NoneType"), ((hidden, one, one, None, lengths, table), "cache is NoneType"),
+                           ((hidden, one, one, cache, 1, table), "seq_lens is int")):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.layer(*args)
         norm = Buffer(self.ctx, (R,), "bfloat16", [0] * R)
         wrong("kv_a_layernorm.weight " + FAR, weights={**self.weights, "kv_a_layernorm.weight": far(norm)})
 

@@ -61,6 +61,10 @@ static void wrong_descriptions(void **state) {
   x = m;
   x.desc.eps = -1;
   create_says(r, &x, MLAF_E_ARG, "eps is -1");
+  x = m;
+  x.desc.scale = -0.1f; /* decode takes it, prefills would not */
+  x.desc.prefill_tokens = 16;
+  create_says(r, &x, MLAF_E_ARG, "scale is -0.1, and prefills take a positive one");
   assert_int_equal(mlaf_layer_create(NULL, &m.desc, m.list, m.n, NULL), MLAF_E_ARG);
   says(r, mlaf_layer_create(r->ctx, &m.desc, m.list, m.n, NULL), MLAF_E_ARG, "a pointer is NULL");
   free_model(&m);
@@ -91,6 +95,8 @@ static void wrong_weights(void **state) {
   x = m;
   x.list[2].row_stride = 100;
   create_says(r, &x, MLAF_E_ARG, "has the row stride 100");
+  x.list[2].row_stride = INT64_C(1) << 62;
+  create_says(r, &x, MLAF_E_ARG, "has the row stride 4611686018427387904");
   x = m;
   x.list[1] = x.list[0];
   create_says(r, &x, MLAF_E_ARG, "are the same weight");

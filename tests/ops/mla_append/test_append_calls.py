@@ -4,7 +4,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, far, values, wide
+from buffers import FAR, Buffer, EmulatorTest, far, values, wide
 
 RANK, ROPE, BLOCK, POSITIONS = 128, 32, 4, 11
 ROW, DS_ROW = RANK + ROPE, RANK + 16 + 2 * ROPE
@@ -173,6 +173,13 @@ class AppendTest(EmulatorTest):
             self.assertIn(text, str(why.exception))
         out, cos = Buffer(self.ctx, (2, 1, ROW), "float8_e4m3fn"), self.table(ROPE // 2)[0]
         q, pe = self.tensor((2, 1, RANK))[0], self.tensor((2, 1, ROPE))[0]
+        with self.assertRaisesRegex(mlaforge.MlafError, "scale " + FAR):
+            mlaforge.concat_and_cache_mla(ckv, kpe, Buffer(self.ctx, (1, BLOCK, ROW), "uint8"), slots, "fp8", far(Buffer(self.ctx, (1,), "float32", [1])),
+                                          ctx=self.ctx)
+        sin = far(Buffer(self.ctx, cos.shape, cos.dtype))
+        with self.assertRaisesRegex(mlaforge.MlafError, "the table of sines " + FAR):
+            mlaforge.fused_qk_rope_concat_and_cache_mla(q, pe, ckv, kpe, cache, Buffer(self.ctx, (2, 1, ROW), "bfloat16"), slots, None, None, slots, cos,
+                                                        sin, False, True, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "q_out is float8_e4m3fn, must be bfloat16"):
             mlaforge.fused_qk_rope_concat_and_cache_mla(q, pe, ckv, kpe, cache, out, slots, None, None, slots, cos, cos, False, True,
                                                         ctx=self.ctx)

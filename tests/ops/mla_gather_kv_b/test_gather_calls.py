@@ -74,6 +74,13 @@ class GatherTest(EmulatorTest):
                 mlaforge.gather_kv_b_proj(*call, None, k, v, **wrong, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_indices " + FAR):
             mlaforge.gather_kv_b_proj(*call[:3], far(self.ints([0])), *call[4:], None, k, v, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "the cache is NoneType"):
+            mlaforge.gather_kv_b_proj(None, *call[1:], None, k, v, ctx=self.ctx)
+        none = Buffer(self.ctx, (T, 0, VDIM), "bfloat16")
+        with self.assertRaisesRegex(mlaforge.MlafError, "v_prefix has the shape"):
+            mlaforge.gather_kv_b_proj(*call, None, k, none, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "rows for 0 heads"):
+            mlaforge.gather_kv_b_proj(*call, None, none, none, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_proj_scale"):
             mlaforge.gather_kv_b_proj(*call, v, k, v, ctx=self.ctx)
         # Of a cache that is not rotated; its last position is not in the table.

@@ -61,7 +61,8 @@ class MergeTest(EmulatorTest):
         expanded = Buffer(self.ctx, (HEADS, TOKENS), "float32", [0], (0, 0))
         for wrong, word in ((dict(prefix_lse=short), "prefix_lse has the shape"), (dict(prefix_lse=expanded), "with the stride 0"), (dict(suffix_output=sl), "suffix_output is float32"),
                             (dict(suffix_lse=so), "suffix_lse is bfloat16"), (dict(output=pl), "output is float32"),
-                            (dict(suffix_lse=far(self.part(1)[1])), "suffix_lse " + FAR)):
+                            (dict(suffix_lse=far(self.part(1)[1])), "suffix_lse " + FAR), (dict(output=None), "output is NoneType"),
+                            (dict(prefix_lse=[1.0]), "prefix_lse is list")):
             args = {"output": out, "prefix_output": po, "prefix_lse": pl, "suffix_output": so, "suffix_lse": sl}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.merge_attn_states(**{**args, **wrong}, ctx=self.ctx)

@@ -3,6 +3,7 @@ import math
 import unittest
 
 import mlaforge
+from mlaforge import aiter
 from mlaforge.mla_prefill import _planned
 from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
@@ -109,6 +110,17 @@ class PrefillTest(EmulatorTest):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 4, 6, **{**descale, "k_descale": wrong}, ctx=self.ctx)
 
+    def test_aiters_order(self):
+        tq, tk, cu_q, cu_k = self.lengths([(3, 5), (0, 2), (2, 2)])
+        (q, _), (k, _), (v, _) = (self.tensor((rows, HEADS, width)) for rows, width in ((tq, QK), (tk, QK), (tk, VDIM)))
+        want, sums = mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 3, 5, 0.0, 0.09, True, return_lse=True, ctx=self.ctx)
+        call = (q, k, v, cu_q, cu_k, 3, 5, 0, 0.0, 0.09, 0.0, True, (-1, -1, 0), None, None, False, True)
+        out, lse = aiter.flash_attn_varlen_func(*call, False, 1, None, ctx=self.ctx)
+        self.assertEqual((values(out), values(lse)), (values(want), values(sums)))
+        for wrong in ({"logits_soft_cap": 30.0}, {"bias": v}, {"sink_ptr": v}, {"block_table": v}, {"dropout_p": 0.1}):
+            with self.assertRaisesRegex(mlaforge.MlafError, next(iter(wrong)) + " is set"):
+                aiter.flash_attn_varlen_func(*call[:7], **wrong, ctx=self.ctx)
+
     def test_wrong_tensors(self):
         tq, tk, cu_q, cu_k = self.lengths([(2, 2)])
         (q, _), (k, _), (v, _) = (self.tensor((2, HEADS, width)) for width in (QK, QK, VDIM))
@@ -121,10 +133,17 @@ class PrefillTest(EmulatorTest):
         for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q"),
                             ({"k": expanded}, "k has a dimension of 2 with the stride 0"), ({"q": flat}, "q has the shape"),
                             ({"v": None}, "v is NoneType"), ({"q": host}, "q lies in host memory"),
-                            ({"v": apart}, "v " + FAR), ({"max_seqlen_q": None}, "max_seqlen_q")):
+                            ({"v": apart}, "v " + FAR), ({"max_seqlen_q": None}, "max_seqlen_q"), ({"max_seqlen_q": math.inf}, "max_seqlen_q")):
             args = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2, "out": out}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.flash_attn_varlen_func(**{**args, **wrong}, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "window_size is set"):  # a sink
+            mlaforge.flash_attn_varlen_func(**args, window_size=(-1, -1, 4), ctx=self.ctx)
+        lse = far(Buffer(self.ctx, (HEADS, 2), "float32", [0] * (2 * HEADS)))
+        for wrong, word in (({"k_pe": 5}, "k_pe is int"), ({"lse": 5}, "lse is int"), ({"lse": lse}, "lse " + FAR)):
+            args = {"q": q, "k_nope": k, "k_pe": None, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2}
+            with self.assertRaisesRegex(mlaforge.MlafError, word):
+                mlaforge.mla_prefill_varlen(**{**args, **wrong}, out=out, ctx=self.ctx)
 
 
 if __name__ == "__main__":
