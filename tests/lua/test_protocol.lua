@@ -150,8 +150,8 @@ end)
 
 test("the model's functions are the template's", function()
   -- Loaders that copy rows one by one are files of their own, which a tree may lack.
-  local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_boxes = true,
-    hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true, say_checked = true }
+  local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_rope = true, publish = true,
+    list_piece = true, read_table = true, copy_quarters = true, say_checked = true }
   local files = {
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
       "mla_decode/sm90_few/whole.h", "mla_decode/lib/meet.h" },
@@ -456,21 +456,23 @@ local SEEDS = {
   { "a table of rows is written while a copier reads it", "sm90_many", rows, PIECES, "race", "table", function(m)
     edit(m, "lister", { "WAIT" }, "TABLE_EMPTY", "publish()", drop)
   end },
-  { "a table of rows does not wait for who hands over", "sm90_many", rows, PIECES, "count", "TABLE_EMPTY", function(m)
+  { "a table of rows does not wait for who copies rope", "sm90_many", rows, PIECES, "count", "TABLE_EMPTY", function(m)
     counts(m, "TABLE_EMPTY", -1)
   end },
-  { "rows are handed over before they landed", "sm90_many", rows, PIECES, "race", "quarter", function(m)
-    edit(m, "hander 0", { "WAIT" }, "landed", "hand_over()", drop)
+  { "rope is copied over a slice that is still read", "sm90_many", rows, PIECES, "race", "quarter 4", function(m)
+    edit(m, "copier of rope 1", { "WAIT" }, "empty", "copy_rope()", drop)
   end },
   { "rows are copied over slices that are still read", "sm90_many", rows, PIECES, "race", "quarter", function(m)
-    edit(m, "copier 1", { "WAIT" }, "empty", "copy_blocks()", drop)
+    edit(m, "copier 1", { "WAIT" }, "empty", "copy_quarters()", drop)
   end },
-  { "rows have landed when the first copier's have", "sm90_many", rows, PIECES, "count", "landed", function(m)
-    counts(m, "landed", -1)
+  { "rows are there when the first copier's are", "sm90_many", rows, PIECES, "count", "full", function(m)
+    counts(m, "full%[%d%]%[[0-3]%]", -1)
   end },
   { "a piece ends before its pages were looked at", "sm90_many", rows, PIECES, "race", "BAD", function(m)
     edit(m, "loader of Q", { "WRITE" }, "BAD", "say_checked()", earlier(-1))
   end },
+  { "a box is there when two of three copiers' rows are", "sm90_mid", with(HOPP, { gather = true }), TILES, "count", "full",
+    function(m) counts(m, "full", -1) end },
   { "P is made while the values still multiply by the one before", "sm90_mid", HOPP, TILES, "race", "p of warp", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "P_EMPTY", "P_EMPTY", drop)
     counts(m, "P_EMPTY", -2)

@@ -64,7 +64,7 @@ return {
     -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.
     late = 2000,
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
-    scattered = { sm90_many_gather = 1.1, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.1 },
+    scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06, sm90_few_two = 1.1 },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
     -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.

@@ -7,6 +7,16 @@ MLAF_DEV void copy_16(u32 to, const char* from, u64 policy) {
 MLAF_DEV void barrier_arrive_after_copies(u32 bar) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
 }
+// Between such copies, whose barrier was waited for, and the tensor cores that read what they brought: from ordinary accesses to
+// those of the async proxy, one way, for shared memory. It is known from PTX 8.6 on, and ptxas makes no instruction of it; what
+// older compilers have is both ways, and takes longer than a slice's products.
+MLAF_DEV void take_copies() {
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 7)
+  asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+#else
+  fence_async();
+#endif
+}
 // Four bytes, and until all that was asked for before the last copies_commit() of this thread has landed.
 MLAF_DEV void copy_4(u32 to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
@@ -42,46 +52,19 @@ MLAF_DEV void ask_for_ids(u32 table, const int* pages, int token, int last) {
   for (int i = lane; i < lane + 64; i += 32) copy_4(table + 4 * i, pages + (u32)smaller(token + i, last) / PAGE);
   copies_commit();
 }
-// They become rows, each lane's own; a page outside the cache is read as page 0.
+// They become rows, each lane's own; a page outside the cache is read as page 0. Whether one of the lane's lies there.
 template <int PAGE>
-MLAF_DEV void make_rows(u32 table, int pages, int token, int last) {
+MLAF_DEV bool make_rows(u32 table, int pages, int token, int last) {
   const int lane = lane_now();
+  bool bad = false;
   copies_wait(); // rows copied since the ids were asked for may be under way
 #pragma unroll
   for (int i = lane; i < lane + 64; i += 32) {
     const u32 id = load_row(table + 4 * i);
+    bad |= id >= (u32)pages;
     store_row(table + 4 * i, (id < (u32)pages ? id : 0) * PAGE + (u32)smaller(token + i, last) % PAGE);
   }
-}
-
-// 64 rows of SLICES neighbouring slices of CHUNKS times 16 bytes, by a warp. A row takes PITCH bytes of its slice (128 or 64,
-// with the swizzle of as many bytes), slices lie 64 rows apart. An instruction copies neighbouring bytes of as few rows as can
-// be: each row is a page of its own to memory and to the translation of addresses. table: the rows' numbers, 64 in shared
-// memory; a lane has every one from its first on, four at a load, the next four on their way: a load takes 200-350 clocks
-// beside QK.
-template <int SLICES, int CHUNKS, int PITCH>
-MLAF_DEV void gather_rows(u32 to, const char* from, u32 stride, u32 table, u64 policy) {
-  constexpr int LANES = SLICES * CHUNKS, ROWS = 2 * LANES; // lanes of a row, rows of a lane
-  static_assert(ROWS % 8 == 0, "a lane's rows are whole groups of a swizzle");
-  const u32 lane = lane_now(), first = lane / LANES * ROWS, slice = lane % LANES / CHUNKS;
-  from += 16 * (lane % LANES);
-  to += 64 * PITCH * slice + PITCH * first + 16 * (lane % CHUNKS);
-  table += 4 * first;
-  asm volatile("" : "+l"(from), "+r"(to), "+r"(table), "+r"(stride)); // else base and lane's share are added for each row
-  auto copy = [&](u32 row, int i) { // i: 0..7
-    const u32 swizzle = PITCH == 128 ? i : i / 2;
-    copy_16((to ^ swizzle << 4) + PITCH * i, from + (u64)row * stride, policy);
-  };
-  uint4 x = load_rows(table), y = load_rows(table + 16);
-#pragma unroll 1
-  for (int i = 0; i < ROWS; i += 8) {
-    if (i > 0) y = load_rows(table + 16);
-    copy(x.x, 0), copy(x.y, 1), copy(x.z, 2), copy(x.w, 3);
-    table += 32;
-    if (i + 8 < ROWS) x = load_rows(table);
-    copy(y.x, 4), copy(y.y, 5), copy(y.z, 6), copy(y.w, 7);
-    to += 8 * PITCH;
-  }
+  return bad;
 }
 
 // By a warpgroup: of a tile's 64 rows half-warp g = 0..7 copies rows g, g + 8, ..., g + 56, whose numbers its lanes have in
@@ -111,5 +94,23 @@ MLAF_DEV void copy_slice(u32 to, const char* from, u32 stride, const u32 (&rows)
 #pragma unroll
     for (int k = 1; k < AT_ONCE; k++) row = sub == k ? rows[i + k] : row;
     copy_16(to + 8 * PITCH * i, from + (u64)row * stride, policy);
+  }
+}
+
+// One slice by a warp. table: as half-warps have them, eight numbers for rows g, g + 8, ..., from g = 0 on. A row takes as many
+// bytes as it has.
+template <int CHUNKS>
+MLAF_DEV void copy_slice_by_warp(u32 to, const char* from, u32 stride, u32 table, u64 policy) {
+  constexpr int PITCH = 16 * CHUNKS, AT_ONCE = 32 / CHUNKS; // rows of an instruction
+  const u32 lane = lane_now(), first = lane / CHUNKS, chunk = lane % CHUNKS;
+  from += 16 * chunk;
+  asm volatile("" : "+l"(from), "+r"(to), "+r"(stride));
+#pragma unroll
+  for (int k = 0; k < 8 / AT_ONCE; k++) {
+    const u32 g = first + AT_ONCE * k, place = to + PITCH * g + ((chunk ^ (PITCH == 128 ? g : g / 2)) << 4);
+    const uint4 x = load_rows(table + 32 * g), y = load_rows(table + 32 * g + 16);
+    const u32 rows[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (int i = 0; i < 8; i++) copy_16(place + 8 * PITCH * i, from + (u64)rows[i] * stride, policy);
   }
 }

@@ -38,6 +38,9 @@ MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q
   const int quarter = ${gather and "i ^ 2" or "WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2"};
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER), q = k_major(c.shared + Q_AT);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER), t.use & 1);
+//@ if gather then
+  take_copies();
+//@ end
   settle(s);
   wgmma_fence();
 #pragma unroll
@@ -55,6 +58,9 @@ MLAF_DEV void multiply_first(const math& c, buffer_use t, const u32 (&q_last)[4]
   if (ROPE == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER) + SLICES * (SLICE / 16);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + SLICES), t.use & 1);
+//@ if gather then
+  take_copies();
+//@ end
   settle(s);
   wgmma_fence();
 #pragma unroll

@@ -1,14 +1,14 @@
 // Loaders of the many-rows Hopper kernel for pages of any size: rows copied one by one (mla_decode/lib/gather.h).
 //
 //   warp 0          the numbers of each block's rows, to a ring of tables in shared memory; it alone walks the page list
-//   warps 1, 2      hand over what landed: copies are ordinary accesses to shared memory, so a proxy fence must stand between
-//                   them and the tensor cores. In the math warps it would stand between QK's products. Warp 1 has the left
-//                   half's quarters and rope of even blocks, warp 2 the others
-//   warpgroup 3     copies: eight rows a lane, whose numbers lie in its registers. They know nothing of pieces
+//   warps 1, 2      copy the rope slices, of even blocks and of odd ones
+//   warpgroup 3     copies quarters: where a lane's rows lie is in its registers, so that copies stand side by side
 //
+// Who copies knows nothing of pieces. Copies arrive at the full barriers themselves; who multiplies takes them over by
+// take_copies().
 // The includer has the constants of the kernel.
-//@ needs("ALL", "ASK", "BUFFER", "CHECKED_AT", "FULL_AT", "KV_AT", "EMPTY_AT", "LANDED_AT", "MANY", "NEAR_END_AT", "PAGE",
-//@   "POLICY", "QUARTER", "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT", "TABLE_BYTES", "TABLE_EMPTY_AT", "TABLE_FULL_AT")
+//@ needs("ALL", "ASK", "BUFFER", "CHECKED_AT", "FULL_AT", "KV_AT", "EMPTY_AT", "MANY", "NEAR_END_AT", "PAGE", "POLICY",
+//@   "QUARTER", "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT", "TABLE_BYTES", "TABLE_EMPTY_AT", "TABLE_FULL_AT")
 constexpr int LIST_AHEAD = 8;           // blocks whose page ids are asked for ahead
 constexpr int ROPE_GROUP = 4;           // groups 0..3: quarters of O's columns
 constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
@@ -17,11 +17,6 @@ constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 MLAF_DEV u32 table_at(u32 shared, u32 n) { return shared + TABLES_AT + TABLE_BYTES * (n % 2); }
 MLAF_DEV u32 table_full(u32 shared, u32 n) { return shared + TABLE_FULL_AT + 8 * (n % 2); }
 MLAF_DEV u32 table_empty(u32 shared, u32 n) { return shared + TABLE_EMPTY_AT + 8 * (n % 2); }
-
-MLAF_DEV u32 landed(u32 shared, const buffer_use& t, int group) { return shared + LANDED_AT + 8 * (5 * t.buffer + group); }
-
-// The order in which QK takes a block's groups; -1: rope.
-MLAF_DEV int group_of(int i) { return i < 0 ? ROPE_GROUP : i ^ 2; }
 
 // A table, eight numbers for each half-warp of the copiers, and behind them which of a piece's blocks it is of: even, odd, or
 // none is left. Rows behind the end repeat the last one; a page outside the cache is read as page 0: see check_pages. All lanes
@@ -94,58 +89,79 @@ MLAF_DEV void list_blocks(const loader& l, walk& w) {
   publish(l.shared, n, -1, 0, 0);
 }
 
-// Which block table n is of, -1: none is left; by all lanes of a warp, which has read what it needs of it before `done`.
+// Which block table n is of, -1: none is left; by all lanes of a warp. read(that, table): what is wanted of it.
 template <typename F>
 MLAF_DEV int read_table(u32 shared, u32& n, F read) {
   barrier_wait(table_full(shared, n), n / 2 & 1);
   const int what = (int)load_row(table_at(shared, n) + 256);
-  read(table_at(shared, n));
+  read(what, table_at(shared, n));
   barrier_arrive(table_empty(shared, n));
   n++;
   return what;
 }
 
-// What landed goes to the math warps; half: 0 left, 1 right.
-MLAF_DEV void hand_over(u32 shared, int half) {
+// Until a group is given back; a fresh one counts as that.
+MLAF_DEV void wait_empty(u32 shared, const buffer_use& t, int group) {
+  barrier_wait(shared + EMPTY_AT + 8 * (5 * t.buffer + group), t.use & 1 ^ 1);
+}
+
+// Warps 1 and 2: rope of the blocks that are odd, or not.
+MLAF_DEV void copy_rope(const mlaf_decode_args& a, u32 shared, int mine) {
   u32 used[2] = {0, 0}, n = 0;
   while (true) {
-    const int odd = read_table(shared, n, [](u32) {});
+    const int odd = read_table(shared, n, [&](int odd, u32 at) {
+      if (odd != mine) return;
+      const buffer_use t = next_use(used, odd);
+      wait_empty(shared, t, ROPE_GROUP);
+      copy_slice_by_warp<ROPE_CHUNKS>(shared + KV_AT + t.buffer * BUFFER + SLICES * SLICE, a.kpe, (u32)a.kpe_row_stride * 2, at,
+                                      POLICY);
+      barrier_arrive_after_copies(shared + FULL_AT + 8 * (ALL * t.buffer + SLICES));
+    });
     if (odd < 0) return;
-    const buffer_use t = next_use(used, odd);
-#pragma unroll 1
-    for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
-      const int group = group_of(i);
-      if (i < 0 ? odd != half : group / 2 != half) continue;
-      barrier_wait(landed(shared, t, group), t.use & 1);
-      fence_async();
-      __syncwarp();
-      if (lane_now() == 0) barrier_arrive(shared + FULL_AT + 8 * (ALL * t.buffer + (i < 0 ? SLICES : group * QUARTER)));
-    }
   }
 }
 
-// Warpgroup 3. A group of slices is copied as soon as it is given back.
-MLAF_DEV void copy_blocks(const mlaf_decode_args& a, u32 shared) {
+// Where a lane's rows of a block lie, computed once for all of its quarters, so that copies stand side by side. Half-warp g has
+// rows g, g + 8, ..., g + 56. Sixteen lanes copy as many bytes at once: of one row to a quarter's two slices, or of two rows to
+// its one.
+struct kept_rows {
+  static constexpr int AT_ONCE = 2 / QUARTER, COUNT = 8 / AT_ONCE, LANES = 8 * QUARTER;
+
+  MLAF_MEMBER void find(u32 table, const char* from, u32 stride) { // table: the half-warp's eight numbers
+    const uint4 x = load_rows(table), y = load_rows(table + 16);
+    const u32 rows[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w}, lane = lane_now() % 16;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      at[i] = from + 16 * (lane % LANES) + (u64)(lane < LANES ? rows[i * AT_ONCE] : rows[i * AT_ONCE + AT_ONCE - 1]) * stride;
+  }
+  MLAF_MEMBER u32 place() const { // in a quarter, of the lane's part of its first row
+    const u32 g = half_warp(), lane = lane_now() % 16;
+    return lane % LANES / 8 * SLICE + 128 * (g + 8 * (lane / LANES)) + ((lane % 8 ^ g) << 4);
+  }
+  MLAF_MEMBER void copy(u32 to, int column) const { // from that byte of a row on
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) copy_16(to + 1024 * AT_ONCE * i, at[i] + column, POLICY);
+  }
+
+  const char* at[COUNT];
+};
+
+// Warpgroup 3. A quarter is copied as soon as it is given back, in the order in which QK takes them.
+MLAF_DEV void copy_quarters(const mlaf_decode_args& a, u32 shared) {
   u32 used[2] = {0, 0}, n = 0;
   while (true) {
-    u32 rows[8];
-    const int odd = read_table(shared, n, [&](u32 at) {
-      const uint4 x = load_rows(at + 32 * half_warp()), y = load_rows(at + 32 * half_warp() + 16);
-      rows[0] = x.x, rows[1] = x.y, rows[2] = x.z, rows[3] = x.w, rows[4] = y.x, rows[5] = y.y, rows[6] = y.z, rows[7] = y.w;
-    });
+    kept_rows rows;
+    const int odd =
+        read_table(shared, n, [&](int, u32 at) { rows.find(at + 32 * half_warp(), a.ckv, (u32)a.ckv_row_stride * 2); });
     if (odd < 0) return;
     const buffer_use t = next_use(used, odd);
-#pragma unroll 1
-    for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
-      const int group = group_of(i);
-      barrier_wait(shared + EMPTY_AT + 8 * (5 * t.buffer + group), t.use & 1 ^ 1); // a fresh one counts as given back
-      const u32 to = shared + KV_AT + t.buffer * BUFFER + (i < 0 ? SLICES : group * QUARTER) * SLICE;
-      const char* const from = a.ckv + 128 * QUARTER * group;
-      const u32 stride = (u32)a.ckv_row_stride * 2;
-      if (i < 0) copy_slice<ROPE_CHUNKS, 16 * ROPE_CHUNKS>(to, a.kpe, (u32)a.kpe_row_stride * 2, rows, POLICY);
-      else if (QUARTER == 1) copy_slice<8, 128>(to, from, stride, rows, POLICY);
-      else copy_pair_of_slices(to + lane_now() % 16 / 8 * SLICE, from, stride, rows, POLICY);
-      barrier_arrive_after_copies(landed(shared, t, group));
+    const u32 to = shared + KV_AT + t.buffer * BUFFER + rows.place();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const int quarter = i ^ 2;
+      wait_empty(shared, t, quarter);
+      rows.copy(to + quarter * QUARTER * SLICE, 128 * QUARTER * quarter);
+      barrier_arrive_after_copies(shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER));
     }
   }
 }

@@ -1,84 +1,70 @@
-// Loaders of transposed decode with roles for pages of any size: rows copied one by one (mla_decode/lib/gather.h). Warps 0 and 1
-// take every second box of a tile. Their copies are ordinary accesses to shared memory, so a proxy fence must stand between them
-// and the tensor cores: warp 2 waits for what has landed, fences and fills the barrier that the scores wait for. The includer has
-// the constants of the kernel.
-//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "LANDED_AT", "NB", "NV", "PAGE", "ROPE", "TABLES_AT")
-constexpr int COPIERS = 2;
-constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
+// Loaders of transposed decode with roles for pages of any size: rows copied one by one (mla_decode/lib/gather.h). Of a tile's 16
+// groups of four rows warp w takes w, w + SENDERS, ... of every box: an instruction copies 128 bytes of each of a group's rows.
+// Copies arrive at the full barriers themselves; who multiplies takes them over by take_copies(). The includer has the constants
+// of the kernel.
+//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "NB", "PAGE", "ROPE", "SENDERS", "TABLES_AT")
+constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
+// Registers for where a lane's rows lie: computed once for all boxes but rope's.
+constexpr bool KEEP = ${plan.keeps and 1 or 0};
 
-MLAF_DEV u32 landed(u32 smem, int slot) { return smem + LANDED_AT + 8 * slot; }
-
-// Behind the end of a piece its last token is copied again.
-MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, int warp) {
-  auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
-  walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  while (next_work(a, where, w)) {
-    const int tiles = tiles_of(w);
-    auto ask = [&](int t) { ask_for_ids<PAGE>(table_of(t), w.pages, w.begin + 64 * t, w.end - 1); };
-    __syncwarp(); // all lanes are through with the piece before
-    if (tiles > 0) ask(0);
-    for (int t = 0; t < tiles; t++) {
-      make_rows<PAGE>(table_of(t), a.num_pages, w.begin + 64 * t, w.end - 1);
-      __syncwarp(); // and all lanes are through with the tile before, whose table the next ids take
-      if (t + 1 < tiles) ask(t + 1);
-      place box = at;
-      advance(box, warp);
-#pragma unroll 1
-      for (int b = warp; b < NB; b += COPIERS) {
-        const int column = column_of(b);
-        const u32 to = smem + BOX * box.slot;
-        barrier_wait(empty_barrier(smem, box.slot), box.lap ^ 1);
-        __syncwarp();
-        if (ROPE > 0 && column == NV)
-          gather_rows<1, ROPE_CHUNKS, 128>(to, a.kpe, (u32)a.kpe_row_stride * 2, table_of(t), EVICT_FIRST);
-        else gather_rows<1, 8, 128>(to, a.ckv + 128 * column, (u32)a.ckv_row_stride * 2, table_of(t), EVICT_FIRST);
-        barrier_arrive_after_copies(landed(smem, box.slot));
-        advance(box, COPIERS);
-      }
-      advance(at, NB);
-      at.tile++;
-    }
-  }
-}
-
-// All boxes in their order, with word of a tile's bad pages ahead of its first one.
-MLAF_DEV void hand_over(const mlaf_decode_args& a, u32 smem, char* base) {
-  const int lane = threadIdx.x & 31;
-  walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  while (next_work(a, where, w)) {
-    const int tiles = tiles_of(w);
-    u32 ids[2];
-    auto fetch = [&](int t) {
+// A box as soon as it is given back, by lanes that copy; from(k): of the lane's k-th row. bad: it is the first of a tile with a
+// page outside.
+template <typename F>
+MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int warp, bool copies, bool bad, F from) {
+  barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
+  if (bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
+  __syncwarp();
+  const u32 to = smem + BOX * at.slot + in_box;
 #pragma unroll
-      for (int i = 0; i < 2; i++) ids[i] = w.pages[(u32)smaller(w.begin + 64 * t + lane + 32 * i, w.end - 1) / PAGE];
+  for (int k = 0; k < OWN; k++)
+    if (copies && warp + SENDERS * k < FOURS) copy_16((to ^ SENDERS * k % 2 * 64) + 512 * SENDERS * k, from(k), EVICT_FIRST);
+  barrier_arrive_after_copies(full_barrier(smem, at.slot));
+  advance(at, 1);
+}
+
+// Behind the end of a piece its last token is copied again. The first warp says that a page lies outside.
+MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
+  auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
+  const u32 lane = lane_now(), sub = lane / 8, chunk = lane % 8;
+  const u32 in_box = 512 * warp + 128 * sub + ((chunk ^ sub ^ 4 * (warp & 1)) << 4); // of the first group, swizzled
+  walk where;
+  work w;
+  begin_walk(a, where);
+  place at = {0, 0, 1};
+  while (next_work(a, where, w)) {
+    const int tiles = tiles_of(w);
+    bool bad = false; // of the tile whose rows were made last
+    auto ask = [&](int t) {
+      __syncwarp(); // all lanes are through with the table that the ids take
+      if (t < tiles) ask_for_ids<PAGE>(table_of(t), w.pages, w.begin + 64 * t, w.end - 1);
     };
-    if (tiles > 0) fetch(0);
+    auto make = [&](int t) {
+      if (t < tiles) bad = make_rows<PAGE>(table_of(t), a.num_pages, w.begin + 64 * t, w.end - 1);
+      __syncwarp();
+    };
+    ask(0);
+    make(0);
+    ask(1);
     for (int t = 0; t < tiles; t++) {
-      const bool bad = __any_sync(~0u, ids[0] >= (u32)a.num_pages || ids[1] >= (u32)a.num_pages);
-      if (t + 1 < tiles) fetch(t + 1);
-#pragma unroll 1
-      for (int b = 0; b < NB; b++) {
-        barrier_wait(landed(smem, at.slot), at.lap);
-        fence_async();
-        __syncwarp();
-        if (lane == 0) {
-          if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
-          barrier_arrive(full_barrier(smem, at.slot));
-        }
-        advance(at, 1);
+      auto row = [&](int k) { return (u64)load_row(table_of(t) + 16 * smaller(warp + SENDERS * k, FOURS - 1) + 4 * sub); };
+      const u32 stride = (u32)a.ckv_row_stride * 2;
+      if (ROPE > 0)
+        copy_box_of_rows(smem, base, at, in_box, warp, chunk < ROPE / 8, bad && warp == 0,
+                         [&](int k) { return a.kpe + 16 * chunk + row(k) * ((u32)a.kpe_row_stride * 2); });
+      const char* from[OWN];
+#pragma unroll
+      for (int k = 0; k < OWN; k++) {
+        from[k] = a.ckv + 16 * chunk + (KEEP ? row(k) * stride : 0);
+        if (KEEP) asm volatile("" : "+l"(from[k]));
       }
+#pragma unroll
+      for (int b = ROPE > 0; b < NB; b++) {
+        copy_box_of_rows(smem, base, at, in_box, warp, true, b == 0 && bad && warp == 0,
+                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k) * stride); });
+        if (b == NB / 2 && KEEP) make(t + 1), ask(t + 2); // the next tile's rows, and page ids of the one behind it
+      }
+      if (!KEEP) make(t + 1), ask(t + 2);
       at.tile++;
     }
   }
-}
-
-MLAF_DEV void send_boxes(const mlaf_decode_params& p, u32 smem, char* base, int warp) {
-  if (warp < COPIERS) copy_boxes(p.a, smem, warp);
-  else hand_over(p.a, smem, base);
 }

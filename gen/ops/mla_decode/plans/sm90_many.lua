@@ -22,8 +22,7 @@ function plan.make(rank, rope, gather)
   if gather then
     p.tables_at = (p.bars_end + 15) // 16 * 16
     p.tables = 2 -- of 64 rows' numbers and a word
-    p.landed_at = p.tables_at + p.tables * (272 + 2 * 8)
-    p.bytes = p.landed_at + 8 * 5 * p.buffers
+    p.bytes = p.tables_at + p.tables * (272 + 2 * 8)
     if p.bytes > MOST then p.refused = ("%d bytes of shared memory > %d"):format(p.bytes, MOST) end
   end
   return p

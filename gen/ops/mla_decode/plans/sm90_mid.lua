@@ -5,6 +5,7 @@ local plan = {}
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
 local MOST_TILES = 3   -- a longer ring gains nothing
 local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
+local KEEPING = 56     -- registers of loaders that keep where the rows of a tile lie
 local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
 
 -- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h). Byte
@@ -14,6 +15,8 @@ function plan.make(v, isa)
     loader_regs = v.schedule == "fitted" and 32 or 24 } -- 24 is the least there is; the walk takes more
   -- A warpgroup's O is rank/2 x rows in fp32; what little else it needs shrinks where that leaves the scores too few.
   p.value_regs = math.max(136, (v.rank * v.rows // 256 + 30 + 7) // 8 * 8)
+  p.keeps = v.gather and SLOTS - 2 * p.value_regs - v.rows // 2 - 56 >= KEEPING
+  if p.keeps then p.loader_regs = KEEPING end
   p.score_regs = math.min(240, SLOTS - p.loader_regs - 2 * p.value_regs)
   if p.score_regs < v.rows // 2 + 56 then
     return { refused = ("%d rows leave %d registers to a thread of the scores"):format(v.rows, p.score_regs) }
@@ -27,12 +30,11 @@ function plan.make(v, isa)
     { "inverse_at", 4 * v.rows },
     { "facts_at", 64 },
   }
-  if v.gather then table.insert(places, 1, { "tables_at", 4 * 64 * 4 }) end
-  local barriers = v.gather and 24 or 16 -- bytes of a box's
+  if v.gather then table.insert(places, 1, { "tables_at", 3 * 2 * 64 * 4 }) end
   local small = BARS
   for _, place in ipairs(places) do small = small + place[2] end
   local q_bytes = 128 * p.boxes * v.rows
-  p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + barriers + 4), MOST_TILES * p.boxes)
+  p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + 16 + 4), MOST_TILES * p.boxes)
   if p.ring <= p.boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(p.ring, p.boxes) } end
   p.q_at = p.ring * BOX
   local at = p.q_at + q_bytes
@@ -41,8 +43,7 @@ function plan.make(v, isa)
     at = at + place[2]
   end
   p.bars_at = at
-  p.landed_at = p.bars_at + 16 * p.ring + BARS
-  p.bad_at = p.bars_at + barriers * p.ring + BARS
+  p.bad_at = p.bars_at + 16 * p.ring + BARS
   p.bytes = (p.bad_at + 4 * p.ring + 15) // 16 * 16
   return p
 end

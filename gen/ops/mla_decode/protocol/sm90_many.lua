@@ -24,20 +24,19 @@ local function block(m, v, id, pair, parties)
   local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
   local math = 2 * v.warps
-  x.full, x.empty, x.slices, x.landed = {}, {}, {}, {}
+  x.full, x.empty, x.slices = {}, {}, {}
   for b = 0, v.buffers - 1 do
-    x.full[b], x.empty[b], x.slices[b], x.landed[b] = {}, {}, {}, {}
+    x.full[b], x.empty[b], x.slices[b] = {}, {}, {}
     for g = 0, v.rope > 0 and ROPE or ROPE - 1 do
-      x.full[b][g] = m:barrier(name("full[%d][%d]", b, g), 1, id)
+      x.full[b][g] = m:barrier(name("full[%d][%d]", b, g), v.gather and g ~= ROPE and v.warps or 1, id)
       x.empty[b][g] = m:barrier(name("empty[%d][%d]", b, g), v.warps * v.cluster, id)
-      x.landed[b][g] = m:barrier(name("landed[%d][%d]", b, g), v.warps, id)
       x.slices[b][g] = { m:place(name("buffer %d, quarter %d", b, g)), m:place(name("buffer %d, quarter %d, right", b, g)) }
     end
   end
   x.table_full, x.table_empty, x.tables = {}, {}, {}
-  for i = 0, v.gather and TABLES - 1 or -1 do -- read by the copiers and by two warps that hand over
+  for i = 0, v.gather and TABLES - 1 or -1 do -- read by the copiers and by two warps that copy rope
     x.table_full[i] = m:barrier(name("TABLE_FULL %d", i), 1, id)
-    x.table_empty[i] = m:barrier(name("TABLE_EMPTY %d", i), v.warps + 2, id)
+    x.table_empty[i] = m:barrier(name("TABLE_EMPTY %d", i), v.warps + (v.rope > 0 and 2 or 0), id)
     x.tables[i] = m:place(name("table %d", i))
   end
   x.q_full, x.q_empty = m:barrier(name("Q_FULL"), 1, id), m:barrier(name("Q_EMPTY"), math, id)
@@ -159,53 +158,45 @@ local function list_blocks(x, a, pieces)
   publish(x, a, n, "end")
 end
 
-local function read_table(x, a, n, what)
+local function read_table(x, a, n, what, read)
   a:wait(x.table_full[n % TABLES], n // TABLES, "read_table()")
+  read()
   a:read(x.tables[n % TABLES], what, "read_table()")
   a:arrive(x.table_empty[n % TABLES], n // TABLES, "read_table()")
 end
 
--- visit(j, buffer, use) for each block that is listed.
-local function read_tables(x, a, pieces, visit)
+-- For each block that is listed read(j, buffer, use), while its table is held, and then visit(buffer, use, j).
+local function read_tables(x, a, pieces, read, visit)
   local used, n = { [0] = 0, 0 }, 0
   for k, piece in ipairs(pieces) do
     for j = 0, piece.blocks - 1 do
-      read_table(x, a, n, k .. "." .. j)
+      local b, use = next_turn(x, used, j)
+      read_table(x, a, n, k .. "." .. j, function() read(j, b, use) end)
       n = n + 1
-      visit(j, next_turn(x, used, j))
+      visit(j, b, use)
     end
     if not x.v.many then break end
   end
-  read_table(x, a, n, "end")
+  read_table(x, a, n, "end", function() end)
 end
 
--- The order in which QK takes a block's groups.
-local function groups_of(x)
-  local list = { x.v.rope > 0 and ROPE or nil }
-  for i = 0, 3 do list[#list + 1] = i ~ 2 end
-  return list
+local function copy_group(x, a, where, j, b, use, group, place)
+  if use > 0 then a:wait(x.empty[b][group], use - 1, where) end
+  a:arrive(x.full[b][group], use, where, 1)
+  a:copy(x.full[b][group], use, where, x.slices[b][group][place], j .. "/" .. use)
 end
 
--- Copier w: its rows of every group.
-local function copy_blocks(x, a, w, pieces)
+-- Rope of the blocks that are odd, or not, in one piece.
+local function copy_rope(x, a, odd, pieces)
   read_tables(x, a, pieces, function(j, b, use)
-    for _, group in ipairs(groups_of(x)) do
-      if use > 0 then a:wait(x.empty[b][group], use - 1, "copy_blocks()") end
-      a:arrive(x.landed[b][group], use, "copy_blocks()", 1)
-      a:copy(x.landed[b][group], use, "copy_blocks()", x.slices[b][group][1 + w], j .. "/" .. use)
-    end
-  end)
+    if j & 1 == odd then copy_group(x, a, "copy_rope()", j, b, use, ROPE, 1) end
+  end, function() end)
 end
 
--- By a warp for each half, rope by the one of the block's parity.
-local function hand_over(x, a, half, pieces)
-  read_tables(x, a, pieces, function(j, b, use)
-    for _, group in ipairs(groups_of(x)) do
-      if (group == ROPE and j & 1 or group // 2) == half then
-        a:wait(x.landed[b][group], use, "hand_over()")
-        a:arrive(x.full[b][group], use, "hand_over()")
-      end
-    end
+-- Copier w: its rows of every quarter, in the order in which QK takes them.
+local function copy_quarters(x, a, w, pieces)
+  read_tables(x, a, pieces, function() end, function(j, b, use)
+    for i = 0, 3 do copy_group(x, a, "copy_quarters()", j, b, use, i ~ 2, 1 + w) end
   end)
 end
 
@@ -271,7 +262,7 @@ end
 local function read_slices(c, b, group, version, what)
   local x = c.x
   c.a:read(x.slices[b][group][1], version, what)
-  if x.v.gather or x.v.cluster == 2 and x.v.shared and group ~= ROPE then c.a:read(x.slices[b][group][2], version, what) end
+  if (x.v.gather or x.v.cluster == 2 and x.v.shared) and group ~= ROPE then c.a:read(x.slices[b][group][2], version, what) end
 end
 
 -- Each warp brings a share of the first Q. One of the warps that bring a math warp's rows of the last slice is one whose rows
@@ -473,7 +464,7 @@ local function made(x)
   local list = { x.q_full, x.q_empty, x.last_empty, x.checked, x.near_end }
   for b = 0, x.v.buffers - 1 do
     for g = 0, x.v.rope > 0 and ROPE or ROPE - 1 do
-      table.move({ x.full[b][g], x.empty[b][g], x.landed[b][g] }, 1, 3, #list + 1, list)
+      table.move({ x.full[b][g], x.empty[b][g] }, 1, 2, #list + 1, list)
     end
   end
   for i = 0, x.v.gather and TABLES - 1 or -1 do table.move({ x.table_full[i], x.table_empty[i] }, 1, 2, #list + 1, list) end
@@ -485,8 +476,10 @@ local function agents_of(m, x, pieces)
   local function add(name, body) list[#list + 1] = { m:agent(("block %d %s"):format(x.id, name), x.id), body } end
   if v.gather then
     add("lister", function(a) list_blocks(x, a, pieces) end)
-    for half = 0, 1 do add("hander " .. half, function(a) hand_over(x, a, half, pieces) end) end
-    for w = 0, v.warps - 1 do add("copier " .. w, function(a) copy_blocks(x, a, w, pieces) end) end
+    for odd = 0, 1 do
+      add("copier of rope " .. odd, function(a) if v.rope > 0 then copy_rope(x, a, odd, pieces) end end)
+    end
+    for w = 0, v.warps - 1 do add("copier " .. w, function(a) copy_quarters(x, a, w, pieces) end) end
   else
     for half = 0, v.rope > 0 and 2 or 1 do add("loader " .. half, function(a) load_cache(x, a, half, pieces) end) end
     if v.rope == 0 then add("idle loader", function(a) if v.ahead then begin_together(x, a) end end) end

@@ -4,7 +4,7 @@ local protocol = require("protocol")
 
 local sm90_mid = {}
 
-local SENDERS = 3 -- warps that send boxes; gather: 2 copy rows, the third hands them over
+local SENDERS = 3 -- warps that send boxes, or copy rows of each
 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_mid.lua) with its parameters.
 function sm90_mid.of(plan, v)
@@ -13,11 +13,12 @@ end
 
 -- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one), warps.
 local function block(m, v)
-  local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {}, landed = {} }
+  local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
-    x.full[s], x.empty[s] = m:barrier(("full[%d]"):format(s), 1), m:barrier(("empty[%d]"):format(s), v.warps)
-    x.landed[s] = m:barrier(("landed[%d]"):format(s), 1)
-    x.slots[s], x.bad[s] = m:place("slot " .. s), m:place(("BAD[%d]"):format(s))
+    x.full[s] = m:barrier(("full[%d]"):format(s), v.gather and SENDERS or 1)
+    x.empty[s] = m:barrier(("empty[%d]"):format(s), v.warps)
+    x.slots[s], x.bad[s] = {}, m:place(("BAD[%d]"):format(s))
+    for w = 1, v.gather and SENDERS or 1 do x.slots[s][w] = m:place(("slot %d, rows of sender %d"):format(s, w)) end
   end
   x.q_full, x.q_empty = m:barrier("Q_FULL", 1), m:barrier("Q_EMPTY", 3 * v.warps)
   x.p_full, x.ended = m:barrier("P_FULL", v.warps), m:barrier("END", v.warps)
@@ -50,46 +51,30 @@ local function send_boxes(x, a, warp, pieces)
         a:wait(x.empty[s], n - 1, "send_boxes()")
         if b == 0 then a:write(x.bad[s], i, "send_boxes()") end
         a:arrive(x.full[s], n, "send_boxes()", 1)
-        a:copy(x.full[s], n, "send_boxes()", x.slots[s], i + b)
+        a:copy(x.full[s], n, "send_boxes()", x.slots[s][1], i + b)
       end
       i = i + v.boxes
     end
   end
 end
 
--- gather: boxes are dealt out to two warps, whose copies a third one hears of, fences and hands over.
+-- gather: each has rows of every box.
 local function copy_boxes(x, a, warp, pieces)
   local v, i = x.v, 0
   for _, tiles in ipairs(pieces) do
-    for _ = 1, tiles do
-      for b = i + warp, i + v.boxes - 1, SENDERS - 1 do
-        local s, n = b % v.ring, b // v.ring
-        a:wait(x.empty[s], n - 1, "copy_boxes()")
-        a:arrive(x.landed[s], n, "copy_boxes()", 1)
-        a:copy(x.landed[s], n, "copy_boxes()", x.slots[s], b)
-      end
-      i = i + v.boxes
+    for b = i, i + tiles * v.boxes - 1 do
+      local s, n = b % v.ring, b // v.ring
+      a:wait(x.empty[s], n - 1, "copy_box_of_rows()")
+      if warp == 0 and (b - i) % v.boxes == 0 then a:write(x.bad[s], b, "copy_box_of_rows()") end
+      a:arrive(x.full[s], n, "copy_box_of_rows()", 1)
+      a:copy(x.full[s], n, "copy_box_of_rows()", x.slots[s][1 + warp], b)
     end
+    i = i + tiles * v.boxes
   end
 end
 
-local function hand_over(x, a, pieces)
-  local i = 0
-  for _, tiles in ipairs(pieces) do
-    for b = i, i + tiles * x.v.boxes - 1 do
-      local s, n = b % x.v.ring, b // x.v.ring
-      a:wait(x.landed[s], n, "hand_over()")
-      if (b - i) % x.v.boxes == 0 then a:write(x.bad[s], b, "hand_over()") end
-      a:arrive(x.full[s], n, "hand_over()")
-    end
-    i = i + tiles * x.v.boxes
-  end
-end
-
-local function sender(x, a, warp, pieces)
-  if not x.v.gather then send_boxes(x, a, warp, pieces)
-  elseif warp < SENDERS - 1 then copy_boxes(x, a, warp, pieces)
-  else hand_over(x, a, pieces) end
+local function read_box(x, a, b, what)
+  for _, place in ipairs(x.slots[b % x.v.ring]) do a:read(place, b, what) end
 end
 
 local function send_queries(x, a, pieces)
@@ -108,7 +93,7 @@ local function score_tile(x, a, w, k, t, last, i)
   local v = x.v
   for b = i, i + v.boxes - 1 do
     a:wait(x.full[b % v.ring], b // v.ring, "scores()")
-    a:read(x.slots[b % v.ring], b, "scores()")
+    read_box(x, a, b, "scores()")
   end
   a:read(x.q, k, "scores()")
   a:read(x.bad[i % v.ring], i, "work_on_scores()")
@@ -161,7 +146,7 @@ local function multiply_v(x, a, g, t, last, i)
   local mine = {} -- boxes of this half, in the order of their columns
   for b = g, x.values - 1, 2 do mine[#mine + 1] = i + (v.rope > 0 and 1 or 0) + b end
   for n, b in ipairs(mine) do
-    a:read(x.slots[b % v.ring], b, "multiply_v()")
+    read_box(x, a, b, "multiply_v()")
     if n == #mine then read_all(a, x.p, v, t, "multiply_v()") end
     a:arrive(x.empty[b % v.ring], b // v.ring, "multiply_v()")
   end
@@ -197,7 +182,7 @@ function sm90_mid.model(v, pieces)
   local x = block(m, v)
   local agents = {}
   local function add(name, body) agents[#agents + 1] = { m:agent(name), body } end
-  for w = 0, SENDERS - 1 do add("sender " .. w, function(a) sender(x, a, w, pieces) end) end
+  for w = 0, SENDERS - 1 do add("sender " .. w, function(a) (v.gather and copy_boxes or send_boxes)(x, a, w, pieces) end) end
   add("sender of Q", function(a) send_queries(x, a, pieces) end)
   for w = 0, v.warps - 1 do add("scores " .. w, function(a) work_on_scores(x, a, w, pieces) end) end
   for g = 0, 1 do
@@ -206,7 +191,7 @@ function sm90_mid.model(v, pieces)
   for i, one in ipairs(agents) do
     if i == 1 then -- threads 0 to RING - 1
       local list = {}
-      for s = 0, v.ring - 1 do list[3 * s + 1], list[3 * s + 2], list[3 * s + 3] = x.full[s], x.empty[s], x.landed[s] end
+      for s = 0, v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
       one[1]:make(list, "kernel")
     elseif i == 2 then -- thread 32
       one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended }, "kernel")

@@ -386,16 +386,15 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], i
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
   u32 lap = at.lap;
-  place box = at; // all of them, then one fence for what cp.async wrote: it takes longer than a box's products
-  for (int b = 0; b < NB; b++, advance(box, 1)) barrier_wait(full_barrier(smem, box.slot), box.lap);
-  if (ORDERED) named_arrive_if(tell, SCORED + (group ^ 1), 256);
-  fence_async();
 #pragma unroll
   for (int b = 0; b < NB; b++) {
     if (b > 0 && ++slot == RING) {
       slot = 0;
       lap ^= 1;
     }
+    barrier_wait(full_barrier(smem, slot), lap);
+    if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
+    take_copies();
     mma_begin();
 #pragma unroll
     for (int k = 0; k < (b < NV ? 4 : ROPE / 16); k++) {

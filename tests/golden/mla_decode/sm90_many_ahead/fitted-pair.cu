@@ -38,7 +38,7 @@
 // to its reference before, as a rule while P is made. A finds its reference while B still makes P. The sum of P, by which O is
 // divided and of which the LSE is made, is that before P is rounded.
 //
-//   mla_decode/sm90_many_gather  pages of any size: a warpgroup more copies rows one by one, warps 0 to 2 serve it (gather.h)
+//   mla_decode/sm90_many_gather  pages of any size: rows copied one by one, by a warpgroup more and warps 1 and 2 (gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one piece of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
 //                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself

@@ -37,7 +37,7 @@
 // to its reference before, as a rule while P is made. A finds its reference while B still makes P. The sum of P, by which O is
 // divided and of which the LSE is made, is that before P is rounded.
 //
-//   mla_decode/sm90_many_gather  pages of any size: a warpgroup more copies rows one by one, warps 0 to 2 serve it (gather.h)
+//   mla_decode/sm90_many_gather  pages of any size: rows copied one by one, by a warpgroup more and warps 1 and 2 (gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one piece of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
 //                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself
@@ -61,7 +61,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_gather_ebd0fc2d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 232000,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_gather_ebd0fc2d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231920,
     {2, 1, 1}, 11, 0, {}, 2,
     {{3, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -198,14 +198,13 @@ struct shared_memory {
   int facts[4][10];                         // of this piece and the next one, and copies for the ends of two
   u64 full[BUFFERS][ALL], empty[BUFFERS][5], q_full, q_empty, last_empty, checked, near_end; // barriers
   __align__(16) int tables[TABLES][68];     // numbers of a block's rows, and which block that is
-  u64 table_full[TABLES], table_empty[TABLES], landed[BUFFERS][5]; // barriers; the last by buffer and group
+  u64 table_full[TABLES], table_empty[TABLES]; // barriers
 };
 constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_AT = AT(m), TOPS_AT = AT(tops);
 constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
 constexpr int TABLES_AT = AT(tables), TABLE_FULL_AT = AT(table_full), TABLE_EMPTY_AT = AT(table_empty);
-constexpr int LANDED_AT = AT(landed);
-static_assert(sizeof(shared_memory) == 232000 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
+static_assert(sizeof(shared_memory) == 231920 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
@@ -475,6 +474,7 @@ MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q
   const int quarter = i ^ 2;
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER), q = k_major(c.shared + Q_AT);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER), t.use & 1);
+  take_copies();
   settle(s);
   wgmma_fence();
 #pragma unroll
@@ -492,6 +492,7 @@ MLAF_DEV void multiply_first(const math& c, buffer_use t, const u32 (&q_last)[4]
   if (ROPE == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER) + SLICES * (SLICE / 16);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + SLICES), t.use & 1);
+  take_copies();
   settle(s);
   wgmma_fence();
 #pragma unroll
@@ -932,7 +933,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_many_g
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 2; i++) fetch_map(&p.maps[i]);
-    for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
+    for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, i % ALL < SLICES ? 128 : 32);
     for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
     barrier_init(shared + Q_FULL_AT, 1);
     barrier_init(shared + Q_EMPTY_AT, 8);
@@ -940,8 +941,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_many_g
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_FULL_AT + 8 * i, 32);
-    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_EMPTY_AT + 8 * i, 6 * 32);
-    for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + LANDED_AT + 8 * i, 128);
+    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_EMPTY_AT + 8 * i, (ROPE > 0 ? 6 : 4) * 32);
     barriers_ready();
   }
   // Into L2, as hints: what the launch before this one has still to write does no harm.
@@ -957,22 +957,25 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_many_g
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
-  if (wg == 0) { // registers: 2 * 128 * 24 + 256 * 232 = 512 * 128
+  if (wg == 0) { // registers: 128 * (24 + 40) + 256 * 224 = 512 * 128
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    if (warp == 1 || warp == 2) return hand_over(shared, warp - 1); // they walk nothing
+    if (warp == 1 || warp == 2) { // they walk nothing
+      if (ROPE > 0) copy_rope(p.a, shared, warp - 1);
+      return;
+    }
     walk w = begin_walk(p.a);
     if (warp == 3) load_queries(l, w, (facts*)(memory() + FACTS_AT));
     else list_blocks(l, w);
   } else if (wg == 1) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
     work_on_blocks<0>(p, shared);
   } else if (wg == 3) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    copy_blocks(p.a, shared);
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    copy_quarters(p.a, shared);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
     work_on_blocks<1>(p, shared);
   }
   if (PAIR == 2) { // the other block may still write here

@@ -34,8 +34,7 @@
 // With all rows in one block A is read once for all of them. The ring holds a tile and a half at 80 rows, so boxes come in the
 // order in which they are given back.
 //
-// mla_decode/sm90_mid_gather: pages of any size. Warps 0 and 1 copy rows one by one, warp 2 hands them over
-// (mla_decode/sm90_mid/gather.h).
+// mla_decode/sm90_mid_gather: pages of any size. Warps 0 to 2 copy rows one by one (mla_decode/sm90_mid/gather.h).
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is made of
 // the unrounded sum. m is the exact maximum so far; O is rescaled only where it rose, for 8 rows at a time.
@@ -78,7 +77,7 @@ constexpr int N = 32, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 8, RING = 23; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
 constexpr int GROUPS = (N + 31) / 32;                                    // of 32 rows: see `fold`
-constexpr int SENDERS = 3;                                               // warps that send boxes
+constexpr int SENDERS = 3;                                               // warps that send boxes, or copy them
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
 struct shared_memory {
   char ring[RING][BOX], q[NB][128 * N];     // swizzled

@@ -36,8 +36,7 @@
 // With all rows in one block A is read once for all of them. The ring holds a tile and a half at 80 rows, so boxes come in the
 // order in which they are given back.
 //
-// mla_decode/sm90_mid_gather: pages of any size. Warps 0 and 1 copy rows one by one, warp 2 hands them over
-// (mla_decode/sm90_mid/gather.h).
+// mla_decode/sm90_mid_gather: pages of any size. Warps 0 to 2 copy rows one by one (mla_decode/sm90_mid/gather.h).
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is made of
 // the unrounded sum. m is the exact maximum so far; O is rescaled only where it rose, for 8 rows at a time.
@@ -59,7 +58,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 229088,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 229472,
     {1, 1, 1}, 9, 0, {}, 1,
     {{3, 64, 80, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -81,25 +80,24 @@ constexpr int N = 80, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
 constexpr int GROUPS = (N + 31) / 32;                                    // of 32 rows: see `fold`
-constexpr int SENDERS = 3;                                               // warps that send boxes
+constexpr int SENDERS = 3;                                               // warps that send boxes, or copy them
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
 struct shared_memory {
   char ring[RING][BOX], q[NB][128 * N];     // swizzled
-  int tables[2][2][64];                     // of warps 0 and 1: numbers of the rows of a tile, before that page ids
+  int tables[SENDERS][2][64];               // of each of them: numbers of the rows of a tile, before that page ids
   __align__(16) char p[128 * N];            // P^T
   float refs[N], factors[N];                // reference of each row; what O is multiplied by
   u32 raised[4];                            // a bit for each row whose factor is not 1
   float sums[4][N], inverse[N];             // by warp; 1 over the whole of it
   __align__(8) char facts[64];
   u64 full[RING], empty[RING], q_full, q_empty, p_full, end; // barriers
-  u64 landed[RING];                         // barriers, 32 arrivals
   int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
 };
 constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
 constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
 constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
-constexpr int TABLES_AT = AT(tables), LANDED_AT = AT(landed);
-static_assert(sizeof(shared_memory) == 229088, "plans/sm90_mid.lua counts otherwise");
+constexpr int TABLES_AT = AT(tables);
+static_assert(sizeof(shared_memory) == 229472, "plans/sm90_mid.lua counts otherwise");
 // Named barriers. 1: the scores' 128 threads; 2, 3: those of a half of the values. One side arrives, the other one waits:
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -255,7 +253,75 @@ static_assert(sizeof(facts) == 48, "differs from the offsets");
 MLAF_DEV int known(u32 smem, u32 field) { return load_s32(smem + FACTS_AT + field); }
 
 // ---- Loaders ----------------------------------------------------------------------------------------------------------
-// [templates/mla_decode/sm90_mid/gather.h]
+// Loaders of transposed decode with roles for pages of any size: rows copied one by one (mla_decode/lib/gather.h). Of a tile's 16
+// groups of four rows warp w takes w, w + SENDERS, ... of every box: an instruction copies 128 bytes of each of a group's rows.
+// Copies arrive at the full barriers themselves; who multiplies takes them over by take_copies(). The includer has the constants
+// of the kernel.
+constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
+// Registers for where a lane's rows lie: computed once for all boxes but rope's.
+constexpr bool KEEP = 0;
+
+// A box as soon as it is given back, by lanes that copy; from(k): of the lane's k-th row. bad: it is the first of a tile with a
+// page outside.
+template <typename F>
+MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int warp, bool copies, bool bad, F from) {
+  barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
+  if (bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
+  __syncwarp();
+  const u32 to = smem + BOX * at.slot + in_box;
+#pragma unroll
+  for (int k = 0; k < OWN; k++)
+    if (copies && warp + SENDERS * k < FOURS) copy_16((to ^ SENDERS * k % 2 * 64) + 512 * SENDERS * k, from(k), EVICT_FIRST);
+  barrier_arrive_after_copies(full_barrier(smem, at.slot));
+  advance(at, 1);
+}
+
+// Behind the end of a piece its last token is copied again. The first warp says that a page lies outside.
+MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
+  auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
+  const u32 lane = lane_now(), sub = lane / 8, chunk = lane % 8;
+  const u32 in_box = 512 * warp + 128 * sub + ((chunk ^ sub ^ 4 * (warp & 1)) << 4); // of the first group, swizzled
+  walk where;
+  work w;
+  begin_walk(a, where);
+  place at = {0, 0, 1};
+  while (next_work(a, where, w)) {
+    const int tiles = tiles_of(w);
+    bool bad = false; // of the tile whose rows were made last
+    auto ask = [&](int t) {
+      __syncwarp(); // all lanes are through with the table that the ids take
+      if (t < tiles) ask_for_ids<PAGE>(table_of(t), w.pages, w.begin + 64 * t, w.end - 1);
+    };
+    auto make = [&](int t) {
+      if (t < tiles) bad = make_rows<PAGE>(table_of(t), a.num_pages, w.begin + 64 * t, w.end - 1);
+      __syncwarp();
+    };
+    ask(0);
+    make(0);
+    ask(1);
+    for (int t = 0; t < tiles; t++) {
+      auto row = [&](int k) { return (u64)load_row(table_of(t) + 16 * smaller(warp + SENDERS * k, FOURS - 1) + 4 * sub); };
+      const u32 stride = (u32)a.ckv_row_stride * 2;
+      if (ROPE > 0)
+        copy_box_of_rows(smem, base, at, in_box, warp, chunk < ROPE / 8, bad && warp == 0,
+                         [&](int k) { return a.kpe + 16 * chunk + row(k) * ((u32)a.kpe_row_stride * 2); });
+      const char* from[OWN];
+#pragma unroll
+      for (int k = 0; k < OWN; k++) {
+        from[k] = a.ckv + 16 * chunk + (KEEP ? row(k) * stride : 0);
+        if (KEEP) asm volatile("" : "+l"(from[k]));
+      }
+#pragma unroll
+      for (int b = ROPE > 0; b < NB; b++) {
+        copy_box_of_rows(smem, base, at, in_box, warp, true, b == 0 && bad && warp == 0,
+                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k) * stride); });
+        if (b == NB / 2 && KEEP) make(t + 1), ask(t + 2); // the next tile's rows, and page ids of the one behind it
+      }
+      if (!KEEP) make(t + 1), ask(t + 2);
+      at.tile++;
+    }
+  }
+}
 
 MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
   const int lane = threadIdx.x & 31;
@@ -313,6 +379,7 @@ MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
       lap ^= 1;
     }
     barrier_wait(full_barrier(smem, slot), lap);
+    take_copies();
     mma_begin();
 #pragma unroll
     for (int k = 0; k < (ROPE > 0 && b == 0 ? ROPE / 16 : 4); k++)
@@ -622,9 +689,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   if (threadIdx.x < RING) {
-    barrier_init(full_barrier(smem, threadIdx.x), 1);
+    barrier_init(full_barrier(smem, threadIdx.x), 96);
     barrier_init(empty_barrier(smem, threadIdx.x), 4);
-    barrier_init(landed(smem, threadIdx.x), 32);
     ((int*)(base + BAD_AT))[threadIdx.x] = 0;
   }
   if (threadIdx.x == 32) {
@@ -642,7 +708,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     if (warp == SENDERS) send_queries(p, smem, base);
-    else send_boxes(p, smem, base, warp);
+    else copy_boxes(p.a, smem, base, warp);
     let_next_launch_start();
   } else if (group == 1) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 96;");
