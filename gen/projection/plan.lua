@@ -5,7 +5,7 @@
 local plan = {}
 
 local STATIC_LDS = 49152
-local SHORT = 512 -- values of a sum whose W is there before x is asked for
+local SHORT, WIDE = 512, 64 -- values of a sum whose W is there before x is asked for; outputs of a tile
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
 -- Of three warpgroups at launch, of the two that multiply once the third, of loaders, has kept what it needs: a thread's.
 local LAUNCHED_REGS, LENT_REGS, KEPT_REGS = 168, 232, 40
@@ -148,8 +148,9 @@ function plan.ring(s)
   local need, stages = math.min(ceil_div(steps, s.split) * tiles, STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
   stages = stages // ways * ways -- a way has stages of its own
-  -- Where a block waits for x rather than for W both lanes load, every second step each, from stages of their own.
-  local both = tiles == 1 and (s.norm == 1 or s.inner <= SHORT)
+  -- Where a block waits for x rather than for W both lanes load, every second step each, from stages of their own. Wide tiles
+  -- wait for W: mla_q_b of 128 heads costs a layer 1 us more so.
+  local both = tiles == 1 and (s.norm == 1 or s.inner <= SHORT) and (s.rows <= WIDE or s.layout == "inputs")
   if both and stages < need and stages % 2 == 1 then stages = stages - ways end
   if stages < ways then return refuse("a way of %d has no stage of its own", ways) end
   local lds, at, sums_at = bytes(stages)

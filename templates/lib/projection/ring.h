@@ -3,8 +3,8 @@
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
-//   loaders   with a norm, or of short sums, a block waits for x, and one lane asks for a box in 190 to 240 clk: there both warps
-//             load W and x, every second step each, and a place of the ring is always the same one's
+//   loaders   with a norm, or of short sums, and in tiles that are not wide, a block waits for x: there both warps load W and x,
+//             every second step each, and a place of the ring is always the same one's
 //   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
 //             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
@@ -26,6 +26,7 @@
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ contract(tiles == 1 or norm == 0 and split * ways == 1 and outer % (rows * tiles) == 0, "%d tiles of a block", tiles)
+//@ contract(not (plan.both and plan.lends), "wide tiles lend registers, and wait for W")
 //@ contract(turn == 0 or split == 1, "columns turn, and %d blocks share a sum", split)
 //@ declares{ threads = plan.threads, rows_per_wg = rows * tiles, lds_bytes = plan.lds }
 
@@ -256,6 +257,10 @@ MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shar
 }
 
 //@ end
+//@ if plan.lends then
+//@ include("lib/projection/load_pass.h")
+
+//@ end
 //@ local side = require("projection/side")
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
     const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
@@ -304,6 +309,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ end
 //@ if plan.both then
   wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 //@ else
   if (warp != W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp != W_WARP) let_next_launch_start();
@@ -322,8 +328,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
 #pragma unroll 1
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
-      if (thread == 32 * W_WARP || thread == 32 * X_WARP) load_steps(p, shared, at, begin, end, t0, warp - W_WARP, r);
-      __syncwarp();
+      load_pass(p, shared, at, begin, end, t0, warp, thread, r);
       for (int i = 0; i < 3; i++) sync_workers(); // the ring is done with; sums are there; and are written
     }
     return;
