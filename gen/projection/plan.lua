@@ -5,6 +5,7 @@
 local plan = {}
 
 local STATIC_LDS = 49152
+local SHORT, WIDE = 512, 64 -- values of a sum whose W is there before x is asked for; outputs of a tile
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
 -- Of three warpgroups at launch, of the two that multiply once the third, of loaders, has kept what it needs: a thread's.
 local LAUNCHED_REGS, LENT_REGS, KEPT_REGS = 168, 232, 40
@@ -147,6 +148,10 @@ function plan.ring(s)
   local need, stages = math.min(ceil_div(steps, s.split) * tiles, STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
   stages = stages // ways * ways -- a way has stages of its own
+  -- Where a block waits for x rather than for W both lanes load, every second step each, from stages of their own. Wide tiles
+  -- wait for W: mla_q_b of 128 heads costs a layer 1 us more so.
+  local both = tiles == 1 and (s.norm == 1 or s.inner <= SHORT) and (s.rows <= WIDE or s.layout == "inputs")
+  if both and stages < need and stages % 2 == 1 then stages = stages - ways end
   if stages < ways then return refuse("a way of %d has no stage of its own", ways) end
   local lds, at, sums_at = bytes(stages)
   if lds + SM_RESERVED > SM_BYTES // s.per_sm or stages < math.min(need, 2) then
@@ -165,7 +170,7 @@ function plan.ring(s)
   if lends then regs = { { "all that a launch gives", LAUNCHED_REGS } } end
   local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or tiles > 1 and 32 or 44), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,
-    lends = lends, lent = LENT_REGS, kept = KEPT_REGS, known = groups == 1 or s.per_sm == 1, sums_at = sums_at,
+    lends = lends, lent = LENT_REGS, kept = KEPT_REGS, both = both, known = groups == 1 or s.per_sm == 1, sums_at = sums_at,
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 

@@ -4,7 +4,7 @@
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
 -- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
 -- absorb (ring_absorb.h: of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums),
--- fp8 (ring_fp8.h)
+-- fp8 (ring_fp8.h), loaders (2: both loaders load W and x, every second step each, where the plan says `both`)
 local protocol = require("protocol")
 
 local ring = {}
@@ -21,7 +21,8 @@ local function block(m, v, id, cluster)
     way_warps = WARPS * v.groups, math = WARPS * v.groups * v.ways }
   local function name(what, i) return ("%s[%d] of block %d"):format(what, i, id) end
   for i = 0, v.stages - 1 do
-    x.full[i], x.empty[i] = m:barrier(name("full", i), v.fp8 and 1 or 2, id), m:barrier(name("empty", i), x.way_warps, id)
+    x.full[i] = m:barrier(name("full", i), (v.fp8 or v.loaders) and 1 or 2, id)
+    x.empty[i] = m:barrier(name("empty", i), x.way_warps, id)
     x.x_full[i] = v.fp8 and m:barrier(name("full of x", i), 1, id) or x.full[i]
     x.w[i], x.x[i] = m:place(name("W", i)), m:place(name("x", i))
     x.barriers[#x.barriers + 1], x.barriers[#x.barriers + 2] = x.full[i], x.empty[i]
@@ -64,6 +65,24 @@ end
 
 local function load_w(c, pass, steps) load_pass(c, "w", "load_w()", pass, steps, math.min(c.x.v.stages, steps)) end
 local function load_x(c, pass, steps) load_pass(c, "x", "load_x()", pass, steps, 0) end
+
+-- One of two that load both: a step's W and, behind the wait for the launch before, its x. A place is always the same one's.
+local function load_w_of(c, i)
+  local x, at, n = c.x, i % c.x.v.stages, i // c.x.v.stages
+  c.a:arrive(x.full[at], n, "load_w()", 2)
+  c.a:copy(x.full[at], n, "load_w()", x.w[at], i)
+end
+local function load_both(c, pass, steps)
+  local x, stages, begin = c.x, c.x.v.stages, pass * steps
+  for i = begin + (c.loader + begin % stages) % 2, begin + steps - 1, 2 do
+    local at, n = i % stages, i // stages
+    if pass > 0 or i >= stages then
+      c.a:wait(x.empty[at], n - 1, "wait_empty()")
+      load_w_of(c, i)
+    end
+    c.a:copy(x.full[at], n, "load_x()", x.x[at], i)
+  end
+end
 
 local function multiply_pass(c, pass, steps)
   local x, stages, ways, before = c.x, c.x.v.stages, c.x.v.ways, nil
@@ -177,8 +196,11 @@ local function add_block(m, x, agents)
     c.lays = c.id or x.math + (c.makes and 1 or 2)
     agents[#agents + 1] = c
   end
-  agent("W", load_w, { makes = true })
-  agent("x", load_x, {})
+  for loader = 0, (x.v.loaders or 0) - 1 do agent("loader " .. loader, load_both, { loader = loader }) end
+  if not x.v.loaders then
+    agent("W", load_w, { makes = true })
+    agent("x", load_x, {})
+  end
   local multiply = x.v.fp8 and multiply_pass_fp8 or multiply_pass
   for id = 1, x.math do agent("math " .. id, multiply, { id = id, first = id == 1 }) end
 end
@@ -197,6 +219,12 @@ function ring.model(v, case)
     if c.makes then
       c.a:make(c.x.barriers, "kernel")
       for i = 0, math.min(v.stages, v.walk and case[1] * case[2] or case[1]) - 1 do load(c, "w", "load_w()", i, case[1]) end
+    end
+    if c.loader then
+      local own = {}
+      for i = c.loader, v.stages - 1, 2 do own[#own + 1], own[#own + 2] = c.x.full[i], c.x.empty[i] end
+      c.a:make(own, "kernel")
+      for i = c.loader, math.min(v.stages, case[1]) - 1, 2 do load_w_of(c, i) end
     end
     if v.fp8 then lay(c) end
     c.a:sync(c.x.all, "kernel")

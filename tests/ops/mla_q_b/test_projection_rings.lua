@@ -10,11 +10,15 @@ for _, norm in ipairs({ 0, 1 }) do
   for _, groups in ipairs({ 1, 2 }) do
     for _, split in ipairs({ 1, 2 }) do
       KINDS[#KINDS + 1] = { norm = norm, groups = groups, split = split, ways = 1, stages = 4 }
+      KINDS[#KINDS + 1] = { norm = norm, groups = groups, split = split, ways = 1, stages = 4, loaders = 2 }
     end
   end
 end
 
-for _, split in ipairs({ 1, 2 }) do KINDS[#KINDS + 1] = { norm = 1, groups = 1, split = split, ways = 2, stages = 4 } end
+for _, split in ipairs({ 1, 2 }) do
+  KINDS[#KINDS + 1] = { norm = 1, groups = 1, split = split, ways = 2, stages = 4 }
+  KINDS[#KINDS + 1] = { norm = 1, groups = 1, split = split, ways = 2, stages = 4, loaders = 2 }
+end
 
 KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 4, walk = true }
 KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 3, absorb = 3 }
@@ -25,6 +29,38 @@ test("projections: the ring is right, with a norm, in clusters, in several passe
     ok(not found, "norm %d groups %d split %d ways %d: %s\n%s", v.norm, v.groups, v.split, v.ways, found and found.text or "",
       found and protocol.witness(m, found) or "")
   end
+end)
+
+-- Of the rings that plans make: which have two loaders of both, and that a place is always the same one's.
+test("projections: both loaders have places of their own", function()
+  local plan, seen = loader.require("projection/plan"), {}
+  for _, s in ipairs({ { inner = 1536, norm = 1, rows = 32, ways = 2 }, { inner = 1536, norm = 1, rows = 48, split = 2 },
+    { inner = 1536, norm = 1, rows = 192 }, { inner = 576, norm = 1, rows = 64 }, { inner = 512, rows = 64 },
+    { inner = 320, rows = 32 },
+    { inner = 64, rows = 64, layout = "inputs" }, { inner = 128, rows = 128, layout = "inputs", turn = 64 },
+    { inner = 7168, rows = 72 },
+    { inner = 128, rows = 128, layout = "inputs", turn = 64, tiles = 4 } }) do
+    for _, tokens in ipairs({ 16, 32, 64, 128 }) do
+      for per_sm = 1, 3 do
+        local norm, split, ways, tiles = s.norm or 0, s.split or 1, s.ways or 1, s.tiles or 1
+        local made = plan.ring({ inner = s.inner, outer = s.rows * 8, layout = s.layout or "outputs", norm = norm,
+          tokens = tokens, rows = s.rows, per_sm = per_sm, split = split, turn = s.turn or 0, ways = ways, tiles = tiles })
+        local steps = math.ceil(s.inner // 64 / split)
+        if not made.refused then
+          seen[made.both] = true
+          local narrow = s.rows <= 64 or s.layout == "inputs"
+          local waits = tiles == 1 and (norm == 1 or s.inner <= 512) and narrow
+          ok(made.both == waits and not (waits and made.lends), "inner %d norm %d tiles %d", s.inner, norm, tiles)
+          ok(not made.both or made.stages % 2 == 0 or made.stages == steps, "%d stages of %d steps", made.stages, steps)
+          local v = { norm = norm, groups = made.threads > 256 and 2 or 1, split = split, ways = ways, stages = made.stages,
+            loaders = made.both and 2 or nil }
+          local found = tiles == 1 and protocol.check(ring.model(v, { steps, 2 }), 1)[1]
+          ok(not found, "%d stages of %d steps: %s", made.stages, steps, found and found.text or "")
+        end
+      end
+    end
+  end
+  ok(seen[true] and seen[false], "only one kind")
 end)
 
 -- All steps of a kind at one barrier that an agent takes, left out: what follows from it has a name.
@@ -104,6 +140,22 @@ test("projections: seeded mistakes in the ring are found", function()
     end
   end), "a tile's sums where the ones before are read")
   -- A loader of x that passes over the steps of W_UK, for which the other one arrives: where those fill the ring it comes early.
+  -- Of two loaders one that passes over the wait for a place, or asks for x ahead of it.
+  local both = { norm = 0, groups = 1, split = 1, ways = 1, stages = 2, loaders = 2 }
+  ok(not found(both, { 5, 2 }, function() end), "two right loaders are found wrong")
+  ok(found(both, { 5, 2 }, function(a, ops)
+    if a.name:find("loader 1", 1, true) then
+      for at = #ops, 1, -1 do
+        if ops[at][1] == OPS.WAIT and ops[at][4] == "wait_empty()" then table.remove(ops, at) end
+      end
+    end
+  end), "a loader that does not wait")
+  -- A loader that says of a step's W alone that it comes.
+  ok(found(both, { 5, 2 }, function(_, ops)
+    for at = 1, #ops do
+      if ops[at][1] == OPS.ARRIVE and ops[at][4] == "load_w()" then ops[at][5] = 1 end
+    end
+  end), "x that nobody awaits")
   local absorb = { norm = 0, groups = 1, split = 1, ways = 1, stages = 3, absorb = 3 }
   ok(not found(absorb, { 5, 3 }, function() end), "a right one is found wrong")
   ok(found(absorb, { 5, 3 }, function(a, ops)

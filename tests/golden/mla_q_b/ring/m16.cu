@@ -21,6 +21,8 @@
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   loaders   with a norm, or of short sums, and in tiles that are not wide, a block waits for x: there both warps load W and x,
+//             every second step each, and a place of the ring is always the same one's
 //   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
 //             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
@@ -284,18 +286,36 @@ MLAF_DEV void sync_workers() {
 // [templates/lib/projection/places.h]
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
+// A step's W; its x comes, too.
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
   const int column = (int)(at.head * p.a.w_head / 2);
-  barrier_expect(full, W_BYTES);
+  barrier_expect(full, STAGE);
   copy_box_once(to, &p.w, column + 64 * step, at.first, full);
 }
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
-  barrier_expect(full, TOKENS * 128);
   copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+// The steps of a pass that a loader has.
+MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int loader,
+                         ring& all) {
+  const int first = (loader + all.stage) & 1;
+  int step = begin + first;
+  ring r = all;
+  r.advance(first);
+  all.advance(end - begin);
+  if (t0 == 0) // their W is on its way
+#pragma unroll 1
+    for (; step < end && step < begin + STAGES; step += 2, r.advance<2>()) load_x(p, shared, at, step, t0, r);
+#pragma unroll 1
+  for (; step < end; step += 2, r.advance<2>()) {
+    wait_empty(shared, r);
+    load_w(p, shared, at, step, r);
+    load_x(p, shared, at, step, t0, r);
+  }
+}
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
 // A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
@@ -414,35 +434,24 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
   ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
+  if (thread == 32 * W_WARP || thread == 32 * X_WARP) {
+    for (int i = warp - W_WARP; i < STAGES; i += 2) {
+      barrier_init(shared + FULL_AT + 8 * i, 1);
       barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
-    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+    for (ring mine = {warp - W_WARP, 0}; mine.stage < STAGES && begin + mine.stage < end; mine.stage += 2)
+      load_w(p, shared, at, begin + mine.stage, mine);
   }
   lay_gain(p.a, memory, thread);
   __syncthreads();
-  if (warp != W_WARP) wait_for_previous_launch();
-  if (FIRST_OF_LAYER && warp != W_WARP) let_next_launch_start();
+  wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
-    if (warp == W_WARP) {
-      if (thread == 32 * W_WARP)
-        for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
-          wait_empty(shared, r);
-          load_w(p, shared, at, step, r);
-        }
-      __syncwarp();
-      wait_for_previous_launch();
-    } else if (warp == X_WARP) {
-      if (thread == 32 * X_WARP)
-        for (int step = begin; step < end; step++, r.next()) {
-          wait_empty(shared, r);
-          load_x(p, shared, at, step, t0, r);
-        }
+    if (warp == W_WARP || warp == X_WARP) {
+      if ((thread & 31) == 0) load_steps(p, shared, at, begin, end, t0, warp - W_WARP, r);
       __syncwarp();
     } else {
       multiply_pass(memory, shared, begin, end, thread, r);

@@ -20,6 +20,8 @@
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   loaders   with a norm, or of short sums, and in tiles that are not wide, a block waits for x: there both warps load W and x,
+//             every second step each, and a place of the ring is always the same one's
 //   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
 //             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
