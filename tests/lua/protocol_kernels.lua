@@ -48,7 +48,7 @@ return function(loader, entries)
 
   for _, entry in ipairs(entries) do
     for _, item in ipairs(entry[2]) do
-      local family, fitted = item.family:gsub("_shares$", "") -- the fitted kernels but for one number
+      local family, fitted = item.family:gsub("_shares$", ""):gsub("_whole$", "") -- the fitted kernels but for one number
       local values = loader.require("params").merge(item.point.values, fitted > 0 and { schedule = "fitted" } or {})
       local name = of[family] and family or family:gsub("_gather$", "")
       if of[name] and not item.rejected then

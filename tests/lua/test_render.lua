@@ -153,7 +153,8 @@ test("a kernel's own word says whether a combine kernel comes also behind one sp
         known[form] = true
         local flags = word(k, "sm_90a")
         local fits, alone = flags & FITS ~= 0, flags & MEETS ~= 0
-        eq(fits, k.params:find("schedule=fitted", 1, true) ~= nil or k.params:find("schedule=shares", 1, true) ~= nil, v.name)
+        local schedule = k.params:match("schedule=(%l+)")
+        eq(fits, schedule == "fitted" or schedule == "shares" or schedule == "whole", v.name)
         eq(k.cost.always_combines or false, fits and not alone, v.name .. ": always has a combine kernel")
         ok(fits or not alone, "%s: meets, and does not fit", v.name)
         local combine = v.combine or k.cost.always_combines and error(v.name .. ": no combine kernel")

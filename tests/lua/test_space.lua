@@ -97,6 +97,33 @@ test("families of shares: for several splits of several requests, and twins in a
   end
 end)
 
+test("sm90_many_whole: for one split; requests that all run at once stay whole where sm90_many would cut them", function()
+  local whole = "sm90_many_whole:cluster=%d/s1,early=1,rows=8,team=1"
+  local fitted = "sm90_many:cluster=%d,schedule=fitted/s1,early=1,rows=8,team=1"
+  for text, want in pairs({ ["h80,q3,causal,b19,s1174"] = { 2, true, false }, ["h128,b50,s3000"] = { 2, true, false },
+    ["h128,q3,causal,b16,s3000"] = { 2, true, true },
+    ["h64,b96,s3000"] = { 1, true, false }, ["h64,b80,s3000"] = { 1, true, true },
+    ["h72,q2,causal,b69,s2053"] = { 1, true, true }, ["h128,b60,s2000"] = { 2, false, false } }) do
+    local p = problem.parse("mla_decode:" .. text)
+    local function cuts(name)
+      local v = space.variant(p, "sm_90a", name:format(want[1]))
+      return v.decode.cost.parts_at(1) ~= nil, v
+    end
+    eq(cuts(fitted), want[2], text)
+    local cut, v = cuts(whole)
+    eq(cut, want[3], text)
+    ok(v.combine.params:find("once=1", 1, true), "%s: %s", text, v.combine.params)
+  end
+  local p = problem.parse("mla_decode:h128,b50,s3000")
+  local twin = space.variant(p, "sm_90a", "sm90_many_whole_ahead:cluster=1/s1,early=1,rows=8,team=1")
+  local usual = space.variant(p, "sm_90a", "sm90_many_ahead:cluster=1,schedule=fitted/s1,early=1,rows=8,team=1")
+  eq(twin.decode.symbol, usual.decode.symbol)
+  eq(twin.combine.symbol, usual.combine.symbol)
+  for _, v in ipairs(space.variants(p, "sm_90a")) do
+    ok(v.rejected or not v.name:find("_whole:", 1, true) or v.knob == 1, v.name)
+  end
+end)
+
 test("a layer's twin has the merge kernel that ends early behind one split, whatever its name says", function()
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many_ahead:cluster=2,schedule=fitted/s%d,%srows=4,team=2"
   for _, early in ipairs({ "", "early=1," }) do
@@ -147,7 +174,7 @@ test("equal lengths: a merge kernel that ends early is taken where a launch leav
   local round, behind, early = uneven.round, "rows=4,team=2", "early=1,rows=4,team=2"
   uneven.round = 0 -- it also serves lengths that differ better
   for text, name in pairs({ ["h48,q4,causal,b31,s2560"] = early, ["h24,q3,causal,b48,s1536"] = early,
-    ["h80,q3,causal,b20,s1280"] = "early=1,rows=8,team=1", -- cut, into more rows than a turn of blocks has
+    ["h72,q2,causal,b72,s2560"] = "early=1,rows=8,team=1", -- cut, into more rows than a turn of blocks has
     ["h72,q4,causal,b22,s1408"] = behind }) do
     local p = problem.parse("mla_decode:" .. text)
     eq(space.refit(p, "sm_90a", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2").name:match("/s%d+,(.*)"), name, text)

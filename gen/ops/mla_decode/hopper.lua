@@ -47,13 +47,15 @@ function hopper.cost(cost, v, family)
   cost.behind_one = times.fitted.combine
   -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
   local meets = (schedule.shares[family] or family) == "sm90_few"
+  cost.once = schedule.whole[family] ~= nil
   cost.always_combines, cost.may_combine = fits and not meets, fits and meets
   if fits then
     local fixed = schedule.fixed[family]
     cost.combine, cost.mixed = partials.merge(family, fixed), partials.merge(family, fixed, "mixed")
   end
   if cost.always_combines then
-    cost.early, cost.places_at = partials.merge(family, schedule.fixed[family], "early"), launch.places_at
+    cost.early = partials.merge(family, schedule.fixed[family], cost.once and "early_once" or "early")
+    cost.places_at = launch.places_at
     cost.values = partials.merge(family, schedule.fixed[family], "values")
   end
   cost.partials = partials.bits(family, v.schedule)
@@ -63,15 +65,17 @@ end
 -- Parts that a fitted launch cuts a batch into whose longest request has so many times the tokens of the mean one, and positions
 -- of a part; nil: requests stay whole. As templates/mla_decode/lib/fit.h decides, of a grid as
 -- runtime/ops/mla_decode/prepare.c makes it.
-local function parts_of(p, t, shares, cus, longest)
-  local fixed, most = schedule.fixed[t.family], math.max(1, cus // t.groups)
+local function parts_of(p, t, family, shares, cus, longest)
+  local fixed, most = schedule.fixed[family], math.max(1, cus // t.groups)
   local at_once = math.max(1, most // shares)
   local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
   local tokens = ceil_div(p.ctx, p.page_size) * p.page_size
   local even = p.batch * (tokens + fixed) / parts
-  local usual = schedule.shares[t.family]
-  local alike = ceil_div(p.batch, at_once) * (longest * tokens + (usual and shares or 1) * fixed) / shares
-  if WIN * alike > even + schedule.cut[t.family] then return parts, even end
+  local usual = schedule.shares[family]
+  local passes = ceil_div(p.batch, at_once)
+  local alike = passes * (longest * tokens + (usual and shares or 1) * fixed) / shares
+  local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len) or schedule.cut[family]
+  if WIN * alike > even + cut then return parts, even end
 end
 
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
@@ -87,12 +91,21 @@ end
 --   waits_at    nanoseconds more where one request is longer than the mean one (uneven.longest of times.lua): the mean of those
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
-  local function parts_at(splits, longest)
-    if v.schedule == "fitted" then return parts_of(p, t, splits * width, arch.device.cus, longest or 1) end
+  local most = math.max(1, arch.device.cus // t.groups)
+  local function parts_at(splits, longest, family)
+    if v.schedule == "fitted" then return parts_of(p, t, family or t.family, splits * width, arch.device.cus, longest or 1) end
+  end
+  -- Of one split, where all requests run at once, one family goes before another where both take as long (at other lengths it may
+  -- keep whole what both cut at these), and where it alone keeps them whole.
+  local function in_order(splits, ns)
+    if splits > 1 or v.schedule ~= "fitted" or p.batch > most then return ns end
+    if schedule.whole[t.family] then return ns - 1 end
+    local other = schedule.other[t.family]
+    return other and parts_at(1) and not parts_at(1, 1, other) and ns * (1 + times.measured.once) or ns
   end
   local function cut_ns(splits, parts, even, heat)
     local blocks, left = parts * t.groups, t.groups * splits * width * p.batch
-    even = even + schedule.cut[schedule.shares[t.family] or t.family]
+    even = even + schedule.cut[schedule.shares[t.family] or schedule.whole[t.family] or t.family]
     local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
     local ends = t.fixed(blocks) + (t.wave or 0) + t.cut + (splits > 1 and left > t.slots and times.measured.late or 0)
     local small = times.measured.small_pages
@@ -127,12 +140,11 @@ function hopper.launch(p, v, arch, t)
     end
     return (ceil_div(math.ceil(longest * tiles), shares) - ceil_div(tiles, shares)) * t.tile(t.groups, 1, 1)
   end
-  local most = math.max(1, arch.device.cus // t.groups)
   local function turns_at(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
   return {
     ns = function(splits)
       local ns = launch(splits, 1)
-      return t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns
+      return in_order(splits, t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns)
     end,
     parts_at = parts_at,
     most_parts = most,

@@ -97,8 +97,10 @@ end
 
 local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
 
--- Families of shares differ from the others in what they reckon a cut to cost, and in no time.
-function op.like(kernel) return (kernel:gsub("_shares:(.*)", ":%1,schedule=fitted")) end
+-- Families of shares, and those for one split, differ from the others in what they reckon a cut to cost, and in no time.
+function op.like(kernel)
+  return (kernel:gsub("_shares:(.*)", ":%1,schedule=fitted"):gsub("_whole:(.*)", ":%1,schedule=fitted"))
+end
 
 -- What was tuned for one request stands back for several (ops/mla_decode/launch.c).
 function op.stands_back(asked, tuned) return asked.batch > 1 and tuned.batch == 1 end

@@ -3,7 +3,8 @@
 local partials = {}
 
 -- Families whose splits leave values of 16 bits (templates/mla_decode/lib/narrow.h).
-local NARROW = { sm90_many = true, sm90_many_shares = true, sm90_many_gather = true, sm90_small_rank = true }
+local NARROW = { sm90_many = true, sm90_many_shares = true, sm90_many_whole = true,
+  sm90_many_gather = true, sm90_small_rank = true }
 
 local SPLITS = { splits = true, turns = true, fitted = true }
 
@@ -13,8 +14,9 @@ function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedu
 function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
 
 -- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost;
--- kind: "early": behind one split of such a launch, most of its blocks end before that one does where nothing is cut; "mixed":
--- behind several, all warps of a block share a row of many pieces; "values": it goes on into values.
+-- kind: "early": behind one split of such a launch, most of its blocks end before that one does where nothing is cut;
+-- "early_once": the same where a cut costs another number if all requests run at once; "mixed": behind several, all warps of a
+-- block share a row of many pieces; "values": it goes on into values.
 function partials.merge(family, fixed, kind)
   kind = fixed and "merge_" .. (kind or "fitted") .. "%d_" or "merge_"
   return kind:format(fixed) .. partials.bits(family, "splits")

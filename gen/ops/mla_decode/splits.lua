@@ -12,6 +12,7 @@ function splits.most() return MAX_SPLITS end
 
 function splits.refuse(p, cost, n)
   if n == 1 and cost.several then return "one split: its requests have no shares" end
+  if n > 1 and cost.once then return ("%d splits: a kernel for one"):format(n) end
   local rounds = ceil_div(p.ctx, cost.step)
   if n > rounds then
     return ("%d splits > %d rounds of %d tokens"):format(n, rounds, cost.step)

@@ -63,6 +63,9 @@ return {
     room = 1.1,
     -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.
     late = 2000,
+    -- Share that a batch of one split takes longer which is cut where all its requests run at once, and need not be
+    -- (docs/lab/perf-log/ragged.md).
+    once = 0.09,
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
     scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06, sm90_few_two = 1.1 },
     small_boxes = { sm90_many = 1.05 },

@@ -55,11 +55,12 @@ local function make_mixed(bits, fixed)
   return mixed
 end
 
--- And behind one split, one of those kernels: mla_decode/combine_early. cut: what a cut costs the launch before.
-local function make_early(bits, fixed, cut)
+-- And behind one split, one of those kernels: mla_decode/combine_early. cut: what a cut costs the launch before; once: 1
+-- if it costs another number where all requests run at once (plans/schedule.lua).
+local function make_early(bits, fixed, cut, once)
   local early = make_mixed(bits, fixed)
   early.template = "mla_decode/combine_early"
-  early.fixed = { cut = cut, fitted = fixed, partials = bits }
+  early.fixed = { cut = cut, fitted = fixed, once = once, partials = bits }
   early.params = { early = { 1 }, rows = { 4, 8 }, team = { 1, 2 } } -- where a row has a warp, long ones have all of a block's
   local cost = early.cost
   early.cost = function(p, v)
@@ -76,12 +77,13 @@ local families = { [partials.merge("mma")] = make(partials.bits("mma", "splits")
 local schedule = require("ops/mla_decode/plans/schedule")
 for name, fixed in sorted(schedule.fixed) do
   families[partials.merge(name)] = make(partials.bits(name, "splits"), 0)
-  local bits, cut = partials.bits(name, "fitted"), schedule.cut[schedule.shares[name] or name]
+  local bits, once = partials.bits(name, "fitted"), schedule.whole[name] and 1 or 0
+  local cut = schedule.cut[schedule.shares[name] or name]
   families[partials.merge(name, fixed)] = make(bits, fixed)
   families[partials.merge(name, fixed, "mixed")] = make_mixed(bits, fixed)
-  local early = partials.merge(name, fixed, "early")
+  local early = partials.merge(name, fixed, once == 1 and "early_once" or "early")
   assert(not families[early] or families[early].fixed.cut == cut, "families of one merge kernel cut alike")
-  families[early] = make_early(bits, fixed, cut)
+  families[early] = make_early(bits, fixed, cut, once)
 end
 
 return { families = families }

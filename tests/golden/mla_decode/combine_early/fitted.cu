@@ -1,20 +1,21 @@
 // Generated from templates/mla_decode/combine_early.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_combine_early_3cd41c1e
+// symbol: mlaf_mla_decode_combine_early_996c1b00
 // parameters:
 //   cut = 500
 //   dtype = bf16
 //   early = 1
 //   fitted = 320
 //   heads = 40
+//   once = 0
 //   page_size = 16
 //   partials = 16
 //   q_len = 2
 //   rank = 512
 //   rows = 4
 //   team = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 once=0 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
 // The merge kernel behind one split of a fitted launch: mla_decode/combine_warp.cu.in. Most of its blocks end early: all but one
 // ask the tables, before they wait, whether the launch before cuts its batch.
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
@@ -65,7 +66,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_early_3cd41c1e_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_early_996c1b00_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
     {1, 1, 1}, 11, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
@@ -393,15 +394,17 @@ MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const m
   write_alone(m, share, a, row, exists);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_early_3cd41c1e(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_early_996c1b00(const __grid_constant__ mlaf_decode_params p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
   // The tables are older than the decode launch, which lets this one start only after its own wait.
   const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
   const mlaf_entry entry = own_entry(p.a); // on its way while the next line looks at the tables
-  if (blockIdx.x > 0 && a.splits == 1 && surely_whole(p.a)) return; // block 0 ends when the launch before has
+  const bool whole = a.splits == 1 && surely_whole(p.a);
+  if (whole && blockIdx.x > 0) return; // block 0 ends when the launch before has, and asks nothing more
   const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
+  if (whole) return;
   const int parts = fit_told(a.part_o);
   if (parts == 0 && a.splits == 1) return; // all is done
   int most = 0, far = 0; // pieces of a row; requests whose rows all warps of a block share, some of the columns at a time
