@@ -11,29 +11,30 @@
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024"
 
-static void kill_children(int *killed) {
+typedef struct killer {
+  atomic_bool stop;
+  int most, killed;
+} killer;
+
+/* All that live, but no more than it may: with one killed a plan finds another worker, with both at once perhaps none. */
+static void kill_children(killer *k) {
   DIR *d = opendir("/proc/self/task");
   for (struct dirent *e; d && (e = readdir(d));) {
     char path[300];
     long pid;
     snprintf(path, sizeof path, "/proc/self/task/%.200s/children", e->d_name);
     FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
-    while (f && fscanf(f, "%ld", &pid) == 1) *killed += kill((pid_t)pid, SIGKILL) == 0;
+    while (f && k->killed < k->most && fscanf(f, "%ld", &pid) == 1) k->killed += kill((pid_t)pid, SIGKILL) == 0;
     if (f) fclose(f);
   }
   if (d) closedir(d);
 }
 
-typedef struct killer {
-  atomic_bool stop;
-  int most, killed;
-} killer;
-
 static void *kill_workers(void *user) {
   killer *k = user;
   while (!atomic_load(&k->stop) && k->killed < k->most) {
     int before = k->killed;
-    kill_children(&k->killed);
+    kill_children(k);
     usleep(k->killed > before ? 300000 : 5000); /* a killed one is buried, the next one started */
   }
   return NULL;
