@@ -80,9 +80,9 @@ def _shape(weights):
     for name, tensor in weights.items():
         dtype_name(tensor, name)
     o, fused, q_a = (weights.get(name) for name in ("o_proj.weight", "fused_qkv_a_proj_with_mqa.weight", "q_a_proj.weight"))
-    for name, tensor in (("o_proj.weight", o), ("q_a_proj.weight" if fused is None else "fused_qkv_a_proj_with_mqa.weight", q_a if fused is None else fused)):
-        if tensor is not None:
-            check_tensor(name, tensor, None, None, None)
+    for name in ("o_proj.weight", "q_a_proj.weight" if fused is None else "fused_qkv_a_proj_with_mqa.weight"):
+        if weights.get(name) is not None:
+            check_tensor(name, weights[name], None, None, None)
     matrices = dtype = dtype_name(o)
     if matrices in ENCODINGS:  # then norms, or kv_b_proj, say what hidden states are
         others = [dtype_name(t) for name, t in weights.items() if name.endswith(".weight") and dtype_name(t) in DTYPES]
@@ -225,7 +225,7 @@ class Layer:
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         context.of_call(self._ctx)
-        check_tensor("hidden", hidden, self._dtype, None, self._hidden)
+        rows = self._rows("hidden", hidden, None)
         if schedule is not None:
             check_schedule(schedule)
         tokens = hidden.shape[0]
@@ -240,7 +240,7 @@ class Layer:
         y = out if out is not None else hidden.new_empty((tokens, self._hidden))
         check_tensor("slots", slots, "int64", tokens)
         check_tensor("positions", positions, "int64", tokens)
-        fields = {"hidden": hidden.data_ptr(), "hidden_token_stride": row_stride(hidden, 0), **self._rows("out", y, tokens), **self._cache(cache),
+        fields = {**rows, **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, schedule is not None)}
         if schedule is not None:
             fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr())
