@@ -81,8 +81,9 @@ end
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
 -- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
--- resident at once), width (blocks that share a split's tokens, default 1), fixed(blocks) and wave in ns, tile(blocks, full,
--- heat) in ns. Returns, each for a number of splits:
+-- resident at once), width (blocks that share a split's tokens, default 1), again (ns of each turn but the first) and piece (of
+-- each request but the first in a part), default 0, fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns. Returns, each
+-- for a number of splits:
 --
 --   ns          that time
 --   parts_at    how many parts the launch cuts equal requests into, or nil
@@ -95,11 +96,13 @@ function hopper.launch(p, v, arch, t)
   local function parts_at(splits, longest, family)
     if v.schedule == "fitted" then return parts_of(p, t, family or t.family, splits * width, arch.device.cus, longest or 1) end
   end
-  -- Of one split, where all requests run at once, one family goes before another where both take as long (at other lengths it may
-  -- keep whole what both cut at these), and where it alone keeps them whole.
+  -- Of one split one family goes before another where both take as long: it may keep whole at other lengths what both cut at
+  -- these, if all requests run at once; and if not, both are the same, and a server makes one kernel. Where all run at once it
+  -- goes before the other one, too, if it alone keeps them whole.
   local function in_order(splits, ns)
-    if splits > 1 or v.schedule ~= "fitted" or p.batch > most then return ns end
+    if splits > 1 or v.schedule ~= "fitted" then return ns end
     if schedule.whole[t.family] then return ns - 1 end
+    if p.batch > most then return ns end
     local other = schedule.other[t.family]
     return other and parts_at(1) and not parts_at(1, 1, other) and ns * (1 + times.measured.once) or ns
   end
@@ -111,6 +114,10 @@ function hopper.launch(p, v, arch, t)
     local small = times.measured.small_pages
     if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
       return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))
+    end
+    if p.batch > parts then -- nor is what many requests cost whatever their length
+      ends = ends + (p.batch / parts - 1) * (t.piece or 0)
+      return ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat)
     end
     return ends + even / 64 * t.tile(blocks, 1, heat)
   end
@@ -129,6 +136,7 @@ function hopper.launch(p, v, arch, t)
       local now = math.min(left, t.slots)
       ns = ns + (t.wave or 0) + each * t.tile(now, full, heat)
       left = left - now
+      if left > 0 then ns = ns + (t.again or 0) end
     end
     return ns
   end

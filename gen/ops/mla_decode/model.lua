@@ -159,13 +159,20 @@ function model.combine_ns(p, decode, cost, arch, splits)
   return values + equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, arch, splits)
 end
 
+-- What parts take that meet among themselves where a request lies in many of them: one adds up three at each level of a tree of
+-- radix 4 (templates/mla_decode/lib/meet.h), one after the other, and the first of all is counted elsewhere.
+local function meeting_ns(p, decode, splits)
+  local parts = decode.parts_at and decode.parts_at(splits) or 0
+  return times.measured.sm90_few.meet * math.max(0, 3 * math.log(math.max(1, parts / p.batch), 4) - 1)
+end
+
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
 function model.estimate(p, arch, decode, splits, combine_ns)
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
   if decode.waits_at then ns = ns + times.measured.uneven.wait * decode.waits_at(splits) end
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns end
   local uneven = times.measured.uneven -- parts meet among themselves, the more of them the more requests there are
-  return ns * (1 + uneven.meet) + uneven.first * math.min(1, p.batch / uneven.batch)
+  return ns * (1 + uneven.meet) + uneven.first * math.min(1, p.batch / uneven.batch) + meeting_ns(p, decode, splits)
 end
 
 return model

@@ -40,10 +40,13 @@ return {
       -- From so many groups of rows on single blocks ask L2 for half as much: neighbours read the same tokens. Three and four
       -- groups gain as much by the tuned choices, but with it lost to pairs that are not cut (docs/lab/perf-log/offgrid.md).
       groups = 5, sharing = 2,
+      again = 1500,     -- a turn of whole requests on the same places, beside its wave (docs/lab/perf-log/offgrid.md)
     },
+    sm90_mid = { again = 100, from = 32 }, -- the same, of each row but the first ones; and of a part's further requests
     sm90_few = {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
+      meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
     },
     -- What a merge kernel whose blocks end early takes beside the other one: where nothing is cut and places are free before the
     -- decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).

@@ -21,7 +21,7 @@ local function nanoseconds(p, v, arch, family, slower)
   local tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share, times.loss, sharing)
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
-    groups = groups,
+    groups = groups, again = measured.again,
     slots = arch.device.cus,
     wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,
     fixed = function() return turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits end,

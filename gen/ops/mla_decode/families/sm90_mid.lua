@@ -8,16 +8,18 @@ local hopp_plan = require("ops/mla_decode/plans/sm90_mid")
 local ceil_div = shape.ceil_div
 
 local times = require("ops/mla_decode/times").fitted.sm90_mid
+local measured = require("ops/mla_decode/times").measured.sm90_mid
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
 -- Nanoseconds of a launch. `slower`: what a tile takes of sm90_mid's.
 local function nanoseconds(p, v, arch, family, slower)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
+  local again = measured.again * math.max(0, v.rows - measured.from)
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
-    groups = groups, slots = arch.device.cus,
+    groups = groups, again = again, piece = again, slots = arch.device.cus,
     wave = times.wave,
     fixed = function() return times.fixed + times.row * v.rows end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),
