@@ -1,0 +1,20 @@
+-- Scales the queries of each token by its position. The record: gen/ops.lua. Of a family's cost its model asks, beside what
+-- gen/ops.lua says:
+--
+--   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has on their way
+local model = require("ops/mla_q_scale/model")
+
+local op = {
+  stages = { "scale" },
+  baselines = { { family = "rows", params = { depth = 1, threads = 128 } } },
+  model = model,
+}
+
+function op.rows(p) return p.tokens * p.heads end
+
+-- What the model's error depends on: how many blocks there are.
+function op.launch(p, v) return { blocks = model.blocks(p, v.scale.cost) } end
+
+function op.unlike(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end
+
+return op
