@@ -8,7 +8,7 @@
 
 enum {
   COL_NAME, COL_HEADS, COL_RANK, COL_ROPE, COL_NOPE, COL_V, COL_HIDDEN, COL_Q_LORA, COL_EPS, COL_BASE, COL_STYLE, COL_FACTOR,
-  COL_BETA_FAST, COL_BETA_SLOW, COL_ORIGINAL, COL_MSCALE, COL_MSCALE_ALL, COL_UNVERIFIED, COL_SOURCE, COLUMNS
+  COL_BETA_FAST, COL_BETA_SLOW, COL_ORIGINAL, COL_MSCALE, COL_MSCALE_ALL, COL_Q_BETA, COL_Q_ORIGINAL, COL_UNVERIFIED, COL_SOURCE, COLUMNS
 };
 enum { TEXT, WHOLE, REAL, STYLE };
 /* In the file's order; `field` is the member of mlaf_model. */
@@ -33,6 +33,8 @@ static const struct {
     {"original", "rotation.original", WHOLE},
     {"mscale", "rotation.mscale", REAL},
     {"mscale_all_dim", "rotation.mscale_all_dim", REAL},
+    {"q_scale_beta", "q_scale_beta", REAL},
+    {"q_scale_original", "q_scale_original", WHOLE},
     {"unverified", "unverified", TEXT},
     {"source", "source", TEXT},
 };
@@ -114,6 +116,8 @@ static int check(const char *path, int number, char *cols[COLUMNS], const char *
   if (strtol(cols[COL_ROPE], NULL, 10) % 2) return fail(path, number, "rope columns are even", cols[COL_ROPE]);
   if (strtod(cols[COL_FACTOR], NULL) > 1 && !strtol(cols[COL_ORIGINAL], NULL, 10))
     return fail(path, number, "a factor wants original", cols[COL_NAME]);
+  if (strtod(cols[COL_Q_BETA], NULL) > 0 && !strtol(cols[COL_Q_ORIGINAL], NULL, 10))
+    return fail(path, number, "q_scale_beta wants q_scale_original", cols[COL_NAME]);
   if (!unverified_ok(cols[COL_UNVERIFIED])) return fail(path, number, "unverified names no column", cols[COL_UNVERIFIED]);
   if (!*cols[COL_SOURCE]) return fail(path, number, "source is missing", cols[COL_NAME]);
   if (strcmp(previous, cols[COL_NAME]) >= 0) return fail(path, number, "not sorted by name, or twice", cols[COL_NAME]);
@@ -122,7 +126,7 @@ static int check(const char *path, int number, char *cols[COLUMNS], const char *
 
 static int one_line(FILE *out, const char *path, int number, char *line, char *previous, size_t previous_size) {
   char *cols[COLUMNS];
-  if (split(line, cols) != COLUMNS) return fail(path, number, "want 19 tab separated columns", line);
+  if (split(line, cols) != COLUMNS) return fail(path, number, "want 21 tab separated columns", line);
   if (check(path, number, cols, previous)) return 1;
   snprintf(previous, previous_size, "%s", cols[COL_NAME]);
   if (!strcmp(cols[COL_UNVERIFIED], "-")) cols[COL_UNVERIFIED] = "";

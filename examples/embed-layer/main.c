@@ -13,7 +13,8 @@ enum {
 enum { Q_A, KV_A, Q_NORM, Q_B, KV_NORM, KV_B, O, WEIGHTS }; /* the first two are one tensor: one product */
 static const double BOUND = 1e-2; /* of the relative error of a hidden state */
 
-static const ref_dims dims = {HIDDEN, HEADS, Q_RANK, RANK, ROPE, NOPE, V, 0, 1e-6, 0.125};
+static const ref_dims dims = {.hidden = HIDDEN, .heads = HEADS, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .nope = NOPE,
+                              .v = V, .eps = 1e-6, .scale = 0.125};
 static const struct { int rows, cols; } shapes[WEIGHTS] = {
     [Q_A] = {Q_RANK, HIDDEN},  [KV_A] = {ROW, HIDDEN},         [Q_NORM] = {1, Q_RANK},   [Q_B] = {HEADS * Q_ROW, Q_RANK},
     [KV_NORM] = {1, RANK},     [KV_B] = {HEADS * KV_ROW, RANK}, [O] = {HIDDEN, HEADS * V},

@@ -13,7 +13,8 @@ enum {
 };
 static const double BOUND = 1e-2; /* of the relative error of h behind three layers */
 
-static const ref_dims dims = {HIDDEN, HEADS, Q_RANK, RANK, ROPE, NOPE, V, 0, 1e-6, 0.125};
+static const ref_dims dims = {.hidden = HIDDEN, .heads = HEADS, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .nope = NOPE,
+                              .v = V, .eps = 1e-6, .scale = 0.125};
 static const struct {
   const char *name;
   int rows, cols;

@@ -11,6 +11,8 @@ typedef struct ref_dims {
   int hidden, heads, q_rank, rank, rope, nope, v; /* q_rank 0: no q_lora */
   int halves;                                     /* columns i and i + P/2 turn together; else 2i and 2i+1 */
   double eps, scale;
+  double q_beta; /* queries times 1 + q_beta ln(1 + floor(position / q_original)); 0: they are not scaled */
+  int q_original;
 } ref_dims;
 
 /* Row-major, by the shapes of a checkpoint. */
@@ -42,6 +44,11 @@ static inline void ref_turn(const ref_dims *d, const double *cos_of, const doubl
     x[a] = xa * cos_of[i] - xb * sin_of[i];
     x[b] = xb * cos_of[i] + xa * sin_of[i];
   }
+}
+
+/* What queries at a position are multiplied by. */
+static inline double ref_factor(const ref_dims *d, int at) {
+  return d->q_beta > 0 ? 1 + d->q_beta * log(1 + floor((double)at / d->q_original)) : 1;
 }
 
 /* The row that the cache gets: c's latent normed, its rope columns turned. */
@@ -93,6 +100,7 @@ static inline void ref_layer(const ref_dims *d, const ref_weights *w, const doub
   ref_product(w->kv_a, latent, d->hidden, x, c + low);
   if (low) ref_norm(c, w->q_norm, low, d->eps, normed);
   ref_product(w->q_b, d->heads * head, low ? low : d->hidden, low ? normed : x, q);
+  for (int i = 0; i < d->heads * head; i++) q[i] *= ref_factor(d, at);
   ref_append(d, w->kv_norm, cos_of, sin_of, c, cache + (size_t)at * (size_t)latent);
   for (int h = 0; h < d->heads; h++) {
     const double *const kv_b = w->kv_b + (size_t)h * (size_t)kv * (size_t)d->rank;

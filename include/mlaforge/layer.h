@@ -10,6 +10,7 @@
  *
  *   c = x W_a^T              [T, L+R+P]      mla_qkv_a    (one launch, or two where q_a and kv_a lie apart)
  *   Q = rms(c[:, :L]) W_qb^T [T, H, N+P]     mla_q_b      (without q_lora: Q = x W_q^T)
+ *   Q = f Q, f of each token's position                   mla_q_scale  (with q_scale_beta alone)
  *   cache[slot] = (rms(c[:, L:L+R]), rope(c[:, L+R:]))    mla_append
  *   Qout = (Q_nope W_UK, rope(Q_pe)) [T, H, R+P]          mla_q_absorb
  *   u = attention(Qout, cache)       [T, H, R]            mla_decode
@@ -106,6 +107,10 @@ typedef struct mlaf_layer_desc {
   const mlaf_plan_opts *plan; /* NULL: MLAF_PLAN_OPTS_INIT */
   int32_t weights;      /* MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FN ...: of all matrices */
   int32_t prefill_crossover; /* what mlaf_layer_prefill_crossover shall say; 0: it finds out */
+  /* Queries times 1 + q_scale_beta ln(1 + floor(position / q_scale_original)), as Mistral-Large-3 and Mistral-Small-4 have them
+   * ("llama_4_scaling" of their configs). 0: they are not scaled. With a factor positions matter without rotations, too. */
+  float q_scale_beta;        /* finite, 0 and up */
+  int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
 } mlaf_layer_desc;
 #define MLAF_LAYER_DESC_INIT                                                                                                  \
   {                                                                                                                           \
@@ -210,7 +215,7 @@ MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_laye
 typedef struct mlaf_layer_stage {
   uint32_t struct_size;    /* sizeof(mlaf_layer_stage), set by MLAF_LAYER_STAGE_INIT; only that many bytes are written */
   int32_t reserved;
-  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj"; of a prefill also
+  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "q_scale", "append", "q_absorb", "decode", "v_out", "o_proj"; of a prefill also
                             * "gather", "prefill" */
   const char *operation;   /* "mla_qkv_a" */
   const mlaf_plan *plan;   /* that serves the call: mlaf_plan_query says variant, rung and problem. Borrowed from the layer */

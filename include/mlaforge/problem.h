@@ -60,6 +60,8 @@ typedef struct mlaf_model {
   int32_t q_lora_rank;     /* 0: one q_proj in place of q_a_proj, q_a_layernorm and q_b_proj */
   double eps;              /* of the RMS norms */
   mlaf_rope rotation;      /* mlaf_softmax_scale(qk_nope, &rotation) is the softmax scale */
+  double q_scale_beta;     /* mlaf_layer_desc has both; 0: queries are not scaled by their position */
+  int32_t q_scale_original;
 } mlaf_model;
 /* The i-th shipped model, NULL past the end. Static storage. */
 MLAF_API const mlaf_model *mlaf_model_at(size_t i);

@@ -28,7 +28,7 @@ class LayerDesc(ctypes.Structure):
         "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
         "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32)]
+                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32), ("q_scale_beta", ctypes.c_float), ("q_scale_original", I32)]
 
 
 class LayerArgs(ctypes.Structure):
@@ -116,6 +116,8 @@ class Layer:
     absorb_apart: queries go into the latent space in a launch of their own, not in q_b's, where that could be.
     v_out_apart: values are made in a launch of their own, not in attention's last one, where that could be.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
+    q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
+    and Mistral-Small-4. 0: they are not scaled.
     Plans for all of it are made here, so that no call compiles."""
 
     _handle = None
@@ -123,7 +125,7 @@ class Layer:
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
-                 absorb_apart=False, v_out_apart=False, rows_anywhere=False, ctx=None):
+                 absorb_apart=False, v_out_apart=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, ctx=None):
         self._ctx, self._lib = context.of_call(ctx), _functions()
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named)
@@ -148,7 +150,7 @@ class Layer:
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
                        ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
-                       prefill_crossover=prefill_crossover, eps=eps, scale=scale, plan=ctypes.addressof(plan),
+                       prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps, scale=scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()

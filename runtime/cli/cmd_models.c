@@ -5,7 +5,7 @@ static const char *const styles[] = {
     [MLAF_ROPE_PAIRS] = "pairs", [MLAF_ROPE_HALVES] = "halves", [MLAF_ROPE_UNROTATED] = "unrotated"};
 
 /* Numbers of a model, in the table's order; those behind `shown` in JSON alone. */
-enum { WHOLES = 8, REALS = 9, REALS_SHOWN = 4 };
+enum { WHOLES = 9, WHOLES_SHOWN = 7, REALS = 10, REALS_SHOWN = 4 };
 typedef struct model_numbers {
   struct {
     const char *name;
@@ -22,11 +22,13 @@ static model_numbers numbers_of(const mlaf_model *m) {
   const mlaf_rope *r = &m->rotation;
   return (model_numbers){
       .whole = {{"heads", m->heads}, {"rank", m->rank}, {"rope", m->rope}, {"qk_nope", m->qk_nope}, {"v_head", m->v_head},
-                {"hidden", m->hidden}, {"q_lora", m->q_lora_rank}, {"original", r->original}},
+                {"hidden", m->hidden}, {"q_lora", m->q_lora_rank}, {"original", r->original},
+                {"q_scale_original", m->q_scale_original}},
       .real = {{"eps", m->eps, 6}, {"base", r->base, 9}, {"factor", r->factor, 6},
                {"scale", mlaf_softmax_scale(m->qk_nope, r), 6},
                {"beta_fast", r->beta_fast}, {"beta_slow", r->beta_slow}, {"mscale", r->mscale},
-               {"mscale_all_dim", r->mscale_all_dim}, {"m", mlaf_rope_mscale(r->factor, r->mscale_all_dim)}}};
+               {"mscale_all_dim", r->mscale_all_dim}, {"m", mlaf_rope_mscale(r->factor, r->mscale_all_dim)},
+               {"q_scale_beta", m->q_scale_beta}}};
 }
 
 static void model_json(const mlaf_model *m, const model_numbers *n) {
@@ -52,7 +54,7 @@ int mlaf_cli_models_list(cli *c) {
       continue;
     }
     mlaf_cli_table_cell(t, "%s", m->name);
-    for (int k = 0; k < WHOLES - 1; k++) mlaf_cli_table_cell(t, "%d", n.whole[k].value);
+    for (int k = 0; k < WHOLES_SHOWN; k++) mlaf_cli_table_cell(t, "%d", n.whole[k].value);
     for (int k = 0; k < REALS_SHOWN; k++) mlaf_cli_table_cell(t, "%.*g", n.real[k].digits, n.real[k].value);
     mlaf_cli_table_cell(t, "%s", styles[m->rotation.style]);
     mlaf_cli_table_cell(t, "%s", m->unverified[0] ? m->unverified : "-");

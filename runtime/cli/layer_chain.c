@@ -42,6 +42,7 @@ static const char *cannot(const chain *x) {
   if (x->form == MLAF_FORM_CD && (!x->tokens || s->requests[0].fresh != 1))
     return "requests alike, with one new token, are wanted";
   if (s->flags & MLAF_FORM_ROPE_ON_READ) return "no operation turns keys of each head on read";
+  if (l->q_beta > 0) return "the model's queries are scaled by their position, and nothing of this chain does it";
   const int32_t n = l->nope + l->v - l->rope;
   if (n < 32 || n > 256 || n % 32) return "mla_q_b, which multiplies by kv_b here, has no heads of so many columns";
   if ((double)x->rows * (double)kv_row(x) * 2 > MOST_BYTES) return "K and V of all tokens take more than 24 GB";

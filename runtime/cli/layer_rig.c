@@ -107,6 +107,7 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   d->page_size = s->page_size, d->batch_max = parts, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
   d->weights = s->encoding;
+  d->q_scale_beta = (float)m->q_scale_beta, d->q_scale_original = m->q_scale_original;
   for (int32_t i = 0; i < s->batch && s->prefill; i++) d->prefill_tokens += s->requests[i].fresh;
   d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
              (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
@@ -119,7 +120,8 @@ static void describe(layer_rig *r) {
   r->row = m->rank + m->rope;
   r->form = (mlaf_form_layer){.flags = s->flags, .hidden = m->hidden, .heads = m->heads / s->tp, .q_rank = m->q_lora_rank,
                               .rank = m->rank, .rope = m->rope, .nope = m->qk_nope, .v = m->v_head,
-                              .rope_style = r->desc.rope_style, .eps = m->eps, .scale = r->desc.scale};
+                              .rope_style = r->desc.rope_style, .eps = m->eps, .scale = r->desc.scale,
+                              .q_beta = r->desc.q_scale_beta, .q_original = r->desc.q_scale_original};
 }
 
 static mlaf_status make_weights(layer_rig *r) {

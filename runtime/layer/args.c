@@ -100,7 +100,7 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"hidden", a->hidden, ALIGN, true, true},
       {"out", a->out, ALIGN, true, true},
       {"residual", a->residual, ALIGN, residual, residual},
-      {"positions", a->positions, sizeof(int64_t), layer_turns(s), true},
+      {"positions", a->positions, sizeof(int64_t), layer_turns(s) || layer_scales(s), true},
       {"slots", a->slots, sizeof(int64_t), true, true},
       {"cache", a->cache, ALIGN, pages, true},
       {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
@@ -293,6 +293,13 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->table_rows = d->table_rows;
 }
 
+static void fill_scale(const mlaf_layer *l, const mlaf_layer_args *a, void *q, mlaf_q_scale_args *out) {
+  out->x = q;
+  out->positions = a->positions;
+  out->beta = l->shape.d.q_scale_beta;
+  out->original = l->shape.d.q_scale_original;
+}
+
 /* Rows `first` on of each head of kv_b. */
 static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
   const layer_tensor *w = &l->weights.kv_b;
@@ -447,6 +454,10 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->append = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
     out->append.tokens = z.tokens;
     fill_append(l, a, c, kind == LAYER_TURN ? q : NULL, &out->append);
+  } else if (kind == LAYER_SCALE) {
+    out->scale = (mlaf_q_scale_args)MLAF_Q_SCALE_ARGS_INIT;
+    out->scale.tokens = z.tokens;
+    fill_scale(l, a, q, &out->scale);
   } else if (kind == LAYER_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, kv, k_pe, &out->gather);

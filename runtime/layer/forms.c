@@ -37,6 +37,11 @@ mlaf_form_cost mlaf_form_costs(layer_t l, mlaf_form form) {
   }
 }
 
+/* What queries at a position are multiplied by. */
+static double factor_at(layer_t l, int64_t position) {
+  return l->q_beta > 0 ? 1 + l->q_beta * log(1 + (double)(position / l->q_original)) : 1;
+}
+
 /* --- the error of 16 bits --- */
 
 /* A rounding moves a number by ROUND of itself, root mean square over mantissas that are spread as logarithms are: 2^-8 / sqrt(3)
@@ -47,13 +52,17 @@ mlaf_form_cost mlaf_form_costs(layer_t l, mlaf_form form) {
  * as much, so the sum over independent rows by as much of itself. Products keep relative errors; errors of different roundings
  * add in squares. s = scale sqrt(N+P) for queries and keys of variance 1.
  *
+ * Queries that are scaled by their position are rounded once more, and their scores' deviation is larger by the factor: at most
+ * that of the table's last position.
+ *
  * That is the middle. The part of the scores is a mean over heads, of which few are unlike: 3 deviations, sqrt(2/H) each. That
  * is one output's bound. In exact arithmetic one of 1400 outputs of layers with one or two heads passes it
  * (tests/python/layer_roundings.py): who looks at hundreds has to count. */
 double mlaf_form_bound(layer_t l) {
   enum { VALUES = 5, KEYS = 6 };
   const double round = 0x1p-8 * sqrt(3 / (8 * log(2)) / 3), most = 1e-2;
-  const double scores = KEYS * l->scale * l->scale * (l->nope + l->rope);
+  const double by = l->table_rows ? factor_at(l, l->table_rows - 1) : 1, scale = by * l->scale;
+  const double scores = (KEYS + (l->q_beta > 0)) * scale * scale * (l->nope + l->rope);
   return fmin(round * sqrt(VALUES + scores * (1 + 3 * sqrt(2.0 / l->heads))), most);
 }
 
@@ -202,6 +211,7 @@ mlaf_status mlaf_form_queries(layer_t l, const uint16_t *x, int64_t position, do
   }
   multiply(q, l->q_b, l->heads * key_columns(l), l->q_rank ? low : wide, l->q_rank ? l->q_rank : l->hidden);
   for (int64_t h = 0; h < l->heads; h++) turn(l, q + h * key_columns(l) + l->nope, position);
+  for (int64_t i = 0; l->q_beta > 0 && i < l->heads * key_columns(l); i++) q[i] *= factor_at(l, position);
   free(wide);
   return MLAF_OK;
 }

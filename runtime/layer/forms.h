@@ -32,6 +32,8 @@ typedef struct mlaf_form_layer {
   const uint16_t *q_a, *q_norm, *q_b, *kv_a, *kv_norm, *kv_b, *o;
   const float *table; /* [table_rows, P]: cosines, then sines */
   int64_t table_rows;
+  double q_beta;      /* queries times 1 + q_beta ln(1 + floor(position / q_original)); 0: they are not scaled */
+  int32_t q_original;
 } mlaf_form_layer;
 
 /* Bytes of cache that a step reads, and operations that it does, for each cached token and query token; bf16. */

@@ -5,6 +5,7 @@
 #include "layer/chunked.h"
 #include "mlaforge/layer.h"
 #include "mlaforge/mla_append.h"
+#include "mlaforge/mla_q_scale.h"
 #include "mlaforge/projection.h"
 #include "op/calls.h"
 #include "plan/plan.h"
@@ -21,6 +22,7 @@ typedef enum layer_kind {
   LAYER_BESIDE, /* q_b with blocks beside it that append; of more than LAYER_BESIDE_MOST tokens q_b, then append */
   LAYER_LATENT, /* the same, and queries go on into the latent space; of few tokens LAYER_BESIDE, then q_absorb; of more than
                  * LAYER_BESIDE_MOST q_b, append, q_absorb */
+  LAYER_SCALE,  /* queries by their positions, in place */
   LAYER_APPEND,
   LAYER_TURN, /* append, and the rope columns of queries are turned in place; where keys turn on read, LAYER_APPEND follows */
   LAYER_ABSORB,
@@ -62,6 +64,7 @@ static inline bool layer_turns(const layer_shape *s) { return s->d.rope && s->d.
 static inline bool layer_turns_on_read(const layer_shape *s) {
   return layer_turns(s) && s->d.flags & MLAF_LAYER_ROPE_ON_READ;
 }
+static inline bool layer_scales(const layer_shape *s) { return s->d.q_scale_beta > 0; }
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
 /* Whether some call of so many tokens launches this. And of how many, from .. to; not each number between. 0 as the most: no call
@@ -155,6 +158,7 @@ typedef union layer_stage_args {
   mlaf_projection_args projection;
   mlaf_q_b_args q_b;
   mlaf_append_args append;
+  mlaf_q_scale_args scale;
   mlaf_execute_args decode;
   mlaf_gather_kv_b_args gather;
 } layer_stage_args;

@@ -14,7 +14,7 @@ static const struct {
 } kinds[LAYER_KINDS] = {
     [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
     [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_BESIDE] = {"q_b", "mla_q_b"},
-    [LAYER_LATENT] = {"q_b", "mla_q_b"},
+    [LAYER_LATENT] = {"q_b", "mla_q_b"},      [LAYER_SCALE] = {"q_scale", "mla_q_scale"},
     [LAYER_APPEND] = {"append", "mla_append"},
     [LAYER_TURN] = {"append", "mla_append"},  [LAYER_GATHER] = {"gather", "mla_gather_kv_b"},
     [LAYER_PREFILL] = {"prefill", "mla_prefill"},
@@ -117,6 +117,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
       const int n = print(s, LAYER_BESIDE, q_len, out, size);
       return n + snprintf(out + n, size - (size_t)n, ",absorb_%s", style);
     }
+    case LAYER_SCALE: return snprintf(out, size, "mla_q_scale:h%d,n%d,%s", s->heads, layer_q_row(s), type);
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
@@ -190,6 +191,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"prefill_chunk", d->prefill_chunk, 1, 1 << 20},
       {"weights", d->weights, MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FNUZ},
       {"prefill_crossover", d->prefill_crossover, 0, INT32_MAX},
+      {"q_scale_original", d->q_scale_original, 0, INT32_MAX},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)
@@ -200,6 +202,10 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
+  if (!(isfinite(d->q_scale_beta) && d->q_scale_beta >= 0) || (d->q_scale_beta > 0 && !d->q_scale_original))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_beta is %g and q_scale_original %d: a finite number from 0 on is "
+                     "wanted, and beside one above 0 positions that share a factor, 1 and up", (double)d->q_scale_beta,
+                     d->q_scale_original);
   if (d->prefill_tokens && d->scale < 0)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, and prefills take a positive one: negate the queries' "
                      "weights, or leave prefill_tokens 0", (double)d->scale);
@@ -214,12 +220,15 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   return MLAF_OK;
 }
 
+/* Where queries are scaled, they are as soon as they are there. */
 static void order(layer_shape *s, layer_form form, const layer_kind *behind, int n_behind) {
   const bool two = s->d.q_rank && !s->joined;
   int n = 0;
   if (two) s->kinds[form][n++] = LAYER_Q_A;
   s->kinds[form][n++] = s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A;
-  for (int i = 0; i < n_behind; i++) s->kinds[form][n++] = behind[i];
+  s->kinds[form][n++] = behind[0];
+  if (layer_scales(s)) s->kinds[form][n++] = LAYER_SCALE;
+  for (int i = 1; i < n_behind; i++) s->kinds[form][n++] = behind[i];
   s->n[form] = n;
 }
 
@@ -236,10 +245,11 @@ static void order_forms(layer_shape *s) {
   else if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
 }
 
+/* Queries that are scaled on their way must be somewhere. */
 bool layer_shape_may_join(const layer_shape *s, const char *target) {
   const mlaf_layer_desc *d = &s->d;
   return !strcmp(target, "sm_90a") && s->heads >= BLOCK_HEADS && d->q_rank && !d->weights &&
-         !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_NO_NORMS));
+         !layer_scales(s) && !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_NO_NORMS));
 }
 
 bool layer_may_go_on(const layer_shape *s, int64_t tokens) {

@@ -31,6 +31,8 @@ static void models_have_rotations(void **state) {
     const mlaf_model *m = mlaf_model_at(i);
     assert_int_equal(m->rotation.columns, m->rope);
     if (mlaf_rope_table(&m->rotation, 3, table, sizeof table, NULL, 0)) fail_msg("%s has no table", m->name);
+    const int scaled = !strncmp(m->name, "mistral-", 8);
+    assert_true(scaled ? m->q_scale_beta == 0.1 && m->q_scale_original == 8192 : m->q_scale_beta == 0);
     assert_true(m->hidden ? m->eps > 0 && m->eps < 1e-4 && m->hidden % 128 == 0 : m->q_lora_rank == 0);
     for (int k = 0; m->rope && k < m->rope / 2; k++) {
       assert_true(table[k] == 1 && table[m->rope / 2 + k] == 0);

@@ -110,7 +110,8 @@ static inline void weight(rig *r, model *m, int which, const char *name, int row
 /* Values of 1 in `desc` stand: flags, q_rank, rope_style. */
 static inline void make_model(rig *r, model *m, int32_t q_rank, int32_t style, uint32_t flags) {
   static float table[POSITIONS][64];
-  const ref_dims d = {128, 4, q_rank, 64, 32, 32, 64, style == MLAF_LAYER_HALVES, 1e-5, 0.13};
+  const ref_dims d = {.hidden = 128, .heads = 4, .q_rank = q_rank, .rank = 64, .rope = 32, .nope = 32, .v = 64,
+                      .halves = style == MLAF_LAYER_HALVES, .eps = 1e-5, .scale = 0.13};
   const int head = d.nope + d.rope, latent = d.rank + d.rope;
   *m = (model){.d = d, .desc = MLAF_LAYER_DESC_INIT};
   if (q_rank) { /* one tensor, as loaders join them */
@@ -143,6 +144,12 @@ static inline void make_model(rig *r, model *m, int32_t q_rank, int32_t style, u
   o->table_rows = POSITIONS;
 }
 
+/* Queries are scaled by their position, with a step every `original`. */
+static inline void scale_queries(model *m, double beta, int32_t original) {
+  m->desc.q_scale_beta = (float)beta, m->desc.q_scale_original = original;
+  m->d.q_beta = (double)m->desc.q_scale_beta, m->d.q_original = original;
+}
+
 static inline ref_weights reference_of(const model *m) {
   return (ref_weights){m->wide[W_Q_A], m->wide[W_Q_NORM], m->wide[W_Q_B], m->wide[W_KV_A], m->wide[W_KV_NORM], m->wide[W_KV_B],
                        m->wide[W_O]};
@@ -160,7 +167,8 @@ static inline mlaf_layer *make_layer(rig *r, const model *m) {
 
 /* Bound of a whole layer's relative error against double precision. */
 static inline double bound_of(const model *m) {
-  const mlaf_form_layer l = {.heads = m->d.heads, .nope = m->d.nope, .rope = m->d.rope, .scale = m->d.scale};
+  const mlaf_form_layer l = {.heads = m->d.heads, .nope = m->d.nope, .rope = m->d.rope, .scale = m->d.scale,
+                             .table_rows = POSITIONS, .q_beta = m->d.q_beta, .q_original = m->d.q_original};
   return mlaf_form_bound(&l);
 }
 

@@ -40,7 +40,9 @@ static void check_token(const model *m, const call *c, const seen *s, int b, int
   check_row(s->c + t * wide, want, wide, STAGE, "qkv_a", t, 0);
   if (d->q_rank) ref_norm(cc, m->wide[W_Q_NORM], d->q_rank, d->eps, normed);
   ref_product(m->wide[W_Q_B], d->heads * head, d->q_rank ? d->q_rank : d->hidden, d->q_rank ? normed : x, want);
-  check_row(s->q + t * d->heads * head, want, d->heads * head, STAGE, "q_b", t, 0);
+  for (int k = 0; k < d->heads * head; k++) want[k] *= ref_factor(d, at);
+  const double twice = ref_factor(d, at) == 1 ? 1 : sqrt(2); /* q_scale rounds once more, in place */
+  check_row(s->q + t * d->heads * head, want, d->heads * head, twice * STAGE, "q_b", t, 0);
   ref_append(d, m->wide[W_KV_NORM], cos_of, sin_of, cc, want);
   check_row(c->cache + row_of(c, b, at) * latent, want, latent, STAGE, "append", t, 0);
   free(x), free(cc);
@@ -78,20 +80,26 @@ static void check_stages(const model *m, const mlaf_layer *layer, const call *c)
 
 /* --- as a whole --- */
 
-/* Outputs against the reference; returns the worst error. */
-static double check_whole(const model *m, const call *c) {
+/* Outputs against the reference: errors[t] of each token; the worst. */
+static double errors_of(const model *m, const call *c, double errors[ROWS]) {
   double y[COLS], worst = 0;
   for (int b = 0; b < c->s.batch; b++) {
     if (c->s.past[b] < 0) continue;
     double *cache = past_of(m, c, b);
     for (int i = 0; i < c->s.q; i++) {
       reference(m, c, b, i, cache, y);
-      const double error = ref_error(c->y[b * c->s.q + i], y, (size_t)m->d.hidden);
-      near(error, bound_of(m), "layer", b * c->s.q + i, 0);
+      const double error = errors[b * c->s.q + i] = ref_error(c->y[b * c->s.q + i], y, (size_t)m->d.hidden);
       worst = error > worst ? error : worst;
     }
     free(cache);
   }
+  return worst;
+}
+
+static double check_whole(const model *m, const call *c) {
+  double errors[ROWS] = {0};
+  const double worst = errors_of(m, c, errors);
+  for (int t = 0; t < c->tokens; t++) near(errors[t], bound_of(m), "layer", t, 0);
   return worst;
 }
 
@@ -114,12 +122,17 @@ static void check_untouched(const model *m, const call *c) {
       if (c->y[t][k] != 0xffff) fail_msg("column %d behind row %lld of the output was written", k, (long long)t);
 }
 
-static double run(rig *r, const model *m, const mlaf_layer *layer, const step *s, call *c) {
+static double run_whole(rig *r, const model *m, const mlaf_layer *layer, const step *s, call *c) {
   begin(r, m, layer, s, c);
   execute(r, m, layer, c);
-  check_stages(m, layer, c);
   check_untouched(m, c);
   return check_whole(m, c);
+}
+
+static double run(rig *r, const model *m, const mlaf_layer *layer, const step *s, call *c) {
+  const double worst = run_whole(r, m, layer, s, c);
+  check_stages(m, layer, c);
+  return worst;
 }
 
 /* --- tests --- */
@@ -382,11 +395,102 @@ static void rows_apart_are_the_same(void **state) {
   free_model(&m);
 }
 
+/* --- queries scaled by their position --- */
+
+enum { STEP = 8 }; /* positions of a factor */
+
+/* Without the factor the reference is far off where it is not 1, and nowhere else. */
+static void check_factor(const model *m, const call *c) {
+  double errors[ROWS] = {0};
+  model without = *m;
+  without.d.q_beta = 0;
+  errors_of(&without, c, errors);
+  for (int b = 0; b < c->s.batch; b++)
+    for (int i = 0; i < c->s.q && c->s.past[b] >= 0; i++) {
+      const double error = errors[b * c->s.q + i];
+      if (c->s.past[b] + i < STEP) near(error, bound_of(&without), "layer before the first step", b * c->s.q + i, 0);
+      else if (error < 2 * bound_of(m)) fail_msg("position %d: %.2e off without the factor", c->s.past[b] + i, error);
+    }
+}
+
+/* On both sides of several steps, one token and four, in all forms that a layer has; 8 bits and 16. */
+static void scaled_queries(void **state) {
+  static const struct {
+    int32_t q_rank, style;
+    uint32_t flags;
+    bool narrow;
+  } forms[] = {
+      {96, MLAF_LAYER_PAIRS, 0, false},
+      {0, MLAF_LAYER_HALVES, MLAF_LAYER_SPLIT_CACHE, false},
+      {96, MLAF_LAYER_UNROTATED, MLAF_LAYER_APPEND_APART, false},
+      {128, MLAF_LAYER_PAIRS, 0, true},
+  };
+  static const step steps[] = {
+      {.batch = 3, .q = 1, .past = {7, 8, 15}},
+      {.batch = 3, .q = 1, .past = {16, -1, 63}, .lists = true},
+      {.batch = 1, .q = 4, .past = {13}},
+      {.batch = 3, .q = 4, .past = {5, 29, 62}}, /* as a whole: of so many tokens q_b rounds its normed input, too */
+  };
+  rig *r = *state;
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+    model m;
+    call c;
+    make_model(r, &m, forms[f].q_rank, forms[f].style, forms[f].flags);
+    if (forms[f].narrow) narrow_all(r, &m);
+    scale_queries(&m, 0.25, STEP);
+    m.desc.q_lens = 1u << 0 | 1u << 3;
+    mlaf_layer *layer = make_layer(r, &m);
+    assert_int_equal(mlaf_layer_stages(layer), forms[f].flags & MLAF_LAYER_APPEND_APART ? 8 : 7);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+      const double worst = (steps[i].batch * steps[i].q > 4 ? run_whole : run)(r, &m, layer, &steps[i], &c);
+      check_factor(&m, &c);
+      print_message("form %zu, call %zu: relative error at most %.2e, bound %.2e\n", f, i, worst, bound_of(&m));
+      end(&c);
+    }
+    mlaf_layer_destroy(layer);
+    free_model(&m);
+  }
+}
+
+/* Before the first step a layer's bits are those of one that knows no factor; a caller who knows none of its fields gets that. */
+static void unscaled_queries_keep_their_bits(void **state) {
+  static uint16_t y[ROWS][COLS];
+  rig *r = *state;
+  model m;
+  call c;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  mlaf_layer *layer = make_layer(r, &m);
+  run(r, &m, layer, &(step){.batch = 3, .q = 1, .past = {9, -1, 55}}, &c);
+  memcpy(y, c.y, sizeof y);
+  mlaf_layer_destroy(layer);
+  const struct {
+    double beta;
+    int32_t original;
+    bool old;
+    size_t stages;
+  } same[] = {{0, 5, false, 6}, {0.5, 56, false, 7}, {0.5, 5, true, 6}};
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    scale_queries(&m, same[i].beta, same[i].original);
+    m.desc.struct_size = same[i].old ? offsetof(mlaf_layer_desc, q_scale_beta) : sizeof m.desc;
+    layer = make_layer(r, &m);
+    assert_int_equal(mlaf_layer_stages(layer), same[i].stages);
+    must(r, mlaf_mem_write(r->ctx, c.a.cache, c.before, cache_bytes(&m, &c)), "cache");
+    must(r, mlaf_mem_fill(r->ctx, c.a.workspace, 0xff, c.a.workspace_size), "fill");
+    must(r, mlaf_mem_fill(r->ctx, c.a.out, 0xff, sizeof(uint16_t) * (size_t)(3 * m.d.hidden)), "fill");
+    execute(r, &m, layer, &c);
+    assert_memory_equal(c.y, y, sizeof y);
+    mlaf_layer_destroy(layer);
+  }
+  end(&c);
+  free_model(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_stage_and_the_whole), cmocka_unit_test(other_forms),  cmocka_unit_test(drafts_are_single_steps),
       cmocka_unit_test(ranks_add_up),              cmocka_unit_test(stages_alone_are_the_call),
       cmocka_unit_test(weights_of_8_bits),         cmocka_unit_test(rows_apart_are_the_same),
+      cmocka_unit_test(scaled_queries),            cmocka_unit_test(unscaled_queries_keep_their_bits),
   };
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

@@ -38,6 +38,7 @@ static void a_layer_from_a_bundle(void **state) {
   rig_start(&first, &o);
   make_model(&first, &m, 96, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = 1;
+  scale_queries(&m, 0.25, 8);
   make_bundle(&m.desc);
   free_model(&m);
   rig_stop(&first);
@@ -48,6 +49,7 @@ static void a_layer_from_a_bundle(void **state) {
   rig_start(&r, &o);
   make_model(&r, &m, 96, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = 1;
+  scale_queries(&m, 0.25, 8);
   m.desc.plan = &plan;
   layer = make_layer(&r, &m);
   begin(&r, &m, layer, &(step){.batch = 1, .q = 1, .past = {60}}, &c);

@@ -72,6 +72,39 @@ static void its_problem(void **state) {
   assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,append_split,r512,append_norm,absorb_pairs,t64");
 }
 
+/* On Hopper with a block for each head; queries that are scaled must lie somewhere. */
+static void where_it_may_be(void **state) {
+  layer_shape s = shape(64, 0);
+  assert_true(layer_shape_may_join(&s, "sm_90a"));
+  assert_false(layer_shape_may_join(&s, "gfx942"));
+  s.d.q_scale_beta = 0.1f, s.d.q_scale_original = 8192;
+  assert_false(layer_shape_may_join(&s, "sm_90a"));
+}
+
+/* Queries are scaled behind q_b, before anything reads them, in every form. */
+static void scaled_on_their_way(void **state) {
+  static const uint32_t flags[] = {0, MLAF_LAYER_APPEND_APART, MLAF_LAYER_ROPE_ON_READ};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+    layer_shape s;
+    mlaf_err err = {MLAF_OK, ""};
+    d.flags = flags[i], d.batch_max = 300, d.prefill_tokens = 4096, d.q_scale_beta = 0.1f, d.q_scale_original = 8192;
+    if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
+    for (int form = 0; form < LAYER_FORMS; form++) {
+      assert_true(s.kinds[form][1] == LAYER_Q_B || s.kinds[form][1] == LAYER_BESIDE);
+      assert_int_equal(s.kinds[form][2], LAYER_SCALE);
+    }
+    mlaf_point p;
+    char text[MLAF_POINT_TEXT_MAX];
+    assert_int_equal(layer_point(&s, LAYER_SCALE, 1, &p, &err), MLAF_OK);
+    layer_point_rows(&p, 64);
+    mlaf_point_print(&p, text, sizeof text);
+    assert_string_equal(text, "mla_q_scale:h128,n192,bf16,t64");
+    assert_int_equal(layer_rows_least(&s, LAYER_SCALE), 1);
+    assert_int_equal(layer_rows_most(&s, LAYER_SCALE), 4096);
+  }
+}
+
 /* Where attention's plans may go on into values. */
 static void goes_on(void **state) {
   const struct {
@@ -103,6 +136,8 @@ int main(void) {
       cmocka_unit_test(launches_of_a_stage),
       cmocka_unit_test(plans_that_are_made),
       cmocka_unit_test(its_problem),
+      cmocka_unit_test(where_it_may_be),
+      cmocka_unit_test(scaled_on_their_way),
       cmocka_unit_test(goes_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,23 @@ static void check_tokens(const model *m, const prefill *p) {
   }
 }
 
+/* Without the factor the reference is far off where it is not 1: the last token of the request with 21 cached ones. */
+static void check_factor(const model *m, const prefill *p) {
+  const ref_weights w = reference_of(m);
+  double *cache = past_of(m, &p->c, 1), x[COLS], y[COLS];
+  model without = *m;
+  without.d.q_beta = 0;
+  for (int i = 0, t = fresh[0]; i < fresh[1]; i++, t++) {
+    const int at = past[1] + i;
+    for (int k = 0; k < m->d.hidden; k++) x[k] = ref_wide(p->c.x[t][k]);
+    ref_layer(&without.d, &w, m->table[at], m->table[at] + m->d.rope / 2, at, cache, x, y);
+    for (int k = 0; k < m->d.hidden && m->desc.flags & MLAF_LAYER_RESIDUAL; k++) y[k] += x[k];
+    const double error = ref_error(p->y[t], y, (size_t)m->d.hidden);
+    if (error < 2 * bound_of(m)) fail_msg("new token %d: %.2e off without the factor", i, error);
+  }
+  free(cache);
+}
+
 /* The last token of each request alone, over the cache that the prefill left, gives its row of the prefill. */
 static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill *p) {
   const int last[B] = {2, 6, 7};
@@ -99,14 +116,18 @@ static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill 
 static void prefill_is_its_tokens(void **state) {
   static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL, MLAF_LAYER_SPLIT_CACHE};
   static const int32_t chunk[] = {0, PAGE, 7}, chunks[] = {1, 3, 5}; /* 0: 16384 */
+  static const int32_t original[] = {0, 0, 0, 4, 6, 2}; /* positions of a query's factor; 0: queries are not scaled */
   rig *r = *state;
   static prefill p;
   size_t most = SIZE_MAX;
-  for (int i = 0; i < 3; i++) {
+  for (int k = 0; k < 6; k++) {
+    const int i = k % 3;
     const bool lists = i == 1;
+    if (!i) most = SIZE_MAX;
     model m;
     make_model(r, &m, 96, lists ? MLAF_LAYER_UNROTATED : MLAF_LAYER_PAIRS, flags[i]);
     m.desc.prefill_tokens = T, m.desc.prefill_chunk = chunk[i];
+    if (original[k]) scale_queries(&m, 0.25, original[k]);
     mlaf_layer *layer = make_layer(r, &m);
     open_prefill(r, &m, layer, lists, &p);
     assert_int_equal(mlaf_chunked_prefill_chunks(p.schedule), chunks[i]);
@@ -115,6 +136,7 @@ static void prefill_is_its_tokens(void **state) {
     must(r, mlaf_layer_execute(layer, &p.a, NULL), "prefill");
     read_prefill(r, &m, &p);
     check_tokens(&m, &p);
+    if (original[k]) check_factor(&m, &p);
     if (!i) check_step(r, &m, layer, &p);
     end(&p.c);
     mlaf_layer_destroy(layer);

@@ -40,6 +40,7 @@ static void wrong_descriptions(void **state) {
       {offsetof(mlaf_layer_desc, q_lens), 0, MLAF_E_ARG, "q_lens is 0"},
       {offsetof(mlaf_layer_desc, q_lens), 1 << 30, MLAF_E_PROBLEM, "q_len is 31"},
       {offsetof(mlaf_layer_desc, ctx_min), 65, MLAF_E_ARG, "ctx_min is 65, must be 1..64"},
+      {offsetof(mlaf_layer_desc, q_scale_original), -1, MLAF_E_ARG, "q_scale_original is -1, must be 0.."},
       {offsetof(mlaf_layer_desc, table_rows), 0, MLAF_E_ARG, "table_rows is 0"},
       {offsetof(mlaf_layer_desc, table_row_stride), 18, MLAF_E_ARG, "table_row_stride is 18"},
   };
@@ -61,6 +62,14 @@ static void wrong_descriptions(void **state) {
   x = m;
   x.desc.eps = -1;
   create_says(r, &x, MLAF_E_ARG, "eps is -1");
+  static const float betas[] = {-0.1f, NAN, INFINITY, 0.1f}; /* the last without q_scale_original */
+  static const char *const said[] = {"q_scale_beta is -0.1 and", "q_scale_beta is nan and", "q_scale_beta is inf and",
+                                     "q_scale_beta is 0.1 and q_scale_original 0"};
+  for (size_t i = 0; i < sizeof betas / sizeof *betas; i++) {
+    x = m;
+    x.desc.q_scale_beta = betas[i], x.desc.q_scale_original = betas[i] == 0.1f ? 0 : 8192;
+    create_says(r, &x, MLAF_E_ARG, said[i]);
+  }
   x = m;
   x.desc.scale = -0.1f; /* decode takes it, prefills would not */
   x.desc.prefill_tokens = 16;
