@@ -215,8 +215,8 @@ MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_laye
 typedef struct mlaf_layer_stage {
   uint32_t struct_size;    /* sizeof(mlaf_layer_stage), set by MLAF_LAYER_STAGE_INIT; only that many bytes are written */
   int32_t reserved;
-  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "q_scale", "append", "q_absorb", "decode", "v_out", "o_proj"; of a prefill also
-                            * "gather", "prefill" */
+  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "q_scale", "append", "q_absorb", "decode", "v_out", "o_proj"; of a
+                            * prefill also "gather", "prefill" */
   const char *operation;   /* "mla_qkv_a" */
   const mlaf_plan *plan;   /* that serves the call: mlaf_plan_query says variant, rung and problem. Borrowed from the layer */
   size_t output_at, output_bytes; /* its output in the workspace, dense; output_bytes 0: in a tensor of the caller's */

@@ -133,6 +133,33 @@ static void turning_on_read_is_turning_before(void **state) {
   toy_close(&t);
 }
 
+/* Queries that are scaled by their position: a layer of the scale of that position, and the four forms are one still. */
+static void scaled_queries_are_another_scale(void **state) {
+  static const int steps[] = {1, 3, 1, 2, 0};
+  enum { FILLED = 9, NEW = 7, ORIGINAL = 4 };
+  toy t;
+  toy_open(&t, toys[0]);
+  t.l.q_beta = 0.25, t.l.q_original = ORIGINAL;
+  double *y[MLAF_FORMS];
+  for (int f = 0; f < MLAF_FORMS; f++) y[f] = run(&t, f, FILLED, steps);
+  for (int f = 1; f < MLAF_FORMS; f++)
+    assert_true(apart(y[f] + FILLED * t.l.hidden, y[0] + FILLED * t.l.hidden, NEW * t.l.hidden) < 1e-12);
+  mlaf_form_layer scaled = t.l;
+  for (int i = FILLED; i < FILLED + NEW; i++) { /* steps at 12 and 16 */
+    const double by = 1 + 0.25 * log(1 + floor(i / 4.0));
+    t.l.q_beta = 0, t.l.scale = scaled.scale * by;
+    double *at = run(&t, MLAF_FORM_ACC_ME, FILLED, steps);
+    assert_true(apart(y[MLAF_FORM_ACC_ME] + i * t.l.hidden, at + i * t.l.hidden, t.l.hidden) < 1e-12);
+    t.l.scale = scaled.scale;
+    free(at);
+    at = run(&t, MLAF_FORM_ACC_ME, FILLED, steps);
+    assert_true(apart(y[MLAF_FORM_ACC_ME] + i * t.l.hidden, at + i * t.l.hidden, t.l.hidden) > 1e-2);
+    free(at);
+  }
+  for (int f = 0; f < MLAF_FORMS; f++) free(y[f]);
+  toy_close(&t);
+}
+
 /* Pairs and halves differ by an order of rows alone. */
 static void styles_differ_by_an_order_of_rows(void **state) {
   static const int steps[] = {5, 0};
@@ -230,6 +257,7 @@ int main(void) {
       cmocka_unit_test(forms_are_equal),
       cmocka_unit_test(windows_are_single_steps),
       cmocka_unit_test(turning_on_read_is_turning_before),
+      cmocka_unit_test(scaled_queries_are_another_scale),
       cmocka_unit_test(styles_differ_by_an_order_of_rows),
       cmocka_unit_test(ranks_add_up),
       cmocka_unit_test(one_row_by_hand),

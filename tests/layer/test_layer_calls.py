@@ -56,8 +56,8 @@ class LayerTest(unittest.TestCase):
             out[2 * i], out[2 * i + 1] = a * c - b * s, b * c + a * s
         return out
 
-    def reference(self, x, cache, position):
-        """y of a token whose request has `cache`, rows of the tokens before it; appends to it."""
+    def reference(self, x, cache, position, by=1):
+        """y of a token whose request has `cache`, rows of the tokens before it; appends to it. by: what its queries are multiplied by."""
         w = self.rows
         low = normed([dot(row, x) for row in w["q_a_proj"]], w["q_a_layernorm"])
         q = [dot(row, low) for row in w["q_b_proj"]]
@@ -67,7 +67,7 @@ class LayerTest(unittest.TestCase):
         for h in range(H):
             head, kv_b = q[h * (N + P):(h + 1) * (N + P)], w["kv_b_proj"][h * (N + V):(h + 1) * (N + V)]
             qout = [sum(head[n] * kv_b[n][r] for n in range(N)) for r in range(R)] + self.turned(head[N:], position)
-            p = [math.exp(0.1 * dot(qout, row)) for row in cache]
+            p = [math.exp(0.1 * by * dot(qout, row)) for row in cache]
             u = [sum(a * row[r] for a, row in zip(p, cache)) / sum(p) for r in range(R)]
             o += [dot(row, u) for row in kv_b[N:]]
         return [dot(row, o) for row in w["o_proj"]]
@@ -75,10 +75,12 @@ class LayerTest(unittest.TestCase):
     def ints(self, kind, numbers, *shape):
         return Buffer(self.ctx, shape or (len(numbers),), kind, numbers)
 
-    def near(self, buffer, want):
+    def off(self, buffer, want):
         got = [wide(b) for b in values(buffer)]
-        off = math.sqrt(sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want))
-        self.assertLess(off, BOUND)
+        return math.sqrt(sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want))
+
+    def near(self, buffer, want):
+        self.assertLess(self.off(buffer, want), BOUND)
 
     def test_steps_of_two_requests(self):
         cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
@@ -119,6 +121,32 @@ class LayerTest(unittest.TestCase):
             want += self.reference(x[t * D:(t + 1) * D], past, position)
         self.near(y, want)
         layer.close()
+
+    def test_scaled_queries(self):
+        """A prefill across three steps of the factor, and its last token again as a step."""
+        steps = {"q_scale_beta": 0.5, "q_scale_original": 3}
+        layer = self.make(self.weights, prefill_tokens=8, **steps)
+        self.assertEqual([s["name"] for s in layer.stages()], ["q_a", "kv_a", "q_b", "q_scale", "q_absorb", "decode", "v_out", "o_proj"])
+        cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
+        bits, table = [bf16(self.rng.gauss(0, 1)) for _ in range(8 * D)], self.ints("int32", [5, 2], 1, 2)
+        x, at = [wide(b) for b in bits], list(range(8))
+        y = layer(Buffer(self.ctx, (8, D), "bfloat16", bits), self.ints("int64", at), self.ints("int64", [5 * PAGE + t for t in at]), cache,
+                  block_table=table, schedule=layer.schedule([8], [0]))
+        past, plain, want, without = [], [], [], []
+        for t in at:
+            want += self.reference(x[t * D:(t + 1) * D], past, t, 1 + 0.5 * math.log(1 + t // 3))
+            without += self.reference(x[t * D:(t + 1) * D], plain, t)
+        self.near(y, want)
+        self.assertGreater(self.off(y, without), 5 * BOUND)
+        last = layer(Buffer(self.ctx, (1, D), "bfloat16", bits[7 * D:]), self.ints("int64", [7]), self.ints("int64", [5 * PAGE + 7]), cache,
+                     self.ints("int32", [8]), table)
+        self.near(last, want[7 * D:])
+        self.near(last, [wide(b) for b in values(y)[7 * D:]])
+        layer.close()
+        for wrong, word in (({"q_scale_beta": -1.0}, "q_scale_beta is -1"), ({"q_scale_beta": 0.1}, "q_scale_original 0"),
+                            ({"q_scale_original": -1}, "q_scale_original is -1")):
+            with self.assertRaisesRegex(mlaforge.MlafError, word):
+                self.make(self.weights, **wrong)
 
     def test_matrices_of_8_bits(self):
         """All but kv_b_proj, of random codes; one scale each, as none is larger than 128 x 256."""

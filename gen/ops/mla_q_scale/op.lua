@@ -6,7 +6,7 @@ local model = require("ops/mla_q_scale/model")
 
 local op = {
   stages = { "scale" },
-  baselines = { { family = "rows", params = { depth = 1, threads = 128 } } },
+  baselines = { { family = "rows", params = { depth = 1, threads = 64 } } },
   model = model,
 }
 

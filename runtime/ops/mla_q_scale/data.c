@@ -138,7 +138,8 @@ static mlaf_status check_row(const q_scale_data *d, int set, size_t row, void *c
   out->error = out->row_error = fmax(out->error, off);
   if (off <= Q_SCALE_ULPS) return MLAF_OK;
   q_scale_data_row(&d->head, 0, row, where, sizeof where);
-  return mlaf_fail(err, MLAF_E_INCORRECT, "%s of set %d: column %d is off by %g units in the last place", where, set, column, off);
+  return mlaf_fail(err, MLAF_E_INCORRECT, "%s of set %d: column %d is off by %g units in the last place", where, set, column,
+                   off);
 }
 
 /* Rows evenly spread over all, the first and the last among them. */

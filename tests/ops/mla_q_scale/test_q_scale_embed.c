@@ -31,7 +31,7 @@ static void the_same_launch(void **state) {
   for (int i = 0; i < ROUNDS; i++) {
     mlaf_bound b = {.point = {.op = mlaf_op_of("mla_q_scale:")}, .knob = 1};
     mlaf_embed_row row = {0};
-    b.point.v[MLA_Q_SCALE_HEADS] = 1 + (int32_t)next(256), b.point.v[MLA_Q_SCALE_QDIM] = 8 * (1 + (int32_t)next(128));
+    b.point.v[MLA_Q_SCALE_HEADS] = 1 + (int32_t)next(256), b.point.v[MLA_Q_SCALE_QDIM] = 8 * (1 + (int32_t)next(64));
     b.point.v[MLA_Q_SCALE_TOKENS] = 1;
     memcpy(row.values, b.point.v, sizeof row.values);
     b.stage[0] = (mlaf_stage){.threads = 128u << next(2), .rows_per_wg = 1 + (uint32_t)next(64)};

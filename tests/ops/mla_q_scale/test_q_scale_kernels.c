@@ -36,7 +36,7 @@ static void same_offsets(void **state) {
 static void shapes_verify(void **state) {
   static const char *const list[][2] = {
       {"mla_q_scale:h16,n192,bf16,t64", "rows:depth=2,threads=128/s1"}, /* rows that fill no block */
-      {"mla_q_scale:h5,n1024,f16,t64", "rows:depth=4,threads=128/s1"},
+      {"mla_q_scale:h5,n512,f16,t64", "rows:depth=4,threads=128/s1"},
       {"mla_q_scale:h3,n72,bf16,t64", "rows:depth=4,threads=256/s1"},
       {"mla_q_scale:h128,n128,f16,t4", NULL},
   };

@@ -6,8 +6,8 @@ return {
   arch = shape.EVERY,
   problem = shape.FIELDS,
   params = {
-    depth = { 1, 2, 4 },    -- chunks of 16 bytes that a thread has on their way
-    threads = { 128, 256 }, -- of a workgroup
+    depth = { 1, 2, 4 },        -- chunks of 16 bytes that a thread has on their way
+    threads = { 64, 128, 256 }, -- of a workgroup
   },
   rules = {
     function(p, v)

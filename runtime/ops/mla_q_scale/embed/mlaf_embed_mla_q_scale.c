@@ -50,7 +50,8 @@ static mlaf_embed_q_scale_args dense(const shape *s, const mlaf_embed_q_scale_ar
   return d;
 }
 
-static mlaf_embed_status check_tensor(const shape *s, const char *name, const void *at, int64_t token, int64_t head, reason *err) {
+static mlaf_embed_status check_tensor(const shape *s, const char *name, const void *at, int64_t token, int64_t head,
+                                      reason *err) {
   const struct {
     const char *of;
     int64_t value;

@@ -18,7 +18,7 @@ extern "C" {
 typedef struct mlaf_embed_q_scale_problem {
   /* <problem> */
   int32_t heads;     /* query heads on this rank (1..256) */
-  int32_t qdim;      /* columns of a query, those with positions included (a multiple of 8 up to 1024) */
+  int32_t qdim;      /* columns of a query, those with positions included (a multiple of 8 up to 512) */
   int32_t dtype;     /* type of queries (0: bf16, 1: f16) */
   int32_t tokens;    /* tokens of a launch (1..1048576) */
   /* </problem> */
