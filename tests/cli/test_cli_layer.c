@@ -106,6 +106,32 @@ static void keys_turn_on_read_by_the_table(void **state) {
   turns_on_read(true); /* rows stay as they are; those gathered turn on the way */
 }
 
+/* Mistral-Small-4 around the first steps of its queries' factor: right with it, and found wrong by a reference that knows none.
+ * One token and four (these over keys that turn on read), or a prefill over what is cached; before the first step nobody knows the difference. */
+static void queries_are_scaled_by_position(void **state) {
+  static const layer_request lists[][2] = {{{8191, 1}, {16384, 1}}, {{8190, 4}, {16383, 2}}, {{8191, 1}, {300, 1}}};
+  open_rig();
+  for (int i = 0; i < 3; i++)
+    for (int prefill = 0; prefill < 2; prefill++) {
+      layer_rig r;
+      layer_checked x;
+      const layer_setup s = {.model = mlaf_model_find("mistral-small-4"), .tp = 8, .page_size = 64, .window = 4,
+                             .requests = lists[i], .batch = 2, .prefill = prefill, .checked = 8,
+                             .flags = i == 1 ? MLAF_FORM_ROPE_ON_READ : 0};
+      const layer_tolerance most = {.worst = 1e-2, .row = 5e-3};
+      command.err = (mlaf_err){.status = MLAF_OK};
+      if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", command.err.text);
+      if (layer_check(&r, &most, &x)) fail_msg("%s", command.err.text);
+      print_message("requests %d, prefill %d: %lld outputs, relative error at most %.2e\n", i, prefill, (long long)x.tokens, x.worst);
+      assert_int_equal(x.tokens, lists[i][0].fresh + lists[i][1].fresh);
+      r.form.q_beta = 0;
+      const mlaf_status without = layer_check(&r, &most, &x);
+      if (i < 2) assert_int_equal(without, MLAF_E_INCORRECT);
+      else assert_int_equal(without, MLAF_OK);
+      layer_rig_close(&r);
+    }
+}
+
 /* Codes times their block's scale are the reference's weights, exactly; there are many codes, and blocks differ. */
 static void weights_of_8_bits_are_what_they_mean(void **state) {
   enum { ROWS = 200, COLS = 300, ACROSS = 3 };
@@ -319,6 +345,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_layer_passes),         cmocka_unit_test(what_is_wrong_is_found),
+      cmocka_unit_test(queries_are_scaled_by_position),
       cmocka_unit_test(keys_turn_on_read_by_the_table),
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
