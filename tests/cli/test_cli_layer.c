@@ -107,7 +107,8 @@ static void keys_turn_on_read_by_the_table(void **state) {
 }
 
 /* Mistral-Small-4 around the first steps of its queries' factor: right with it, and found wrong by a reference that knows none.
- * One token and four (these over keys that turn on read), or a prefill over what is cached; before the first step nobody knows the difference. */
+ * One token and four (these over keys that turn on read), or a prefill over what is cached; before the first step nobody knows
+ * the difference. */
 static void queries_are_scaled_by_position(void **state) {
   static const layer_request lists[][2] = {{{8191, 1}, {16384, 1}}, {{8190, 4}, {16383, 2}}, {{8191, 1}, {300, 1}}};
   open_rig();
@@ -122,7 +123,8 @@ static void queries_are_scaled_by_position(void **state) {
       command.err = (mlaf_err){.status = MLAF_OK};
       if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", command.err.text);
       if (layer_check(&r, &most, &x)) fail_msg("%s", command.err.text);
-      print_message("requests %d, prefill %d: %lld outputs, relative error at most %.2e\n", i, prefill, (long long)x.tokens, x.worst);
+      print_message("requests %d, prefill %d: %lld outputs, relative error at most %.2e\n", i, prefill, (long long)x.tokens,
+                    x.worst);
       assert_int_equal(x.tokens, lists[i][0].fresh + lists[i][1].fresh);
       r.form.q_beta = 0;
       const mlaf_status without = layer_check(&r, &most, &x);
