@@ -279,6 +279,9 @@ static void models(void **state) {
   assert_string_equal(m->unverified, "rope_base");
   m = mlaf_model_find("mistral-large-3");
   assert_true(m && m->heads == 128);
+  assert_string_equal(m->unverified, "rope_style"); /* its params.json does not say */
+  m = mlaf_model_find("glm-5.3-flash");
+  assert_true(m && m->heads == 64);
   assert_non_null(strstr(m->unverified, "heads"));
 }
 
