@@ -109,7 +109,7 @@ typedef struct mlaf_layer_desc {
   int32_t prefill_crossover; /* what mlaf_layer_prefill_crossover shall say; 0: it finds out */
   /* Queries times 1 + q_scale_beta ln(1 + floor(position / q_scale_original)), as Mistral-Large-3 and Mistral-Small-4 have them
    * ("llama_4_scaling" of their configs). 0: they are not scaled. With a factor positions matter without rotations, too. */
-  float q_scale_beta;        /* finite, 0 and up */
+  float q_scale_beta;        /* 0..1e6 */
   int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
 } mlaf_layer_desc;
 #define MLAF_LAYER_DESC_INIT                                                                                                  \
@@ -156,7 +156,7 @@ typedef struct mlaf_layer_args {
   int64_t out_token_stride;
   const void *residual;  /* [T, d]; with MLAF_LAYER_RESIDUAL only; may be hidden or out */
   int64_t residual_token_stride;
-  const int64_t *positions; /* [T] rows of the tables */
+  const int64_t *positions; /* [T] rows of the tables; also what queries are scaled by */
   const int64_t *slots;  /* [T] rows of the cache, page * page_size + offset; outside of it nothing is written: -1 for padding */
   void *cache;           /* rows of R+P, of a split cache R */
   void *cache_kpe;       /* rows of P, of a split cache only */

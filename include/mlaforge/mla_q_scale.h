@@ -3,7 +3,7 @@
  *
  *   y[t, h, :] = f x[t, h, :]     f = 1 + beta ln(1 + floor(positions[t] / original))
  *
- * Without and with positions all columns get it, so it may stand before the rotation or behind it. A plan of a problem such as
+ * Columns that are rotated get it like the others, so it may stand before the rotation or behind it. A plan of a problem such as
  * "mla_q_scale:h16,n192,bf16,t64" (mlaf_plan_for) serves any number of tokens. */
 #ifndef MLAFORGE_MLA_Q_SCALE_H
 #define MLAFORGE_MLA_Q_SCALE_H
@@ -11,7 +11,9 @@
 #include "mlaforge/operation.h"
 
 /* Device pointers of the plan's device, x and y [T, H, n] 16-byte aligned. Strides in elements, a multiple of 8; 0: dense. y
- * NULL: x is scaled in place, and tokens before `original` are not touched. Else the two must not overlap. */
+ * NULL: x is scaled in place, and tokens before `original` are not touched. Else the two must not overlap. Rows of what is
+ * written
+ * must not overlap either. */
 typedef struct mlaf_q_scale_args {
   uint32_t struct_size; /* sizeof(mlaf_q_scale_args), set by MLAF_Q_SCALE_ARGS_INIT */
   uint32_t flags;       /* 0 */
@@ -21,7 +23,7 @@ typedef struct mlaf_q_scale_args {
   void *y;              /* NULL: in place */
   int64_t y_token_stride, y_head_stride;
   const int64_t *positions; /* [T]; below 0 counts as 0, beyond 2^31-1 as that */
-  float beta;               /* finite */
+  float beta;               /* -1e6..1e6 */
   int32_t original;         /* positions that share a factor, 1 and up */
 } mlaf_q_scale_args;
 #define MLAF_Q_SCALE_ARGS_INIT {.struct_size = sizeof(mlaf_q_scale_args)}

@@ -248,7 +248,11 @@ static mlaf_status make_layer(layer_rig *r, int set) {
     if (has(r, i) && scaled)
       list[n++] = (mlaf_layer_weight){scale_name, r->device_scales[set][i], layer_blocks(e.rows), layer_blocks(e.cols), 0};
   }
-  return st ? st : layer_failed(r->c, mlaf_layer_create(r->c->ctx, &r->desc, list, n, &r->layer[set]));
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  if (mlaf_cli_has(r->c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
+  mlaf_layer_desc desc = r->desc;
+  desc.plan = &opts;
+  return st ? st : layer_failed(r->c, mlaf_layer_create(r->c->ctx, &desc, list, n, &r->layer[set]));
 }
 
 /* --- calls --- */

@@ -173,6 +173,7 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
 
 /* --- checks --- */
 
+static const float Q_SCALE_MOST = 1e6f; /* as mla_q_scale takes */
 static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const struct {
     const char *name;
@@ -202,10 +203,12 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
-  if (!(isfinite(d->q_scale_beta) && d->q_scale_beta >= 0) || (d->q_scale_beta > 0 && !d->q_scale_original))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_beta is %g and q_scale_original %d: a finite number from 0 on is "
-                     "wanted, and beside one above 0 positions that share a factor, 1 and up", (double)d->q_scale_beta,
-                     d->q_scale_original);
+  if (!(d->q_scale_beta >= 0 && d->q_scale_beta <= Q_SCALE_MOST))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_beta is %g, must be in 0..%g", (double)d->q_scale_beta,
+                     (double)Q_SCALE_MOST);
+  if (d->q_scale_beta > 0 && d->q_scale_original < 1)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_original is %d: with q_scale_beta %g it says how many positions "
+                     "share a factor, 1 and up", d->q_scale_original, (double)d->q_scale_beta);
   if (d->prefill_tokens && d->scale < 0)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, and prefills take a positive one: negate the queries' "
                      "weights, or leave prefill_tokens 0", (double)d->scale);

@@ -143,7 +143,7 @@ class LayerTest(unittest.TestCase):
         self.near(last, want[7 * D:])
         self.near(last, [wide(b) for b in values(y)[7 * D:]])
         layer.close()
-        for wrong, word in (({"q_scale_beta": -1.0}, "q_scale_beta is -1"), ({"q_scale_beta": 0.1}, "q_scale_original 0"),
+        for wrong, word in (({"q_scale_beta": -1.0}, "q_scale_beta is -1"), ({"q_scale_beta": 0.1}, "q_scale_original is 0"),
                             ({"q_scale_original": -1}, "q_scale_original is -1")):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 self.make(self.weights, **wrong)

@@ -5,6 +5,7 @@
 
 enum { ALIGN = 16, ELEMENTS = 8 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+static const float BETA_MOST = 1e6f; /* either way: no factor of any position is near what a float holds */
 static const uint64_t ROWS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as kernels and AMD's packets count them */
 
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
@@ -39,7 +40,8 @@ static mlaf_status check_factor(const mlaf_q_scale_args *a, mlaf_err *err) {
   if (!a->positions || (uintptr_t)a->positions % sizeof(int64_t))
     return mlaf_fail(err, MLAF_E_ARG, "positions is %p: 64-bit positions are wanted, %d-byte aligned", (const void *)a->positions,
                      (int)sizeof(int64_t));
-  if (!isfinite(a->beta)) return mlaf_fail(err, MLAF_E_ARG, "beta is %g, must be finite", (double)a->beta);
+  if (!(fabsf(a->beta) <= BETA_MOST))
+    return mlaf_fail(err, MLAF_E_ARG, "beta is %g, must be in -%g..%g", (double)a->beta, (double)BETA_MOST, (double)BETA_MOST);
   if (a->original < 1) return mlaf_fail(err, MLAF_E_ARG, "original is %d, must be 1 or more", a->original);
   return MLAF_OK;
 }
@@ -50,6 +52,18 @@ static mlaf_status check_y(const q_scale_shape *s, const mlaf_q_scale_args *a, m
   if (!a->y_token_stride && !a->y_head_stride) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "y is NULL, and its strides are %lld and %lld: in place they must be 0",
                    (long long)a->y_token_stride, (long long)a->y_head_stride);
+}
+
+/* Whether no two rows of a tensor share an element: its heads lie within a token, or its tokens within a head. */
+static bool apart(const q_scale_shape *s, int64_t tokens, int64_t token, int64_t head) {
+  return token >= (s->heads - 1) * head + s->qdim || head >= (tokens - 1) * token + s->qdim;
+}
+static mlaf_status check_apart(const q_scale_shape *s, const mlaf_q_scale_args *a, mlaf_err *err) {
+  const mlaf_q_scale_args d = q_scale_dense(s, a);
+  if (apart(s, a->tokens, d.y_token_stride, d.y_head_stride)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "%s has rows that overlap: strides of %lld from token to token and %lld from head to head, "
+                   "for %lld tokens of %d heads of %d columns", a->y ? "y" : "x", (long long)d.y_token_stride,
+                   (long long)d.y_head_stride, (long long)a->tokens, s->heads, s->qdim);
 }
 
 static mlaf_status check_size(const mlaf_stage *k, const q_scale_shape *s, const mlaf_q_scale_args *a, mlaf_err *err) {
@@ -68,6 +82,7 @@ mlaf_status q_scale_check_args(const mlaf_bound *b, uint32_t knob, const void *a
   if (!a->tokens) return MLAF_OK;
   mlaf_status st = check_tensor(&s, "x", a->x, a->x_token_stride, a->x_head_stride, err);
   if (!st) st = check_y(&s, a, err);
+  if (!st) st = check_apart(&s, a, err);
   if (!st) st = check_factor(a, err);
   return st ? st : check_size(&b->stage[0], &s, a, err);
 }

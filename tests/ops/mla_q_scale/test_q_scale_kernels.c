@@ -119,9 +119,12 @@ static void arguments_are_checked(void **state) {
   WRONG(a.y = NULL; a.y_head_stride = 192, "strides");
   WRONG(a.x_token_stride = 196, "x_token_stride");
   WRONG(a.y_head_stride = 184, "y_head_stride");
+  WRONG(a.y_token_stride = a.y_head_stride = 192, "y has rows that overlap");
+  WRONG(a.y = NULL; a.x_token_stride = 192, "x has rows that overlap");
   WRONG(a.positions = NULL, "positions");
   WRONG(a.positions = (const int64_t *)(const void *)((const char *)a.positions + 4), "positions");
   WRONG(a.beta = NAN, "beta");
+  WRONG(a.beta = 3e38f, "beta is 3e+38, must be in");
   WRONG(a.original = 0, "original");
   WRONG(a.flags = 1, "flags");
   WRONG(a.tokens = -1, "tokens");

@@ -4,6 +4,7 @@
 #include "mlaf_embed_mla_q_scale.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "mlaf_embed_inside.h"
@@ -23,6 +24,7 @@ _Static_assert(sizeof(mlaf_embed_q_scale_problem) <= MLAF_EMBED_FIELDS * sizeof(
 
 enum { ALIGN = 16, ELEMENTS = 8 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+static const float BETA_MOST = 1e6f;
 
 typedef struct shape {
   int heads, qdim;
@@ -73,11 +75,23 @@ static mlaf_embed_status check_y(const shape *s, const mlaf_embed_q_scale_args *
                 (long long)a->y_head_stride);
 }
 
+static bool apart(const shape *s, int64_t tokens, int64_t token, int64_t head) {
+  return token >= (s->heads - 1) * head + s->qdim || head >= (tokens - 1) * token + s->qdim;
+}
+static mlaf_embed_status check_apart(const shape *s, const mlaf_embed_q_scale_args *a, reason *err) {
+  const mlaf_embed_q_scale_args d = dense(s, a);
+  if (apart(s, a->tokens, d.y_token_stride, d.y_head_stride)) return MLAF_EMBED_OK;
+  return refuse(err, "%s has rows that overlap: strides of %lld from token to token and %lld from head to head, for %lld tokens "
+                "of %d heads of %d columns", a->y ? "y" : "x", (long long)d.y_token_stride, (long long)d.y_head_stride,
+                (long long)a->tokens, s->heads, s->qdim);
+}
+
 static mlaf_embed_status check_factor(const mlaf_embed_q_scale_args *a, reason *err) {
   if (!a->positions || (uintptr_t)a->positions % sizeof(int64_t))
     return refuse(err, "positions is %p: 64-bit positions are wanted, %d-byte aligned", (const void *)a->positions,
                   (int)sizeof(int64_t));
-  if (!isfinite(a->beta)) return refuse(err, "beta is %g, must be finite", (double)a->beta);
+  if (!(fabsf(a->beta) <= BETA_MOST))
+    return refuse(err, "beta is %g, must be in -%g..%g", (double)a->beta, (double)BETA_MOST, (double)BETA_MOST);
   if (a->original < 1) return refuse(err, "original is %d, must be 1 or more", a->original);
   return MLAF_EMBED_OK;
 }
@@ -95,6 +109,7 @@ static mlaf_embed_status check(const shape *s, const mlaf_embed_kernel *k, const
   if (!a->tokens) return MLAF_EMBED_OK;
   mlaf_embed_status st = check_tensor(s, "x", a->x, a->x_token_stride, a->x_head_stride, err);
   if (!st) st = check_y(s, a, err);
+  if (!st) st = check_apart(s, a, err);
   if (!st) st = check_factor(a, err);
   return st ? st : check_size(k, s, a, err);
 }

@@ -25,7 +25,8 @@ typedef struct mlaf_embed_q_scale_problem {
 } mlaf_embed_q_scale_problem;
 
 /* Device pointers, x and y [T, H, n] 16-byte aligned. Strides in elements, a multiple of 8; 0: dense. y NULL: x is scaled in
- * place, and tokens before `original` are not touched. Else the two must not overlap. */
+ * place, and tokens before `original` are not touched. Else the two must not overlap. Rows of what is written must not overlap
+ * either. */
 typedef struct mlaf_embed_q_scale_args {
   uint32_t flags; /* 0 */
   int64_t tokens; /* T, 0 and up */
@@ -34,7 +35,7 @@ typedef struct mlaf_embed_q_scale_args {
   void *y;        /* NULL: in place */
   int64_t y_token_stride, y_head_stride;
   const int64_t *positions; /* [T]; below 0 counts as 0, beyond 2^31-1 as that */
-  float beta;               /* finite */
+  float beta;               /* -1e6..1e6 */
   int32_t original;         /* positions that share a factor, 1 and up */
 } mlaf_embed_q_scale_args;
 
