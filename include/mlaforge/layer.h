@@ -109,7 +109,7 @@ typedef struct mlaf_layer_desc {
   int32_t prefill_crossover; /* what mlaf_layer_prefill_crossover shall say; 0: it finds out */
   /* Queries times 1 + q_scale_beta ln(1 + floor(position / q_scale_original)), as Mistral-Large-3 and Mistral-Small-4 have them
    * ("llama_4_scaling" of their configs). 0: they are not scaled. With a factor positions matter without rotations, too. */
-  float q_scale_beta;        /* 0..1e6 */
+  float q_scale_beta;        /* 0..MLAF_Q_SCALE_BETA_MOST of mla_q_scale.h */
   int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
 } mlaf_layer_desc;
 #define MLAF_LAYER_DESC_INIT                                                                                                  \

@@ -10,6 +10,8 @@
 
 #include "mlaforge/operation.h"
 
+#define MLAF_Q_SCALE_BETA_MOST 1e6f /* either way: no factor of any position is near what a float holds */
+
 /* Device pointers of the plan's device, x and y [T, H, n] 16-byte aligned. Strides in elements, a multiple of 8; 0: dense. y
  * NULL: x is scaled in place, and tokens before `original` are not touched. Else the two must not overlap. Rows of what is
  * written
@@ -23,7 +25,7 @@ typedef struct mlaf_q_scale_args {
   void *y;              /* NULL: in place */
   int64_t y_token_stride, y_head_stride;
   const int64_t *positions; /* [T]; below 0 counts as 0, beyond 2^31-1 as that */
-  float beta;               /* -1e6..1e6 */
+  float beta;               /* at most MLAF_Q_SCALE_BETA_MOST either way */
   int32_t original;         /* positions that share a factor, 1 and up */
 } mlaf_q_scale_args;
 #define MLAF_Q_SCALE_ARGS_INIT {.struct_size = sizeof(mlaf_q_scale_args)}

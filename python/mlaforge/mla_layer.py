@@ -150,7 +150,8 @@ class Layer:
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
                        ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
-                       prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps, scale=scale, plan=ctypes.addressof(plan),
+                       prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
+                       scale=scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()

@@ -173,7 +173,6 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
 
 /* --- checks --- */
 
-static const float Q_SCALE_MOST = 1e6f; /* as mla_q_scale takes */
 static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const struct {
     const char *name;
@@ -203,9 +202,9 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
-  if (!(d->q_scale_beta >= 0 && d->q_scale_beta <= Q_SCALE_MOST))
+  if (!(d->q_scale_beta >= 0 && d->q_scale_beta <= MLAF_Q_SCALE_BETA_MOST))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_beta is %g, must be in 0..%g", (double)d->q_scale_beta,
-                     (double)Q_SCALE_MOST);
+                     (double)MLAF_Q_SCALE_BETA_MOST);
   if (d->q_scale_beta > 0 && d->q_scale_original < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_original is %d: with q_scale_beta %g it says how many positions "
                      "share a factor, 1 and up", d->q_scale_original, (double)d->q_scale_beta);

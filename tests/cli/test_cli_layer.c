@@ -253,6 +253,15 @@ static void wrong_options_are_refused(void **state) {
   }
 }
 
+/* A layer's plans are made as the options say. */
+static void nothing_is_compiled_where_that_is_refused(void **state) {
+  cli_result r = RUN(*state, "layer", "--model", "minicpm3-4b", "--tp", "40", "--ctx", "33", "--device", "emu:gfx942",
+                     "--no-compile", "--cache", ((cli_dir *)*state)->cache);
+  assert_exit(r, 3);
+  assert_has(r.err, "compiling is not allowed");
+  release(&r);
+}
+
 /* Problems that a bundle of a layer needs are problems; a case names those of all its rows. */
 static void problems_are_listed(void **state) {
   cli_result r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--batch", "2", "--ctx", "512");
@@ -350,7 +359,8 @@ int main(void) {
       cmocka_unit_test(queries_are_scaled_by_position),
       cmocka_unit_test(keys_turn_on_read_by_the_table),
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
-      cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
+      cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page),
+      T(nothing_is_compiled_where_that_is_refused), T(wrong_options_are_refused),
       T(problems_are_listed),                   cmocka_unit_test(expanded_forms_pass),
       cmocka_unit_test(a_chain_that_cannot_be_says_why), cmocka_unit_test(a_crossover_is_found),
   };

@@ -2,7 +2,8 @@
 -- asks, beside what gen/ops.lua says:
 --
 --   depth, inflight  chunks of 16 bytes of each part that a thread copies, and bytes that a workgroup has on their way
-local model = require("ops/mla_merge/model")
+local shape = require("ops/mla_merge/shape")
+local model = require("moves").model(shape.bytes, 2) -- the parts, the stores
 
 local op = {
   stages = { "merge" },

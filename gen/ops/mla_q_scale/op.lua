@@ -2,7 +2,8 @@
 -- gen/ops.lua says:
 --
 --   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has on their way
-local model = require("ops/mla_q_scale/model")
+local shape = require("ops/mla_q_scale/shape")
+local model = require("moves").model(shape.bytes, 3) -- positions, queries, the stores
 
 local op = {
   stages = { "scale" },

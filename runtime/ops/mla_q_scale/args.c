@@ -5,7 +5,6 @@
 
 enum { ALIGN = 16, ELEMENTS = 8 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
-static const float BETA_MOST = 1e6f; /* either way: no factor of any position is near what a float holds */
 static const uint64_t ROWS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as kernels and AMD's packets count them */
 
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
@@ -40,8 +39,9 @@ static mlaf_status check_factor(const mlaf_q_scale_args *a, mlaf_err *err) {
   if (!a->positions || (uintptr_t)a->positions % sizeof(int64_t))
     return mlaf_fail(err, MLAF_E_ARG, "positions is %p: 64-bit positions are wanted, %d-byte aligned", (const void *)a->positions,
                      (int)sizeof(int64_t));
-  if (!(fabsf(a->beta) <= BETA_MOST))
-    return mlaf_fail(err, MLAF_E_ARG, "beta is %g, must be in -%g..%g", (double)a->beta, (double)BETA_MOST, (double)BETA_MOST);
+  if (!(fabsf(a->beta) <= MLAF_Q_SCALE_BETA_MOST))
+    return mlaf_fail(err, MLAF_E_ARG, "beta is %g, must be in -%g..%g", (double)a->beta, (double)MLAF_Q_SCALE_BETA_MOST,
+                     (double)MLAF_Q_SCALE_BETA_MOST);
   if (a->original < 1) return mlaf_fail(err, MLAF_E_ARG, "original is %d, must be 1 or more", a->original);
   return MLAF_OK;
 }

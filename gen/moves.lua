@@ -1,0 +1,32 @@
+-- Closed-form estimate of a launch in ns whose kernel moves rows by chunks of 16 bytes, for ranking candidates and for planning
+-- without measurements; never called measured.
+--
+--   T = launch + latencies + what a thread does one behind the other, or bytes / bandwidth, or blocks x their time
+--
+-- Where there are more workgroups than fit the device, what those that do have in flight decides how much of the bandwidth is
+-- drawn.
+local budget = require("budget")
+local moves = { CHUNK_NS = 70, BLOCK_NS = 160 } -- mla_append's, whose kernel moves rows the same way
+
+-- Of an operation's bytes(p), each row of heads and tokens one of a workgroup's cost.rows_per_wg; latencies: trips to memory one
+-- after the other.
+function moves.model(bytes_of, latencies)
+  local model = {}
+
+  -- Workgroups of a launch.
+  function model.blocks(p, cost) return -(-p.tokens * p.heads // cost.rows_per_wg) end
+
+  function model.estimate(p, arch, cost)
+    local m = arch.model
+    local blocks, bytes = model.blocks(p, cost), bytes_of(p)
+    local held = arch.device.cus * budget.resident(cost, arch)
+    local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
+    if blocks > held then rate = math.min(rate, held * cost.inflight / m.hbm_latency_ns * 1000) end -- bytes per us
+    local alone = latencies * m.hbm_latency_ns + (cost.depth - 1) * moves.CHUNK_NS
+    return m.launch_ns + m.wg_start_ns + alone + math.max(1000 * bytes / rate, blocks / arch.device.cus * moves.BLOCK_NS)
+  end
+
+  return model
+end
+
+return moves
