@@ -142,8 +142,9 @@ typedef struct layer_part {
 mlaf_status layer_page(const layer_rig *r, const layer_part *parts, size_t n, const mlaf_timing *whole, const char *path);
 mlaf_status layer_time_recorded(layer_rig *r, mlaf_record *record, mlaf_timing *out);
 
-/* --- layer_chain.c: the expanded forms, as a chain of operations --- */
-/* Runs cd or cc over the rig (one new token a request, pages in order) and times it. E_ARG, with the reason: it cannot be. */
+/* --- layer_chain.c: forms as a chain of operations --- */
+/* Runs cd, cc or acc over the rig (one new token a request, pages in order) and times it. E_ARG, with the reason: it cannot
+ * be. */
 mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, layer_checked *checked, mlaf_timing *timing);
 
 /* The problems that the chain plans, one a line. */

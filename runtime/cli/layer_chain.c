@@ -1,29 +1,29 @@
-/* The forms that expand the latent, as a chain of operations: projections and append of the layer, kv_b over cached rows (all of
- * them for cc, the new ones for cd, whose K and V stay), attention of each head over K and V of its own, o_proj. */
+/* Forms of execution as a chain of operations: projections and append of the layer, and o_proj. Between them cd and cc multiply
+ * cached rows by kv_b (cc all of them, cd the new ones, whose K and V stay), and each head attends to K and V of its own; acc is
+ * in layer_acc.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/layer.h"
+#include "cli/layer_chain.h"
 #include "mlaforge/mla_append.h"
 #include "mlaforge/mla_prefill.h"
 #include "mlaforge/projection.h"
 
-#define MOST_BYTES 24e9 /* of K and V */
-
-typedef struct chain {
-  layer_rig *r;
-  mlaf_form form;
-  int64_t tokens; /* of each request; 0: they differ: then each is a launch of its own */
-  int64_t rows;   /* of the cache that requests have */
-  mlaf_plan *q_b, *turn, *expand, *attend;
-  size_t c_at, q_at, o_at;         /* in the workspace */
-  size_t before, o_proj;           /* how many stages come before q_b; the last */
-  uint16_t *kv[LAYER_SETS];        /* [rows, H, N+V] */
-  int32_t *cu;                     /* [batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all */
-} chain;
+#define LEAST_LIMIT 24e9 /* of bytes of keys: where a device does not say what it has, or is emulated */
 
 static int64_t key_columns(const chain *x) { return x->r->form.nope + x->r->form.rope; }
 static int64_t kv_row(const chain *x) { return (int64_t)x->r->form.heads * (x->r->form.nope + x->r->form.v); }
+static bool expands(mlaf_form form) { return form != MLAF_FORM_ACC; }
+
+double chain_key_bytes(const chain *x) {
+  return 2.0 * (double)x->rows * (double)(expands(x->form) ? kv_row(x) : x->r->form.heads * x->r->row);
+}
+
+/* Half of the memory. */
+static double limit_of(const chain *x) {
+  const double half = 0.5 * (double)mlaf_info(x->r->dev)->mem_bytes;
+  return x->r->modelled || half < LEAST_LIMIT ? LEAST_LIMIT : half;
+}
 
 static bool alike(const layer_rig *r) {
   const layer_setup *s = &r->setup;
@@ -39,19 +39,22 @@ static const char *cannot(const chain *x) {
   const layer_setup *s = &x->r->setup;
   const mlaf_form_layer *l = &x->r->form;
   if (!s->in_order) return "pages must lie in order";
-  if (x->form == MLAF_FORM_CD && (!x->tokens || s->requests[0].fresh != 1))
+  if (x->form != MLAF_FORM_CC && (!x->tokens || s->requests[0].fresh != 1))
     return "requests alike, with one new token, are wanted";
   if (s->flags & MLAF_FORM_ROPE_ON_READ) return "no operation turns keys of each head on read";
   if (l->q_beta > 0) return "the model's queries are scaled by their position, and nothing of this chain does it";
   const int32_t n = l->nope + l->v - l->rope;
-  if (n < 32 || n > 256 || n % 32) return "mla_q_b, which multiplies by kv_b here, has no heads of so many columns";
-  if ((double)x->rows * (double)kv_row(x) * 2 > MOST_BYTES) return "K and V of all tokens take more than 24 GB";
+  if (expands(x->form) && (n < 32 || n > 256 || n % 32))
+    return "mla_q_b, which multiplies by kv_b here, has no heads of so many columns";
+  if (chain_key_bytes(x) > limit_of(x)) return "keys of all tokens take more than half of the memory, or than 24 GB";
   return NULL;
 }
 
 /* --- plans --- */
 
-enum { Q_B, TURN, EXPAND, ATTEND, PLANS };
+static bool planned(mlaf_form form, int which) {
+  return which <= CHAIN_TURN || expands(form) == (which <= CHAIN_PREFILL);
+}
 
 /* Problem `which` of a chain over `rows` cached rows. */
 static void print_problem(const layer_setup *s, mlaf_form form, bool together, int64_t rows, int which, char *out, size_t size) {
@@ -60,25 +63,39 @@ static void print_problem(const layer_setup *s, mlaf_form form, bool together, i
   layer_describe(s, &d);
   const int heads = d.heads / d.tp_size, fresh = 32 - __builtin_clz(d.q_lens), batch = s->batch;
   const int64_t expanded = form == MLAF_FORM_CD ? batch : rows;
-  if (which == Q_B) /* the layer's may append beside it, and turning the queries appends, too */
-    snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,bf16,t%d", d.q_rank ? d.q_rank : d.hidden, heads, d.nope, d.rope,
-             d.q_rank && !(s->flags & MLAF_FORM_NO_NORMS) ? ",norm" : "", batch * fresh);
-  else if (which == TURN)
-    snprintf(out, size, "mla_append:h%d,r%d,p%d,bf16,paged,%s%s,t%d", heads, d.rank, d.rope, styles[d.rope_style],
-             s->flags & MLAF_FORM_NO_NORMS ? "" : ",norm", batch * fresh);
-  else if (which == EXPAND)
-    snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d,bf16,t%lld", d.rank, heads, d.nope + d.v - d.rope, d.rope,
-             (long long)(expanded < 65536 ? expanded : 65536));
-  else
-    snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,bf16,causal,b%d,t%d,s%d", heads, d.nope, d.rope, d.v, together ? batch : 1,
-             fresh, d.ctx_max);
+  switch (which) {
+    case CHAIN_Q_B: /* the layer's may append beside it, and turning the queries appends, too */
+      snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,bf16,t%d", d.q_rank ? d.q_rank : d.hidden, heads, d.nope, d.rope,
+               d.q_rank && !(s->flags & MLAF_FORM_NO_NORMS) ? ",norm" : "", batch * fresh);
+      return;
+    case CHAIN_TURN:
+      snprintf(out, size, "mla_append:h%d,r%d,p%d,bf16,paged,%s%s,t%d", heads, d.rank, d.rope, styles[d.rope_style],
+               s->flags & MLAF_FORM_NO_NORMS ? "" : ",norm", batch * fresh);
+      return;
+    case CHAIN_EXPAND:
+      snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d,bf16,t%lld", d.rank, heads, d.nope + d.v - d.rope, d.rope,
+               (long long)(expanded < 65536 ? expanded : 65536));
+      return;
+    case CHAIN_PREFILL:
+      snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,bf16,causal,b%d,t%d,s%d", heads, d.nope, d.rope, d.v,
+               together ? batch : 1, fresh, d.ctx_max);
+      return;
+    case CHAIN_ABSORB: /* of queries that are turned */
+      snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,bf16,unrotated,t%d", heads, d.nope, d.rope, d.rank, batch);
+      return;
+    case CHAIN_DECODE:
+      snprintf(out, size, "mla_decode:h1,r%d,p%d,q1,bf16,page%d,b%d,s%d", d.rank, d.rope, s->page_size, batch * heads, d.ctx_max);
+      return;
+    default: snprintf(out, size, "mla_v_out:h%d,r%d,v%d,bf16,t%d", heads, d.rank, d.v, batch);
+  }
 }
 
 void layer_chain_problems(const layer_setup *s, mlaf_form form) {
   char text[MLAF_PROBLEM_TEXT_MAX];
   int64_t rows = 0;
   for (int32_t i = 0; i < s->batch; i++) rows += s->requests[i].past + s->requests[i].fresh;
-  for (int i = 0; i < PLANS; i++) {
+  for (int i = 0; i < CHAIN_PLANS; i++) {
+    if (!planned(form, i)) continue;
     print_problem(s, form, true, rows, i, text, sizeof text);
     printf("%s\n", text);
   }
@@ -88,15 +105,15 @@ static mlaf_status make_plans(chain *x) {
   static const mlaf_registry_how how = {.quiet = true};
   mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
   opts.flags &= ~(uint32_t)MLAF_PLAN_LIBRARY; /* its products want a workspace, and the chain has none */
-  mlaf_plan **const plans[PLANS] = {&x->q_b, &x->turn, &x->expand, &x->attend};
   mlaf_status st = MLAF_OK;
-  for (int i = 0; !st && i < PLANS; i++) {
+  for (int i = 0; !st && i < CHAIN_PLANS; i++) {
     char text[MLAF_PROBLEM_TEXT_MAX], why[512] = "";
     mlaf_point p;
+    if (!planned(x->form, i)) continue;
     print_problem(&x->r->setup, x->form, x->tokens, x->rows, i, text, sizeof text);
     st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
     if (st) return mlaf_fail(&x->r->c->err, MLAF_E_ARG, "%s: %s", text, why);
-    st = layer_failed(x->r->c, mlaf_registry_get(x->r->c->ctx, &p, &opts, &how, plans[i]));
+    st = layer_failed(x->r->c, mlaf_registry_get(x->r->c->ctx, &p, &opts, &how, &x->plan[i]));
   }
   return st;
 }
@@ -133,25 +150,26 @@ static mlaf_status send_lengths(chain *x) {
   }
   mlaf_status st = layer_alloc(x->r, bytes, &at);
   if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, cu, bytes, &x->r->c->err);
-  x->cu = at;
+  x->lists = at;
   free(cu);
   return st;
 }
 
 static mlaf_status make_buffers(chain *x) {
-  const size_t bytes = (size_t)(x->rows * kv_row(x)) * 2;
+  const double bytes = chain_key_bytes(x);
   void *at = NULL;
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < x->r->sets; i++) { /* one for all where they are large: no cache holds it */
-    if (i == 0 || (double)bytes * x->r->sets <= MOST_BYTES) st = layer_alloc(x->r, bytes, &at);
-    x->kv[i] = at;
+    if (i == 0 || bytes * x->r->sets <= LEAST_LIMIT) st = layer_alloc(x->r, (size_t)bytes, &at);
+    x->keys[i] = at;
   }
-  return st ? st : send_lengths(x);
+  if (st) return st;
+  return expands(x->form) ? send_lengths(x) : chain_acc_open(x);
 }
 
 /* --- launches --- */
 
-static int64_t first_row(const chain *x, int set, int32_t request) {
+int64_t chain_first_row(const chain *x, int set, int32_t request) {
   return (set * x->r->set_pages + x->r->first_page[request]) * x->r->setup.page_size;
 }
 
@@ -165,7 +183,7 @@ static mlaf_status queries(const chain *x, int set, const mlaf_layer_args *a) {
   p.y = (char *)a->workspace + x->q_at;
   p.norm_weight = l->q_rank && !(l->flags & MLAF_FORM_NO_NORMS) ? x->r->device_weights[set][1] : NULL;
   p.eps = (float)l->eps;
-  return mlaf_run(x->q_b, "mla_q_b", &p, NULL);
+  return mlaf_run(x->plan[CHAIN_Q_B], "mla_q_b", &p, NULL);
 }
 
 static mlaf_status turn(const chain *x, int set, const mlaf_layer_args *a) {
@@ -183,7 +201,7 @@ static mlaf_status turn(const chain *x, int set, const mlaf_layer_args *a) {
   p.q_pe = p.q_pe_out = q + l->nope;
   p.q_pe_token_stride = p.q_pe_out_token_stride = l->heads * key_columns(x);
   p.q_pe_head_stride = p.q_pe_out_head_stride = key_columns(x);
-  return mlaf_run(x->turn, "mla_append", &p, NULL);
+  return mlaf_run(x->plan[CHAIN_TURN], "mla_append", &p, NULL);
 }
 
 /* K and V of all cached tokens, or of each request's last. */
@@ -192,42 +210,42 @@ static mlaf_status expand(const chain *x, int set, bool all) {
   const int64_t last = all ? 0 : x->tokens - 1, by = all ? 1 : x->tokens;
   mlaf_projection_args p = MLAF_PROJECTION_ARGS_INIT;
   p.tokens = all ? x->rows : x->r->setup.batch;
-  p.x = x->r->cache + (first_row(x, set, 0) + last) * x->r->row;
+  p.x = x->r->cache + (chain_first_row(x, set, 0) + last) * x->r->row;
   p.x_token_stride = by * x->r->row;
   p.w = x->r->device_weights[set][5];
   p.w_row_stride = l->rank;
-  p.y = x->kv[set] + last * kv_row(x);
+  p.y = x->keys[set] + last * kv_row(x);
   p.y_token_stride = by * kv_row(x);
-  return mlaf_run(x->expand, "mla_q_b", &p, NULL);
+  return mlaf_run(x->plan[CHAIN_EXPAND], "mla_q_b", &p, NULL);
 }
 
 /* Requests first .. first + n - 1, whose new tokens begin at q. */
 static mlaf_status attend(const chain *x, int set, const mlaf_layer_args *a, int32_t first, int32_t n, int64_t q, int64_t tokens,
                           int64_t keys, const int32_t *cu_q, const int32_t *cu_k) {
   const mlaf_form_layer *l = &x->r->form;
-  const int64_t row = first_row(x, set, first), own = row - first_row(x, set, 0);
+  const int64_t row = chain_first_row(x, set, first), own = row - chain_first_row(x, set, 0);
   mlaf_prefill_args p = MLAF_PREFILL_ARGS_INIT;
   p.batch = n;
   p.scale = (float)l->scale;
   p.total_q = tokens, p.total_k = keys;
   p.q = (uint16_t *)((char *)a->workspace + x->q_at) + q * l->heads * key_columns(x);
-  p.k = x->kv[set] + own * kv_row(x), p.v = x->kv[set] + own * kv_row(x) + l->nope;
+  p.k = x->keys[set] + own * kv_row(x), p.v = x->keys[set] + own * kv_row(x) + l->nope;
   p.k_token_stride = p.v_token_stride = kv_row(x);
   p.k_head_stride = p.v_head_stride = l->nope + l->v;
   p.k_pe = x->r->cache + row * x->r->row + l->rank;
   p.k_pe_token_stride = x->r->row;
   p.cu_seqlens_q = cu_q, p.cu_seqlens_k = cu_k;
   p.o = (uint16_t *)((char *)a->workspace + x->o_at) + q * l->heads * l->v;
-  return mlaf_run(x->attend, "mla_prefill", &p, NULL);
+  return mlaf_run(x->plan[CHAIN_PREFILL], "mla_prefill", &p, NULL);
 }
 
 static mlaf_status attend_all(const chain *x, int set, const mlaf_layer_args *a) {
   const layer_setup *s = &x->r->setup;
   mlaf_status st = MLAF_OK;
   int64_t q = 0;
-  if (x->tokens) return attend(x, set, a, 0, s->batch, 0, a->tokens, s->batch * x->tokens, x->cu, x->cu + s->batch + 1);
+  if (x->tokens) return attend(x, set, a, 0, s->batch, 0, a->tokens, s->batch * x->tokens, x->lists, x->lists + s->batch + 1);
   for (int32_t i = 0; !st && i < s->batch; i++) {
-    const int32_t n = s->requests[i].fresh, *cu = x->cu + 4 * (size_t)i;
+    const int32_t n = s->requests[i].fresh, *cu = x->lists + 4 * (size_t)i;
     if (n) st = attend(x, set, a, i, 1, q, n, s->requests[i].past + n, cu, cu + 2);
     q += n;
   }
@@ -240,8 +258,9 @@ static mlaf_status step(const chain *x, int set) {
   for (size_t i = 0; !st && i < x->before; i++) st = mlaf_layer_execute_stage(x->r->layer[set], i, a, NULL);
   if (!st) st = queries(x, set, a);
   if (!st) st = turn(x, set, a);
-  if (!st) st = expand(x, set, x->form == MLAF_FORM_CC);
-  if (!st) st = attend_all(x, set, a);
+  if (!st && !expands(x->form)) st = chain_acc_attend(x, set, a);
+  if (!st && expands(x->form)) st = expand(x, set, x->form == MLAF_FORM_CC);
+  if (!st && expands(x->form)) st = attend_all(x, set, a);
   return st ? st : mlaf_layer_execute_stage(x->r->layer[set], x->o_proj, a, NULL);
 }
 
@@ -280,7 +299,7 @@ mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, 
   if (!st) st = run_all(&x);
   if (!st) st = layer_check(r, t, checked);
   if (!st && timing) st = time_all(&x, timing);
-  mlaf_plan *const plans[PLANS] = {x.q_b, x.turn, x.expand, x.attend};
-  for (int i = 0; i < PLANS; i++) mlaf_plan_release(plans[i]);
+  chain_acc_close(&x);
+  for (int i = 0; i < CHAIN_PLANS; i++) mlaf_plan_release(x.plan[i]);
   return st;
 }

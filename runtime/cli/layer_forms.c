@@ -1,5 +1,5 @@
 /* The forms of execution of a layer: what each reads and computes for a cached token, beside founding document 002's table, and
- * how long a layer takes in those that can be run. */
+ * how long a layer takes in each. */
 #include "cli/layer.h"
 
 /* The document's table: bytes and operations for a cached token, V2's dims; "-": the form is not in it under this name. */
@@ -9,7 +9,7 @@ static const struct {
 } document[MLAF_FORMS] = {
     [MLAF_FORM_CD] = {81.92, 0.08, "K and V of each head are cached"},
     [MLAF_FORM_CC] = {1.152, 33.64, "the latent is cached, K and V are made anew"},
-    [MLAF_FORM_ACC] = {1.152, 0.28, "as acc_me, over keys concatenated for each head: nothing here concatenates"},
+    [MLAF_FORM_ACC] = {1.152, 0.28, "as acc_me, over keys concatenated for each head"},
     [MLAF_FORM_ACC_ME] = {1.152, 0.28, "mla_layer: two score products are added"},
 };
 
@@ -30,10 +30,6 @@ static mlaf_status run_layer(layer_rig *r, result *x) {
 static void run_form(layer_rig *r, mlaf_form form, result *x) {
   const layer_tolerance bound = {.worst = mlaf_form_bound(&r->form), .row = 5e-3};
   *x = (result){.status = MLAF_E_ARG};
-  if (form == MLAF_FORM_ACC) {
-    snprintf(x->why, sizeof x->why, "no operation concatenates keys for each head: acc_me is the same without the copy");
-    return;
-  }
   x->status = form == MLAF_FORM_ACC_ME ? run_layer(r, x) : layer_chain(r, form, &bound, &x->checked, &x->timing);
   snprintf(x->why, sizeof x->why, "%.250s", x->status ? r->c->err.text : "");
   if (x->status != MLAF_E_CANCELLED) r->c->err = (mlaf_err){.status = MLAF_OK};

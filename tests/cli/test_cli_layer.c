@@ -281,6 +281,7 @@ static void problems_are_listed(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "mla_prefill:h128,n128,p64,v128,bf16,causal,b32,t1,s8192\n");
   assert_has(r.out, "mla_qkv_a:d5120,l1536,r512,p64,bf16,t32\n");
+  assert_has(r.out, "mla_decode:h1,r512,p64,q1,bf16,page32,b4096,s8192\n"); /* acc: each head has keys of its own */
   assert_has(r.out, "mla_q_b:l1536,h128,n128,p64,norm,bf16,t32\n"); /* a chain's appends nothing: turning does */
   char why[300], text[MLAF_PROBLEM_TEXT_MAX];
   for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
@@ -288,20 +289,22 @@ static void problems_are_listed(void **state) {
   release(&r);
 }
 
-/* Forms that expand the latent give what the layer gives: one request of whole pages, two of unlike lengths. */
-static void expanded_forms_pass(void **state) {
-  static const layer_request whole[] = {{303, 1}}, unlike[] = {{40, 3}, {9, 1}};
+/* Other forms give what the layer gives: one request of whole pages, two of unlike lengths, three alike. */
+static void forms_pass(void **state) {
+  static const layer_request whole[] = {{303, 1}}, unlike[] = {{40, 3}, {9, 1}},
+                             alike[] = {{31, 1}, {31, 1}, {31, 1}};
   static const struct {
     const layer_request *requests;
     int32_t batch;
     mlaf_form form;
-  } cases[] = {{whole, 1, MLAF_FORM_CC}, {whole, 1, MLAF_FORM_CD}, {unlike, 2, MLAF_FORM_CC}};
+  } cases[] = {{whole, 1, MLAF_FORM_CC}, {whole, 1, MLAF_FORM_CD},  {unlike, 2, MLAF_FORM_CC},
+               {whole, 1, MLAF_FORM_ACC}, {alike, 3, MLAF_FORM_ACC}};
   open_rig(); /* the command */
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     layer_rig r;
     layer_checked x;
     const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 3, .in_order = true,
-                           .requests = cases[i].requests, .batch = cases[i].batch, .checked = 1, .plain = true,
+                           .requests = cases[i].requests, .batch = cases[i].batch, .checked = 3, .plain = true,
                            .weights = &rig.own};
     command.err = (mlaf_err){.status = MLAF_OK};
     if (layer_rig_open(&command, &s, 1, &r) || layer_chain(&r, cases[i].form, &bound, &x, NULL)) fail_msg("%s", command.err.text);
@@ -319,6 +322,9 @@ static void a_chain_that_cannot_be_says_why(void **state) {
   assert_has(command.err.text, "pages must lie in order");
   rig.setup.in_order = true;
   assert_int_equal(layer_chain(&rig, MLAF_FORM_CD, &bound, &x, NULL), MLAF_E_ARG);
+  assert_has(command.err.text, "one new token");
+  command.err = (mlaf_err){.status = MLAF_OK};
+  assert_int_equal(layer_chain(&rig, MLAF_FORM_ACC, &bound, &x, NULL), MLAF_E_ARG);
   assert_has(command.err.text, "one new token");
   rig.setup.in_order = false;
 }
@@ -361,7 +367,7 @@ int main(void) {
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page),
       T(nothing_is_compiled_where_that_is_refused), T(wrong_options_are_refused),
-      T(problems_are_listed),                   cmocka_unit_test(expanded_forms_pass),
+      T(problems_are_listed),                   cmocka_unit_test(forms_pass),
       cmocka_unit_test(a_chain_that_cannot_be_says_why), cmocka_unit_test(a_crossover_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, close_rig);

@@ -26,8 +26,8 @@ test("every family's template is there, and every kernel template has a family",
       of[family.template] = true
     end
   end
-  -- What stands in templates/ itself serves no problem: it measures the device, reads page tables, compares outputs.
-  for _, name in ipairs({ "block_tables", "read_ceiling", "soak_compare" }) do
+  -- What stands in templates/ itself serves no problem: it measures the device, reads page tables, compares outputs, copies keys.
+  for _, name in ipairs({ "block_tables", "concat_keys", "read_ceiling", "soak_compare" }) do
     ok(loader.has_kernel(name), "no template %s", name)
     of[name] = true
   end
