@@ -18,7 +18,7 @@ typedef struct chain {
   size_t c_at, q_at, o_at;     /* in the workspace */
   size_t before, o_proj;       /* how many stages come before q_b; the last */
   uint16_t *keys[LAYER_SETS];  /* cd, cc: K and V [rows, H, N+V]; acc: [batch, H, rows of a request, R+P] */
-  int32_t *lists;              /* cd, cc: [batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all. acc: layer_acc.c */
+  int32_t *lists;              /* cd, cc: [batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all. acc: its own */
   mlaf_tool concat;            /* of acc, and what lies between its launches: */
   uint16_t *absorbed, *latent; /* [batch, H, R+P], [batch, H, R] */
   void *workspace;
