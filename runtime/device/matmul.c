@@ -10,7 +10,10 @@
 #include "base/library.h"
 #include "device/matmul_library.h"
 
-enum { WAYS_MOST = 32, SLOTS = 16, CLASSES = 17, ALIGNMENT = 16 };
+enum { WAYS_MOST = 32, SLOTS = 16, ALIGNMENT = 16 };
+/* Numbers of tokens that a product has a way of its own for: each doubling, and of the last one eighths, where those are 16 tokens
+ * and more. A way for 512 tokens may take more than twice as long as one for 288 where there are 257 (docs/lab/projections.md). */
+enum { EIGHTHS = 8, EIGHTH_LEAST = 16, SIZES = 16 + EIGHTHS };
 #define WORKSPACE_MOST ((uint64_t)32 << 20) /* customary on Hopper; what a way wants of it is what callers are asked for */
 
 /* --- the text --- */
@@ -141,14 +144,26 @@ struct mlaf_matmul {
   mlaf_matmul_want want;
   void *desc;
   size_t workspace;
-  /* By class of tokens: 1, 2, 3 to 4, 5 to 8, ... The way that was chosen wherever it goes. */
-  _Alignas(16) unsigned char algo[CLASSES][MLAF_MATMUL_ALGO_MAX];
+  int64_t size[SIZES]; /* rising, the last is want.tokens; a way serves what is above the size before it */
+  int n_sizes;
+  _Alignas(16) unsigned char algo[SIZES][MLAF_MATMUL_ALGO_MAX];
   slot slots[SLOTS];
 };
 
-static int class_of(int64_t n) {
+static void list_sizes(mlaf_matmul *m) {
+  const int64_t most = m->want.tokens;
+  int64_t n = 1;
+  for (; 2 * n < most; n *= 2) m->size[m->n_sizes++] = n;
+  if (n < most) m->size[m->n_sizes++] = n;
+  const int64_t eighth = (most - n) / EIGHTHS;
+  for (int i = 1; i < EIGHTHS && eighth >= EIGHTH_LEAST; i++) m->size[m->n_sizes++] = n + i * eighth;
+  m->size[m->n_sizes++] = most;
+}
+
+/* Of 1 to want.tokens. */
+static int size_of(const mlaf_matmul *m, int64_t tokens) {
   int k = 0;
-  while (k < CLASSES - 1 && INT64_C(1) << k < n) k++;
+  while (m->size[k] < tokens) k++;
   return k;
 }
 
@@ -269,54 +284,50 @@ static mlaf_status propose(const mlaf_matmul *m, const slot *s, proposals *out, 
   return st;
 }
 
-static void take(mlaf_matmul *m, int class, const unsigned char *result) {
+static void take(mlaf_matmul *m, int size, const unsigned char *result) {
   const size_t workspace = workspace_of(m->lib, result);
-  memcpy(m->algo[class], result, m->lib->d->algo_bytes);
+  memcpy(m->algo[size], result, m->lib->d->algo_bytes);
   if (workspace > m->workspace) m->workspace = workspace;
 }
 
-/* Whether a way goes with so many tokens, too. */
-static bool goes(mlaf_matmul *m, slot *s, int64_t tokens, const unsigned char *algo, unsigned char *result) {
+/* Whether a way goes with so many tokens, too, and what workspace it wants then. A library without a check is believed. */
+static bool goes(mlaf_matmul *m, slot *s, int64_t tokens, const unsigned char *algo) {
   const mlaf_matmul_library *lib = m->lib;
-  if (set_tokens(m, s, tokens, NULL)) return false;
-  return !lib->check(lib->handle, m->desc, s->layout[W], s->layout[X], s->layout[C], s->layout[Y], algo, result) &&
-         is_good(lib, result);
+  _Alignas(16) unsigned char result[MLAF_MATMUL_RESULT_MAX] = {0};
+  if (!lib->check) return true;
+  if (set_tokens(m, s, tokens, NULL) ||
+      lib->check(lib->handle, m->desc, s->layout[W], s->layout[X], s->layout[C], s->layout[Y], algo, result) ||
+      !is_good(lib, result))
+    return false;
+  if (workspace_of(lib, result) > m->workspace) m->workspace = workspace_of(lib, result);
+  return true;
 }
 
 static mlaf_status no_memory(const mlaf_matmul *m, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %s's proposals", m->lib->d->name);
 }
 
-/* What the library would take first for so many tokens. */
-static mlaf_status take_first(mlaf_matmul *m, slot *s, int class, mlaf_err *err) {
-  const int64_t tokens = INT64_C(1) << class;
+/* For fewer tokens than the way was chosen for: what the library would take first for the most of them that goes with the least,
+ * too. */
+static mlaf_status take_first(mlaf_matmul *m, slot *s, int size, mlaf_err *err) {
+  const int64_t least = size ? m->size[size - 1] + 1 : 1;
   proposals *p = malloc(sizeof *p);
-  mlaf_status st = p ? set_tokens(m, s, tokens, err) : no_memory(m, err);
+  mlaf_status st = p ? set_tokens(m, s, m->size[size], err) : no_memory(m, err);
   if (!st) st = propose(m, s, p, err);
-  if (!st && !p->n)
-    st = mlaf_fail(err, MLAF_E_TEMPLATE, "%s proposes nothing for %lld tokens", m->lib->d->name, (long long)tokens);
-  if (!st) take(m, class, proposal(m->lib, p, 0));
+  int i = 0;
+  while (!st && i < p->n && !goes(m, s, least, proposal(m->lib, p, i))) i++;
+  if (!st && i == p->n)
+    st = mlaf_fail(err, MLAF_E_TEMPLATE, "%s proposes nothing for %lld to %lld tokens", m->lib->d->name, (long long)least,
+                   (long long)m->size[size]);
+  if (!st) take(m, size, proposal(m->lib, p, i));
   free(p);
   return st;
-}
-
-/* For fewer tokens than the way was chosen for: the same way, or the library's first where that does not go. One without a check
- * is asked by running it: run_class. */
-static mlaf_status fill_class(mlaf_matmul *m, slot *s, int class, const unsigned char *chosen, mlaf_err *err) {
-  const int64_t most = INT64_C(1) << class, least = most / 2 + 1;
-  _Alignas(16) unsigned char low[MLAF_MATMUL_RESULT_MAX] = {0}, high[MLAF_MATMUL_RESULT_MAX] = {0};
-  if (m->lib->check) {
-    if (!goes(m, s, least, chosen, low) || !goes(m, s, most, chosen, high)) return take_first(m, s, class, err);
-    take(m, class, workspace_of(m->lib, low) > workspace_of(m->lib, high) ? low : high);
-  }
-  memcpy(m->algo[class], chosen, m->lib->d->algo_bytes);
-  return MLAF_OK;
 }
 
 static mlaf_status choose(mlaf_matmul *m, mlaf_err *err) {
   slot *s = &m->slots[0];
   const mlaf_matmul_args a = dense(&m->want);
-  const int last = class_of(m->want.tokens);
+  const int last = m->n_sizes - 1;
   proposals *p = malloc(sizeof *p);
   mlaf_status st = p ? set_strides(m, s, &a, err) : no_memory(m, err);
   if (!st) st = set_tokens(m, s, m->want.tokens, err);
@@ -325,27 +336,21 @@ static mlaf_status choose(mlaf_matmul *m, mlaf_err *err) {
     st = mlaf_fail(err, MLAF_E_TEMPLATE, "%s proposes %d ways for this product, and way %d is asked for", m->lib->d->name, p->n,
                    m->want.way);
   if (!st) take(m, last, proposal(m->lib, p, m->want.way));
-  for (int k = 0; !st && k < last; k++) st = fill_class(m, s, k, m->algo[last], err);
+  for (int k = 0; !st && k < last; k++) st = take_first(m, s, k, err);
   free(p);
   return st;
 }
 
-static mlaf_status run_class(mlaf_matmul *m, int class, void *stream, mlaf_matmul_args *a, mlaf_err *err) {
-  const bool last = class == class_of(m->want.tokens);
-  a->tokens = last ? m->want.tokens : INT64_C(1) << class;
-  mlaf_status st = mlaf_matmul_launch(m, stream, a, err);
-  if (st != MLAF_E_DEVICE || last || m->lib->check) return st;
-  st = take_first(m, &m->slots[0], class, err);
-  return st ? st : mlaf_matmul_launch(m, stream, a, err);
-}
-
-/* A launch of each class of tokens on memory of our own. Kernels are loaded when they run first, which must not be inside a
- * capture, and a class may have a kernel that no other has. */
-static mlaf_status run_classes(mlaf_device *dev, mlaf_matmul *m, mlaf_matmul_args a, mlaf_err *err) {
+/* A launch of each size on memory of our own. Kernels are loaded when they run first, which must not be inside a capture, and a
+ * size may have a kernel that no other has. */
+static mlaf_status run_sizes(mlaf_device *dev, mlaf_matmul *m, mlaf_matmul_args a, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(dev);
   void *stream = NULL;
   mlaf_status st = ops->stream_create(dev, &stream, err);
-  for (int k = 0; !st && k <= class_of(m->want.tokens); k++) st = run_class(m, k, stream, &a, err);
+  for (int k = 0; !st && k < m->n_sizes; k++) {
+    a.tokens = m->size[k];
+    st = mlaf_matmul_launch(m, stream, &a, err);
+  }
   if (!stream) return st;
   const mlaf_status done = ops->sync(dev, stream, st ? NULL : err); /* also after a failure: what runs has our memory */
   ops->stream_destroy(dev, stream);
@@ -357,13 +362,13 @@ static mlaf_status warm(mlaf_device *dev, mlaf_matmul *m, mlaf_err *err) {
   const mlaf_matmul_want *w = &m->want;
   mlaf_matmul_args a = dense(w);
   const size_t bytes[4] = {2 * (size_t)a.w_head * (size_t)w->heads, 2 * (size_t)(a.x_token * a.tokens),
-                           2 * (size_t)(a.y_token * a.tokens), m->lib->check ? m->workspace : WORKSPACE_MOST};
+                           2 * (size_t)(a.y_token * a.tokens), m->workspace};
   void *at[4] = {NULL};
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < 4; i++) st = ops->mem_alloc(dev, bytes[i], &at[i], NULL);
   const bool room = !st;
   a.w = at[0], a.x = at[1], a.y = at[2], a.c = w->residual ? at[2] : NULL, a.workspace = at[3];
-  if (room) st = run_classes(dev, m, a, err);
+  if (room) st = run_sizes(dev, m, a, err);
   for (int i = 0; i < 4; i++)
     if (at[i]) ops->mem_free(dev, at[i], NULL);
   return room ? st : MLAF_OK;
@@ -377,6 +382,7 @@ mlaf_status mlaf_matmul_open(mlaf_device *dev, mlaf_matmul_library *lib, const m
   memset(m, 0, sizeof *m);
   m->lib = lib;
   m->want = *want;
+  list_sizes(m);
   for (int i = 0; i < SLOTS; i++) atomic_flag_clear(&m->slots[i].busy);
   const int code = lib->desc_create(&m->desc, lib->d->compute_32f, lib->d->real_32f);
   mlaf_status st = mlaf_matmul_failed(lib, "MatmulDescCreate", code, err);
@@ -426,7 +432,7 @@ static mlaf_status one_pass(mlaf_matmul *m, slot *s, void *stream, const mlaf_ma
   const mlaf_status st = set_tokens(m, s, tokens, err);
   if (st) return st;
   const int code = lib->matmul(lib->handle, m->desc, &one, a->w, s->layout[W], tokens_on(a->x, first, a->x_token), s->layout[X],
-                               &beta, c, s->layout[C], y, s->layout[Y], m->algo[class_of(tokens)], a->workspace, m->workspace,
+                               &beta, c, s->layout[C], y, s->layout[Y], m->algo[size_of(m, tokens)], a->workspace, m->workspace,
                                stream);
   return mlaf_matmul_failed(lib, "Matmul", code, err);
 }

@@ -16,7 +16,7 @@ typedef struct mlaf_matmul_want {
   bool f16;       /* else bf16; sums are fp32 */
   bool residual;  /* c is added */
   int64_t tokens; /* that the library is asked about; a launch of more goes in passes of so many */
-  int32_t way;    /* which of its proposals, from 0 */
+  int32_t way;    /* which of its proposals for so many, from 0 */
 } mlaf_matmul_want;
 /* From a text that has it; E_ARG where a line is missing or out of range. */
 mlaf_status mlaf_matmul_read(const void *text, size_t size, mlaf_matmul_want *out, mlaf_err *err);
@@ -55,9 +55,9 @@ void mlaf_matmul_library_close(mlaf_matmul_library *lib);
  * held. */
 mlaf_status mlaf_matmul_library_keep(const mlaf_matmul_dialect *d, const char *path, mlaf_matmul_library **kept, mlaf_err *err);
 
-/* Asks for proposals, takes one, and runs it for each class of tokens on memory of its own, so that its kernels are loaded before
- * a capture (left out where that memory is not to be had). MLAF_E_TEMPLATE: there are fewer proposals. In the device's context;
- * the library outlives it. */
+/* Asks for proposals and takes one; for fewer tokens (each doubling, and eighths of the last) the first of those for so many.
+ * Runs them on memory of its own, so that their kernels are loaded before a capture (left out where that memory is not to be
+ * had). MLAF_E_TEMPLATE: there are fewer proposals. In the device's context; the library outlives it. */
 mlaf_status mlaf_matmul_open(mlaf_device *dev, mlaf_matmul_library *lib, const mlaf_matmul_want *want, mlaf_matmul **out,
                              mlaf_err *err);
 void mlaf_matmul_close(mlaf_matmul *m);

@@ -199,7 +199,7 @@ static void hipblaslt_products(void **state) { each_product(true); }
 /* --- launches --- */
 
 static mlaf_status launch(rig *r, const mlaf_loaded *l, int64_t tokens, void *workspace, size_t size, mlaf_err *err) {
-  static _Alignas(256) uint16_t x[64 * 3 * 64], w[3 * 64 * 64], y[64 * 3 * 64];
+  static _Alignas(256) uint16_t x[256 * 3 * 64], w[3 * 64 * 64], y[256 * 3 * 64];
   mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
   a.tokens = tokens, a.x = x, a.w = w, a.y = y, a.workspace = workspace, a.workspace_size = size;
   return mlaf_loaded_launch(l, 1, &a, NULL, err);
@@ -268,6 +268,30 @@ static void too_many_tokens(void **state) {
     a.tokens = tokens[i];
     assert_int_equal(mlaf_loaded_launch(l, 1, &a, NULL, &err), MLAF_E_ARG);
     assert_non_null(strstr(err.text, "more blocks than a launch has"));
+  }
+  mlaf_loaded_close(l);
+  end(r);
+}
+
+/* A way for 256 tokens does badly with 129: in the last doubling each eighth has a way of its own. */
+static void between_doublings(void **state) {
+  static _Alignas(256) char workspace[8192];
+  static const struct {
+    int64_t tokens, asked_for;
+    int way;
+  } cases[] = {{128, 128, 0}, {129, 144, 0}, {144, 144, 0}, {145, 160, 0}, {240, 240, 0}, {241, 256, 1}, {256, 256, 1},
+               {3, 4, 0}};
+  rig *r = begin(false);
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t256", "lib:way=1/s1");
+  const fakelt_seen *s = seen(false);
+  for (int i = 0; i < 16; i++) /* all were run */
+    assert_int_equal(s->n[(s->products - 16 + i) % 16], i < 8 ? 1 << i : 128 + 16 * (i - 7));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(launch(r, l, cases[i].tokens, workspace, sizeof workspace, &err), MLAF_OK);
+    assert_int_equal(s->last.n, cases[i].tokens);
+    assert_int_equal(s->last.asked_for, cases[i].asked_for);
+    assert_int_equal(s->last.way, cases[i].way);
   }
   mlaf_loaded_close(l);
   end(r);
@@ -725,7 +749,7 @@ int main(void) {
       cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
       cmocka_unit_test(cublaslt_shared),   cmocka_unit_test(hipblaslt_shared),   cmocka_unit_test(warmed),
       cmocka_unit_test(too_many_tokens),
-      cmocka_unit_test(fewer_tokens_without_a_check),
+      cmocka_unit_test(fewer_tokens_without_a_check), cmocka_unit_test(between_doublings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
