@@ -145,7 +145,7 @@ constexpr int ITEMS = ROWS * CHUNKS, DEPTH = (ITEMS + THREADS - 1) / THREADS;
 MLAF_DEV float scale_of(const mlaf_dequant_kernel_args& a, i64 r, int c) {
   const i64 row = a.scale_first_row + r >> 7, column = a.scale_first_column + c >> 7;
   const float scale = load<float>(a.w_scale + row * a.scale_row + 4 * column);
-  return scale; // whose low bits are zero, as number.h wants
+  return scale;
 }
 
 extern "C" __global__ void __launch_bounds__(256) mlaf_mla_dequant_rows_b18596d6(const mlaf_dequant_kernel_args a) {
