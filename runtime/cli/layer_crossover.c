@@ -1,6 +1,6 @@
 /* `mlaforge layer --crossover`: from how many new tokens on a layer's prefill is faster than the same tokens as requests of few,
- * over so many cached ones. Whole layers of both forms are checked and timed; what is found is a choice of the database, which says
- * nothing of weights: of 8 bits none is stored. */
+ * over so many cached ones. Whole layers of both forms are checked and timed; what is found is a choice of the database, which
+ * says nothing of weights: of 8 bits none is stored. */
 #include <math.h>
 #include <string.h>
 
@@ -147,7 +147,8 @@ static void say(const crossing *x, const mlaf_point *problem, int32_t tokens) {
     mlaf_cli_emit(e);
   } else if (tokens)
     printf("%s: from %d new tokens on expanding is faster, %s; %s. Outputs of both are within %.2e of fp64.\n",
-           mlaf_point_text(problem).s, tokens, source, x->setup.encoding ? "not stored, as weights have 8 bits" : "stored", x->error);
+           mlaf_point_text(problem).s, tokens, source,
+           x->setup.encoding ? "not stored, as weights have 8 bits" : "stored", x->error);
   else printf("%s: expanding is not faster up to %d new tokens; nothing is stored.\n", mlaf_point_text(problem).s, MOST);
 }
 
