@@ -8,13 +8,13 @@
 local budget = require("budget")
 local moves = { CHUNK_NS = 70, BLOCK_NS = 160 } -- mla_append's, whose kernel moves rows the same way
 
--- Of an operation's bytes(p), each row of heads and tokens one of a workgroup's cost.rows_per_wg; latencies: trips to memory one
--- after the other.
-function moves.model(bytes_of, latencies)
+-- Of an operation's bytes(p), and its rows(p), of which a workgroup has cost.rows_per_wg; latencies: trips to memory one after
+-- the other.
+function moves.model(bytes_of, latencies, rows_of)
   local model = {}
 
   -- Workgroups of a launch.
-  function model.blocks(p, cost) return -(-p.tokens * p.heads // cost.rows_per_wg) end
+  function model.blocks(p, cost) return -(-rows_of(p) // cost.rows_per_wg) end
 
   function model.estimate(p, arch, cost)
     local m = arch.model

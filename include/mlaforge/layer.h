@@ -20,6 +20,7 @@
  * That is for few tokens a request. Many are a prefill (args.schedule): rows of the cache become keys and values of each head,
  * and new tokens attend to them. What requests had cached before goes in chunks, so the workspace is bounded.
  *
+ *   W_kvb of 8 bits in 16                                 mla_dequant  (where matrices have 8 bits, kv_b_proj among them)
  *   cache as above; Q_pe turned in place                  mla_append
  *   (k, v) = W_kvb latent, k_pe      [T, H, N+V]          mla_gather_kv_b, of the new tokens
  *   o = attention(Q, k, k_pe, v)     [T, H, V]            mla_prefill; then mla_gather_kv_b, mla_prefill and mla_merge for each
@@ -47,7 +48,8 @@ enum {
   MLAF_LAYER_NO_NORMS = 1u << 3,    /* neither low-rank queries nor the latent are normed, and there are no weights of norms */
   MLAF_LAYER_ROPE_ON_READ = 1u << 4, /* rope columns are cached as they are, and turned to their position by attention; the table
                                       * of rotations is dense and fp32 */
-  MLAF_LAYER_KV_B_16 = 1u << 5,     /* where matrices have 8 bits, kv_b_proj alone is of the layer's dtype: prefills want that */
+  MLAF_LAYER_KV_B_16 = 1u << 5,     /* where matrices have 8 bits, kv_b_proj alone is of the layer's dtype. Of 8 bits it is
+                                      * made one of 16 in the workspace of each prefill, by a launch of its own */
   MLAF_LAYER_APPEND_APART = 1u << 6, /* rows are appended in a launch of their own, not beside q_b's product */
   MLAF_LAYER_ROWS_ANYWHERE = 1u << 7, /* slots may be other rows that the call attends to than each request's last ones, as many
                                       * as it has query tokens. Attention then reads no row before all are written */

@@ -109,8 +109,7 @@ class Layer:
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
     prefill_crossover: what the function of that name shall say; 0: it finds out.
-    Matrices may be float8_e4m3fn or float8_e4m3fnuz with their weight_scale_inv, float32, beside them; a prefill wants kv_b_proj.weight of 16 bits
-    then.
+    Matrices may be float8_e4m3fn or float8_e4m3fnuz with their weight_scale_inv, float32, beside them.
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     append_apart: rows are appended in a launch of their own, not beside q_b.
     absorb_apart: queries go into the latent space in a launch of their own, not in q_b's, where that could be.

@@ -148,8 +148,6 @@ int mlaf_cli_layer(cli *c) {
     return mlaf_cli_usage(c, "--case has a model, sizes and weights of its own");
   if (mlaf_cli_has(c, O_FORMS) && a.setup.encoding)
     return mlaf_cli_usage(c, "--forms compares forms over weights of 16 bits: leave --weights out, or see --profile");
-  if (mlaf_cli_has(c, O_CROSSOVER) && a.setup.encoding)
-    return mlaf_cli_usage(c, "--crossover is of prefills, which read weights of 16 bits here: leave --weights out");
   if (!c->given[O_CASE] && read_sizes(c, &a)) code = mlaf_cli_fail(c);
   else code = mlaf_cli_has(c, O_PROBLEMS) ? problems(c, &a) : run(c, &a);
   free(a.requests);

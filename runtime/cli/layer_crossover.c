@@ -1,5 +1,6 @@
 /* `mlaforge layer --crossover`: from how many new tokens on a layer's prefill is faster than the same tokens as requests of few,
- * over so many cached ones. Whole layers of both forms are checked and timed; what is found is a choice of the database. */
+ * over so many cached ones. Whole layers of both forms are checked and timed; what is found is a choice of the database, which
+ * says nothing of weights: of 8 bits none is stored. */
 #include <math.h>
 #include <string.h>
 
@@ -145,8 +146,9 @@ static void say(const crossing *x, const mlaf_point *problem, int32_t tokens) {
     cJSON_AddNumberToObject(e, "error", x->error);
     mlaf_cli_emit(e);
   } else if (tokens)
-    printf("%s: from %d new tokens on expanding is faster, %s; stored. Outputs of both are within %.2e of fp64.\n",
-           mlaf_point_text(problem).s, tokens, source, x->error);
+    printf("%s: from %d new tokens on expanding is faster, %s; %s. Outputs of both are within %.2e of fp64.\n",
+           mlaf_point_text(problem).s, tokens, source,
+           x->setup.encoding ? "not stored, as weights have 8 bits" : "stored", x->error);
   else printf("%s: expanding is not faster up to %d new tokens; nothing is stored.\n", mlaf_point_text(problem).s, MOST);
 }
 
@@ -160,7 +162,7 @@ int layer_crossover(cli *c, const layer_setup *s) {
     x.table = c->json ? NULL : mlaf_cli_table_new(columns);
     st = layer_cross(counted, MOST, lead, &x, &tokens);
     if (x.table) mlaf_cli_table_end(x.table);
-    if (!st && tokens) st = store(&x, &problem, tokens);
+    if (!st && tokens && !s->encoding) st = store(&x, &problem, tokens);
     if (!st) say(&x, &problem, tokens);
   }
   layer_weights_free(&x.weights);

@@ -187,6 +187,7 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   p.q = place(&at, rows, layer_q_row(s));
   p.qout = place(&at, absorbed, layer_kv_row(s));
   p.u = place(&at, absorbed, s->d.rank);
+  p.kv_b = place(&at, !few && layer_dequantises(s) ? layer_kv_b_rows(s) : 0, s->d.rank);
   p.kv = place(&at, fresh * s->heads, s->d.nope + s->d.v);
   p.k_pe = place(&at, fresh, s->d.rope);
   p.o = place(&at, rows, s->d.v);
@@ -300,6 +301,18 @@ static void fill_scale(const mlaf_layer *l, const mlaf_layer_args *a, void *q, m
   out->original = l->shape.d.q_scale_original;
 }
 
+static void fill_dequant(const mlaf_layer *l, void *kv_b, mlaf_dequant_args *out) {
+  const layer_tensor *w = &l->weights.kv_b;
+  out->rows = layer_kv_b_rows(&l->shape);
+  out->w = w->data;
+  out->w_row_stride = w->stride;
+  out->w_scale = w->scale;
+  out->w_scale_row_stride = w->scale_stride;
+  out->w_scale_row = w->scale_row;
+  out->w_scale_column = w->scale_column;
+  out->y = kv_b;
+}
+
 /* Rows `first` on of each head of kv_b. */
 static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
   const layer_tensor *w = &l->weights.kv_b;
@@ -362,8 +375,8 @@ static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *ou
   out->o = NULL;
 }
 
-/* Cache, pages and W. */
-static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_gather_kv_b_args *out) {
+/* Cache, pages and W; kv_b: where it has 16 bits, if its own has 8. */
+static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv_b, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
   const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
@@ -378,24 +391,24 @@ static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_gath
   out->table_width = a->block_table ? a->block_table_width : 0;
   out->table_stride = a->block_table ? or_else(a->block_table_stride, a->block_table_width) : 0;
   out->table_indptr = a->block_table ? NULL : a->kv_indptr;
-  out->w = l->weights.kv_b.data;
-  out->w_row_stride = l->weights.kv_b.stride;
-  out->w_head_stride = (d->nope + d->v) * l->weights.kv_b.stride;
+  out->w = layer_dequantises(s) ? kv_b : l->weights.kv_b.data;
+  out->w_row_stride = layer_dequantises(s) ? d->rank : l->weights.kv_b.stride;
+  out->w_head_stride = (d->nope + d->v) * out->w_row_stride;
   if (!layer_turns_on_read(s)) return;
   out->rope_table = d->cos;
   out->rope_rows = d->table_rows;
 }
 
-static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, void *kv, void *k_pe, mlaf_gather_kv_b_args *out) {
+static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, const layer_places *p, mlaf_gather_kv_b_args *out) {
   const chunked_head *h = chunked_head_of(a->schedule);
-  fill_cached(l, a, out);
+  fill_cached(l, a, behind(a->workspace, p->kv_b), out);
   out->batch = h->batch;
   out->page_tokens = l->shape.d.page_size;
   out->tokens = h->tokens;
   out->cu_seqlens = behind(a->schedule_device, (size_t)h->cu_new * sizeof(int32_t));
   out->seq_starts = behind(a->schedule_device, (size_t)h->cached * sizeof(int32_t));
-  out->k = kv;
-  out->k_pe = l->shape.d.rope ? k_pe : NULL;
+  out->k = behind(a->workspace, p->kv);
+  out->k_pe = l->shape.d.rope ? behind(a->workspace, p->k_pe) : NULL;
 }
 
 void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out) {
@@ -415,7 +428,7 @@ void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chun
   fresh->k_token_stride = fresh->v_token_stride = l->shape.heads * head;
   fresh->k_pe = d->rope ? behind(a->workspace, p.k_pe) : NULL;
   fresh->o = behind(a->workspace, p.o);
-  fill_cached(l, a, &out->cached);
+  fill_cached(l, a, behind(a->workspace, p.kv_b), &out->cached);
   out->workspace = behind(a->workspace, p.scratch);
   out->workspace_size = a->workspace_size > p.scratch ? a->workspace_size - p.scratch : 0;
 }
@@ -443,7 +456,6 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
   const layer_places p = layer_places_of(&l->shape, &z);
   char *const c = behind(a->workspace, p.c), *const q = behind(a->workspace, p.q), *const qout = behind(a->workspace, p.qout);
   char *const u = behind(a->workspace, p.u), *const o = behind(a->workspace, p.o);
-  char *const kv = behind(a->workspace, p.kv), *const k_pe = behind(a->workspace, p.k_pe);
   if (kind == LAYER_DECODE) {
     out->decode = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
     out->decode.q = qout;
@@ -458,9 +470,12 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->scale = (mlaf_q_scale_args)MLAF_Q_SCALE_ARGS_INIT;
     out->scale.tokens = z.tokens;
     fill_scale(l, a, q, &out->scale);
+  } else if (kind == LAYER_DEQUANT) {
+    out->dequant = (mlaf_dequant_args)MLAF_DEQUANT_ARGS_INIT;
+    fill_dequant(l, behind(a->workspace, p.kv_b), &out->dequant);
   } else if (kind == LAYER_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
-    fill_gather(l, a, kv, k_pe, &out->gather);
+    fill_gather(l, a, &p, &out->gather);
   } else {
     layer_kind parts[LAYER_PARTS];
     layer_parts_of(kind, z.tokens, parts);

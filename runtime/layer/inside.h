@@ -5,6 +5,7 @@
 #include "layer/chunked.h"
 #include "mlaforge/layer.h"
 #include "mlaforge/mla_append.h"
+#include "mlaforge/mla_dequant.h"
 #include "mlaforge/mla_q_scale.h"
 #include "mlaforge/projection.h"
 #include "op/calls.h"
@@ -23,6 +24,7 @@ typedef enum layer_kind {
   LAYER_LATENT, /* the same, and queries go on into the latent space; of few tokens LAYER_BESIDE, then q_absorb; of more than
                  * LAYER_BESIDE_MOST q_b, append, q_absorb */
   LAYER_SCALE,  /* queries by their positions, in place */
+  LAYER_DEQUANT, /* kv_b of 8 bits becomes one of 16, which whatever gathers reads */
   LAYER_APPEND,
   LAYER_TURN, /* append, and the rope columns of queries are turned in place; where keys turn on read, LAYER_APPEND follows */
   LAYER_ABSORB,
@@ -57,6 +59,9 @@ static inline int layer_matrix_bytes(const layer_shape *s) { return s->d.weights
 static inline int layer_kv_b_bytes(const layer_shape *s) {
   return s->d.weights && !(s->d.flags & MLAF_LAYER_KV_B_16) ? 1 : LAYER_ELEMENT;
 }
+/* Whether prefills want another kv_b than decode. */
+static inline bool layer_dequantises(const layer_shape *s) { return s->d.prefill_tokens && layer_kv_b_bytes(s) == 1; }
+static inline int64_t layer_kv_b_rows(const layer_shape *s) { return (int64_t)s->heads * (s->d.nope + s->d.v); }
 static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
@@ -148,7 +153,7 @@ struct mlaf_layer {
 /* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. What becomes of a block table
  * lies in front, at the same place for all layers that get the same tables. */
 typedef struct layer_places {
-  size_t c, q, qout, u, kv, k_pe, o, scratch; /* scratch: of whichever stage runs */
+  size_t c, q, qout, u, kv_b, kv, k_pe, o, scratch; /* scratch: of whichever stage runs */
 } layer_places;
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z);
 
@@ -159,6 +164,7 @@ typedef union layer_stage_args {
   mlaf_q_b_args q_b;
   mlaf_append_args append;
   mlaf_q_scale_args scale;
+  mlaf_dequant_args dequant;
   mlaf_execute_args decode;
   mlaf_gather_kv_b_args gather;
 } layer_stage_args;

@@ -211,6 +211,7 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
       [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
       [LAYER_BESIDE] = {p.q, heads * (size_t)layer_q_row(s)},
       [LAYER_SCALE] = {p.q, heads * (size_t)layer_q_row(s)},
+      [LAYER_DEQUANT] = {p.kv_b, LAYER_ELEMENT * (size_t)(layer_kv_b_rows(s) * s->d.rank)},
       [LAYER_LATENT] = {p.qout, heads * (size_t)layer_kv_row(s)},
       [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
       [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},          [LAYER_PREFILL] = {p.o, heads * (size_t)s->d.v},

@@ -199,6 +199,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   layer_kind parts[LAYER_PARTS];
   layer_parts_of(kind, z->tokens, parts);
   kind = parts[0];
+  if (kind == LAYER_DEQUANT) return p->by_rows[kind][0];
   if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;

@@ -15,6 +15,7 @@ static const struct {
     [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
     [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_BESIDE] = {"q_b", "mla_q_b"},
     [LAYER_LATENT] = {"q_b", "mla_q_b"},      [LAYER_SCALE] = {"q_scale", "mla_q_scale"},
+    [LAYER_DEQUANT] = {"dequant", "mla_dequant"},
     [LAYER_APPEND] = {"append", "mla_append"},
     [LAYER_TURN] = {"append", "mla_append"},  [LAYER_GATHER] = {"gather", "mla_gather_kv_b"},
     [LAYER_PREFILL] = {"prefill", "mla_prefill"},
@@ -75,6 +76,7 @@ int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
   const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s), many = s->d.prefill_tokens;
   int64_t most = 0;
+  if (kind == LAYER_DEQUANT) return layer_dequantises(s); /* the same launch for any number */
   for (int i = 0; i < EDGES; i++)
     if (edges[i] > most && layer_launches(s, kind, edges[i])) most = edges[i];
   if (few > most && layer_launches(s, kind, few)) most = few;
@@ -118,6 +120,8 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
       return n + snprintf(out + n, size - (size_t)n, ",absorb_%s", style);
     }
     case LAYER_SCALE: return snprintf(out, size, "mla_q_scale:h%d,n%d,%s", s->heads, layer_q_row(s), type);
+    case LAYER_DEQUANT:
+      return snprintf(out, size, "mla_dequant:r%d,%s%s,t%lld", d->rank, type, kv_b, (long long)layer_kv_b_rows(s));
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
@@ -146,7 +150,7 @@ mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_p
   mlaf_status st = mlaf_point_parse(NULL, text, out, why, sizeof why);
   if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", kinds[kind].name, text, why);
   for (int i = 0; i < out->op->n_fields; i++)
-    if (out->op->fields[i].role == MLAF_SIZE) out->v[i] = 1;
+    if (out->op->fields[i].role == MLAF_SIZE && kind != LAYER_DEQUANT) out->v[i] = 1;
   return MLAF_OK;
 }
 
@@ -215,17 +219,16 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
-  if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
-                     "it, and set MLAF_LAYER_KV_B_16", d->prefill_tokens);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }
 
-/* Where queries are scaled, they are as soon as they are there. */
+/* Where queries are scaled, they are as soon as they are there. kv_b of 16 bits comes first of all: those that gather read it
+ * ahead of their waits, as the constant that it else is, and no launch behind this one begins before it is over. */
 static void order(layer_shape *s, layer_form form, const layer_kind *behind, int n_behind) {
   const bool two = s->d.q_rank && !s->joined;
   int n = 0;
+  if (form == LAYER_MANY && layer_dequantises(s)) s->kinds[form][n++] = LAYER_DEQUANT;
   if (two) s->kinds[form][n++] = LAYER_Q_A;
   s->kinds[form][n++] = s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A;
   s->kinds[form][n++] = behind[0];

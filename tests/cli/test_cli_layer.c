@@ -180,6 +180,25 @@ static void a_layer_of_8_bits_passes(void **state) {
   layer_rig_close(&r);
 }
 
+/* The same as a prefill, over what is cached. */
+static void a_prefill_of_8_bits_passes(void **state) {
+  static const layer_request two[] = {{30, 3}, {0, 2}};
+  layer_rig r;
+  layer_checked x;
+  open_rig();
+  const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 1, .requests = two,
+                         .batch = 2, .checked = 5, .encoding = MLAF_LAYER_E4M3FNUZ, .prefill = true};
+  command.err = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", command.err.text);
+  assert_true(x.tokens == 5 && x.worst > 1e-4);
+  r.weights->scales[5][0] *= 2;
+  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, r.device_scales[0][5], r.weights->scales[5], sizeof(float), &command.err),
+                   MLAF_OK);
+  assert_int_equal(layer_rig_run(&r), MLAF_OK);
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
+  layer_rig_close(&r);
+}
+
 /* While launches are recorded nothing runs, and what is recorded is what a layer launches. */
 static void launches_are_recorded(void **state) {
   run();
@@ -237,7 +256,6 @@ static void wrong_options_are_refused(void **state) {
               {{"layer", "--ctx", "2", "--q-len", "4"}, "counts the 4 new tokens", 2},
               {{"layer", "--profile", "--forms"}, "exclude each other", 2},
               {{"layer", "--crossover", "--forms"}, "exclude each other", 2},
-              {{"layer", "--crossover", "--weights", "e4m3fn"}, "leave --weights out", 2},
               {{"layer", "--dry-run"}, "is for --crossover", 2},
               {{"layer", "--out", "x"}, "--profile", 2},
               {{"layer", "--case", "seed-001", "--device", "emu:gfx942"}, "there are seed-000", 2},
@@ -365,6 +383,7 @@ int main(void) {
       cmocka_unit_test(queries_are_scaled_by_position),
       cmocka_unit_test(keys_turn_on_read_by_the_table),
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
+      cmocka_unit_test(a_prefill_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page),
       T(nothing_is_compiled_where_that_is_refused), T(wrong_options_are_refused),
       T(problems_are_listed),                   cmocka_unit_test(forms_pass),

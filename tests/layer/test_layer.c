@@ -1,7 +1,6 @@
 /* A whole layer on the emulator against double precision: each stage over what the stage before it wrote, and all of them at
  * once. */
 #include "layer/rig.h"
-#include "op/e4m3.h"
 
 /* Bound of a stage's relative error over what it read (docs/projections.md). */
 static const double STAGE = 2.5e-3;
@@ -257,50 +256,6 @@ static void ranks_add_up(void **state) {
   end(&whole);
   mlaf_layer_destroy(layer);
   free_model(&m);
-}
-
-/* A matrix as its bytes of e4m3fnuz, a scale for each 128 x 128; the host's copy becomes what they stand for. */
-static void narrow(rig *r, model *m, int which, mlaf_layer_weight *w, uint8_t *codes, float *scales) {
-  const int64_t across = (w->cols + 127) / 128;
-  for (int64_t i = 0; i < (w->rows + 127) / 128 * across; i++) scales[i] = (float)(0.004 * (1.5 + draw(r) / 2));
-  for (int64_t i = 0; i < w->rows * w->cols; i++) {
-    const double scale = (double)scales[i / w->cols / 128 * across + i % w->cols / 128];
-    int code = 0x7f;
-    while (code > 0 && mlaf_e4m3_decode(true, (uint8_t)code) * scale > fabs(m->wide[which][i])) code--;
-    codes[i] = (uint8_t)(code && m->wide[which][i] < 0 ? code | 0x80 : code);
-    m->wide[which][i] = mlaf_e4m3_decode(true, codes[i]) * scale;
-  }
-}
-
-/* All of a model's matrices; those of q_a and kv_a stay side by side, and so are their scales. */
-static void narrow_all(rig *r, model *m) {
-  static const char *const names[WEIGHTS] = {[W_Q_A] = "q_a_proj.weight_scale_inv", [W_Q_B] = "q_b_proj.weight_scale_inv",
-                                             [W_KV_A] = "kv_a_proj_with_mqa.weight_scale_inv",
-                                             [W_KV_B] = "kv_b_proj.weight_scale_inv", [W_O] = "o_proj.weight_scale_inv"};
-  enum { MOST = 1 << 16, BLOCKS = 16 };
-  static uint8_t codes[MOST];
-  float scales[BLOCKS];
-  char *at = NULL, *scales_at = NULL; /* of q_a */
-  const size_t listed = m->n;
-  for (int which = 0; which < WEIGHTS; which++) {
-    mlaf_layer_weight *w = NULL;
-    for (size_t i = 0; i < listed; i++)
-      if (m->list[i].data == m->device[which]) w = &m->list[i];
-    if (!names[which]) continue;
-    assert_true(w && w->rows * w->cols <= MOST);
-    narrow(r, m, which, w, codes, scales);
-    const mlaf_layer_weight of = {names[which], NULL, (w->rows + 127) / 128, (w->cols + 127) / 128, 0};
-    char *to = which == W_KV_A ? at + m->d.q_rank * m->d.hidden : put(r, NULL, 2 * MOST);
-    const size_t behind = sizeof *scales * (size_t)(m->d.q_rank / 128);
-    char *scales_to = which == W_KV_A ? scales_at + behind : put(r, NULL, 2 * sizeof scales);
-    if (which == W_Q_A) at = to, scales_at = scales_to;
-    must(r, mlaf_mem_write(r->ctx, to, codes, (size_t)(w->rows * w->cols)), "codes");
-    must(r, mlaf_mem_write(r->ctx, scales_to, scales, sizeof *scales * (size_t)(of.rows * of.cols)), "scales");
-    w->data = to;
-    m->list[m->n] = of;
-    m->list[m->n++].data = scales_to;
-  }
-  m->desc.weights = MLAF_LAYER_E4M3FNUZ;
 }
 
 /* Heads of kv_b begin within blocks of scales here, and so do the ranks'. */

@@ -76,6 +76,64 @@ static void a_layer_from_a_bundle(void **state) {
   rig_stop(&r);
 }
 
+/* The same of matrices of 8 bits, with a prefill: its one new token is a step's. */
+static void a_prefill_from_a_bundle(void **state) {
+  static rig first, r;
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_plan_opts plan = MLAF_PLAN_OPTS_INIT;
+  const int32_t fresh = 1, before = 60;
+  int32_t schedule[256];
+  model m;
+  call c;
+  double y[COLS];
+  char bundle[128], cache[128];
+  rig_start(&first, &o);
+  make_model(&first, &m, 128, MLAF_LAYER_PAIRS, 0);
+  narrow_all(&first, &m);
+  m.desc.batch_max = 1, m.desc.prefill_tokens = 2, m.desc.prefill_chunk = 32;
+  make_bundle(&m.desc);
+  free_model(&m);
+  rig_stop(&first);
+  snprintf(bundle, sizeof bundle, "%s/bundle", dir);
+  snprintf(cache, sizeof cache, "%s/nothing-cached", dir);
+  o.bundle = bundle, o.cache_dir = cache, o.gen_root = "/nonexistent";
+  plan.flags = MLAF_PLAN_NO_COMPILE;
+  rig_start(&r, &o);
+  make_model(&r, &m, 128, MLAF_LAYER_PAIRS, 0);
+  narrow_all(&r, &m);
+  m.desc.batch_max = 1, m.desc.prefill_tokens = 2, m.desc.prefill_chunk = 32;
+  m.desc.plan = &plan;
+  mlaf_layer *layer = make_layer(&r, &m);
+  begin(&r, &m, layer, &(step){.batch = 1, .q = 1, .past = {60}}, &c);
+  const size_t words = mlaf_layer_prefill_words(layer, 1, &fresh, &before);
+  assert_in_range(words, 1, sizeof schedule / sizeof *schedule);
+  must(&r, mlaf_layer_prefill_schedule(layer, 1, &fresh, &before, schedule, words), "mlaf_layer_prefill_schedule");
+  c.a.schedule = schedule, c.a.schedule_device = put(&r, schedule, words * sizeof *schedule);
+  c.a.seq_lens = NULL;
+  c.a.workspace_size = mlaf_layer_workspace_size(layer, &c.a);
+  c.a.workspace = put(&r, NULL, c.a.workspace_size);
+  bool seen = false;
+  for (size_t i = 0; i < 7; i++) {
+    mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+    mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+    must(&r, mlaf_layer_stage_at(layer, i, &c.a, &s), "mlaf_layer_stage_at");
+    assert_int_equal(mlaf_plan_query(s.plan, &info), MLAF_OK);
+    assert_string_equal(info.code, "bundle");
+    seen |= !strcmp(s.operation, "mla_dequant");
+  }
+  assert_true(seen);
+  must(&r, mlaf_layer_execute(layer, &c.a, NULL), "mlaf_layer_execute");
+  get(&r, c.y[0], c.a.out, sizeof(uint16_t) * (size_t)m.d.hidden);
+  double *past = past_of(&m, &c, 0);
+  reference(&m, &c, 0, 0, past, y);
+  assert_true(ref_error(c.y[0], y, (size_t)m.d.hidden) < bound_of(&m));
+  free(past);
+  end(&c);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+  rig_stop(&r);
+}
+
 static int setup(void **state) {
   need_compiler("gfx942");
   built_cache();
@@ -89,6 +147,6 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_from_a_bundle)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_from_a_bundle), cmocka_unit_test(a_prefill_from_a_bundle)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

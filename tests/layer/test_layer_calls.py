@@ -148,11 +148,11 @@ class LayerTest(unittest.TestCase):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 self.make(self.weights, **wrong)
 
-    def test_matrices_of_8_bits(self):
-        """All but kv_b_proj, of random codes; one scale each, as none is larger than 128 x 256."""
+    def of_8_bits(self, *names):
+        """Weights, and their rows, with these matrices of random codes."""
         weights, rows = dict(self.weights), dict(self.rows)
         values_of = {0: 0.0, 0x40: 1.0, 0xc0: -1.0, 0x44: 1.5, 0xbc: -0.75, 0x38: 0.5}  # e4m3fnuz
-        for name in ("q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "o_proj"):
+        for name in names:
             n, m = SHAPES[name]
             codes = [self.rng.choice(list(values_of)) for _ in range(n * m)]
             across, scale = -(-m // 128), m ** -0.5
@@ -161,6 +161,37 @@ class LayerTest(unittest.TestCase):
             weights[prefix] = Buffer(self.ctx, (n, m), "float8_e4m3fnuz", codes)
             weights[prefix + "_scale_inv"] = Buffer(self.ctx, (len(scales) // across, across), "float32", scales)
             rows[name] = [[values_of[codes[r * m + c]] * scales[r // 128 * across + c // 128] for c in range(m)] for r in range(n)]
+        return weights, rows
+
+    def test_prefill_by_8_bits(self):
+        """All matrices of 8 bits: a prefill over what another one cached, in two chunks, and its last token again as a step."""
+        weights, rows = self.of_8_bits("q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "kv_b_proj", "o_proj")
+        layer, kept = self.make(weights, batch=1, prefill_tokens=4, prefill_chunk=2), self.rows
+        self.assertIn(",e4m3fnuz,", next(s["problem"] for s in layer.stages() if s["name"] == "v_out"))
+        cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
+        bits, table = [bf16(self.rng.gauss(0, 1)) for _ in range(7 * D)], self.ints("int32", [5, 2], 1, 2)
+        x, past, want = [wide(b) for b in bits], [], []
+
+        def call(first, n, **more):
+            at = list(range(first, first + n))
+            return layer(Buffer(self.ctx, (n, D), "bfloat16", bits[first * D:(first + n) * D]), self.ints("int64", at),
+                         self.ints("int64", [5 * PAGE + t for t in at]), cache, block_table=table, **more)
+
+        got = [call(first, n, schedule=layer.schedule([n], [first])) for first, n in ((0, 4), (4, 3))]
+        try:
+            type(self).rows = rows
+            for t in range(7):
+                want += self.reference(x[t * D:(t + 1) * D], past, t)
+        finally:
+            type(self).rows = kept
+        self.near(got[0], want[:4 * D])
+        self.near(got[1], want[4 * D:])
+        self.near(call(6, 1, seq_lens=self.ints("int32", [7])), want[6 * D:])
+        layer.close()
+
+    def test_matrices_of_8_bits(self):
+        """All but kv_b_proj, of random codes; one scale each, as none is larger than 128 x 256."""
+        weights, rows = self.of_8_bits("q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "o_proj")
         layer, kept = self.make(weights, batch=1), self.rows
         self.assertEqual([s["name"] for s in layer.stages() if ",e4m3fnuz," in s["problem"]], ["q_a", "kv_a", "q_b", "o_proj"])
         bits = [bf16(self.rng.gauss(0, 1)) for _ in range(D)]

@@ -105,6 +105,32 @@ static void scaled_on_their_way(void **state) {
   }
 }
 
+/* A kv_b of 8 bits becomes one of 16 ahead of all that read it, once a prefill; decode and other layers do without. */
+static void dequantised_first(void **state) {
+  static const uint32_t flags[] = {0, MLAF_LAYER_ROPE_ON_READ, MLAF_LAYER_KV_B_16};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+    layer_shape s;
+    mlaf_err err = {MLAF_OK, ""};
+    const bool does = !(flags[i] & MLAF_LAYER_KV_B_16);
+    d.flags = flags[i], d.weights = MLAF_LAYER_E4M3FN, d.tp_size = 8, d.batch_max = 300, d.prefill_tokens = 4096;
+    d.q_scale_beta = 0.1f, d.q_scale_original = 8192;
+    if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
+    for (int k = 0; k < s.n[LAYER_MANY]; k++) assert_int_equal(s.kinds[LAYER_MANY][k] == LAYER_DEQUANT, does && !k);
+    for (int k = 0; k < s.n[LAYER_FEW]; k++) assert_int_not_equal(s.kinds[LAYER_FEW][k], LAYER_DEQUANT);
+    assert_int_equal(layer_rows_most(&s, LAYER_DEQUANT), does);
+    char text[MLAF_PROBLEM_TEXT_MAX], why[256] = "";
+    int listed = 0;
+    for (size_t at = 0; !mlaf_layer_problem_at(&d, true, at, text, sizeof text, why, sizeof why) && *text; at++)
+      if (!strncmp(text, "mla_dequant:", 12)) listed++, assert_string_equal(text, "mla_dequant:r512,bf16,e4m3fn,t4096");
+    assert_int_equal(listed, does);
+    const layer_sizes few = {.form = LAYER_FEW, .tokens = 4, .batch = 4}, many = {.form = LAYER_MANY, .tokens = 4, .batch = 4};
+    const layer_places a = layer_places_of(&s, &few), b = layer_places_of(&s, &many);
+    assert_int_equal(a.kv - a.kv_b, 0);
+    assert_int_equal(b.kv - b.kv_b, does ? (size_t)4096 * 512 * 2 : 0);
+  }
+}
+
 /* Where attention's plans may go on into values. */
 static void goes_on(void **state) {
   const struct {
@@ -138,6 +164,7 @@ int main(void) {
       cmocka_unit_test(its_problem),
       cmocka_unit_test(where_it_may_be),
       cmocka_unit_test(scaled_on_their_way),
+      cmocka_unit_test(dequantised_first),
       cmocka_unit_test(goes_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,114 @@ static void prefill_is_its_tokens(void **state) {
   }
 }
 
+/* The same with matrices of 8 bits: heads of kv_b begin within blocks of scales here. Where kv_b has 16 bits that mean the same,
+ * every bit of the output is the same. */
+static void a_kv_b_of_8_bits(void **state) {
+  static const int32_t chunk[] = {0, 7};
+  rig *r = *state;
+  static prefill p;
+  model m;
+  static uint16_t y[T][COLS], kv_b[1 << 15];
+  make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
+  narrow_all(r, &m);
+  model other = m; /* of 16 bits */
+  const int n = m.d.heads * (m.d.nope + m.d.v) * m.d.rank;
+  for (int i = 0; i < n; i++) kv_b[i] = ref_bf16(m.wide[W_KV_B][i]);
+  other.desc.flags |= MLAF_LAYER_KV_B_16;
+  for (size_t i = 0; i < m.n; i++) {
+    if (!strcmp(m.list[i].name, "kv_b_proj.weight")) other.list[i].data = put(r, kv_b, sizeof *kv_b * (size_t)n);
+    if (!strcmp(m.list[i].name, "kv_b_proj.weight_scale_inv")) other.list[i].name = "none";
+  }
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++) {
+      model *of = k ? &other : &m;
+      of->desc.prefill_tokens = T, of->desc.prefill_chunk = chunk[i];
+      mlaf_layer *layer = make_layer(r, of);
+      const uint64_t seed = r->seed;
+      open_prefill(r, of, layer, i == 1, &p);
+      r->seed = k ? r->seed : seed; /* both get the same data */
+      must(r, mlaf_layer_execute(layer, &p.a, NULL), "prefill");
+      read_prefill(r, of, &p);
+      check_tokens(of, &p);
+      if (k) assert_memory_equal(y, p.y, sizeof y);
+      memcpy(y, p.y, sizeof y);
+      if (!i) check_step(r, of, layer, &p);
+      end(&p.c);
+      mlaf_layer_destroy(layer);
+    }
+  free_model(&m);
+}
+
+/* Outputs of two ranks, each with a part of the tensor that the whole is, add up to the only one's. */
+static void a_kv_b_of_8_bits_on_two_ranks(void **state) {
+  rig *r = *state;
+  static prefill p;
+  static double sum[T][COLS];
+  model m;
+  make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
+  narrow_all(r, &m);
+  m.desc.prefill_tokens = T, m.desc.prefill_chunk = PAGE;
+  m.desc.tp_size = 2;
+  const uint64_t seed = r->seed;
+  for (m.desc.tp_rank = 0; m.desc.tp_rank < 2; m.desc.tp_rank++) {
+    mlaf_layer *layer = make_layer(r, &m);
+    r->seed = seed;
+    open_prefill(r, &m, layer, false, &p);
+    must(r, mlaf_layer_execute(layer, &p.a, NULL), "prefill");
+    read_prefill(r, &m, &p);
+    for (int t = 0; t < T; t++)
+      for (int i = 0; i < m.d.hidden; i++) sum[t][i] += ref_wide(p.y[t][i]);
+    if (!m.desc.tp_rank) end(&p.c);
+    mlaf_layer_destroy(layer);
+  }
+  m.desc.tp_size = 1, m.desc.tp_rank = 0;
+  for (int t = 0; t < T; t++)
+    for (int i = 0; i < m.d.hidden; i++) p.y[t][i] = ref_bf16(sum[t][i]);
+  check_tokens(&m, &p);
+  end(&p.c);
+  free_model(&m);
+}
+
+/* It is written once a call, by a stage of its own, which comes first: what the stage leaves is what the scales make of bytes. */
+static void kv_b_becomes_one_of_16_bits(void **state) {
+  static const char *const names[] = {"dequant", "qkv_a", "q_b", "append", "gather", "prefill", "o_proj"};
+  rig *r = *state;
+  static prefill p;
+  model m;
+  make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
+  narrow_all(r, &m);
+  m.desc.prefill_tokens = T, m.desc.prefill_chunk = 7;
+  mlaf_layer *layer = make_layer(r, &m);
+  open_prefill(r, &m, layer, false, &p);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+    must(r, mlaf_layer_stage_at(layer, i, &p.a, &s), "mlaf_layer_stage_at");
+    assert_string_equal(s.name, names[i]);
+    assert_true(s.bytes > 0 && s.output_at + s.output_bytes <= p.a.workspace_size);
+    must(r, mlaf_layer_execute_stage(layer, i, &p.a, NULL), s.name);
+    if (i) continue;
+    const size_t n = (size_t)(m.d.heads * (m.d.nope + m.d.v) * m.d.rank);
+    static uint16_t kv_b[1 << 15];
+    mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+    assert_int_equal(mlaf_plan_query(s.plan, &info), MLAF_OK);
+    assert_string_equal(info.problem, "mla_dequant:r64,bf16,e4m3fnuz,t384");
+    assert_int_equal(s.output_bytes, sizeof *kv_b * n);
+    get(r, kv_b, (char *)p.a.workspace + s.output_at, s.output_bytes);
+    for (size_t k = 0; k < n; k++) assert_int_equal(kv_b[k], ref_bf16(m.wide[W_KV_B][k]));
+  }
+  read_prefill(r, &m, &p);
+  check_tokens(&m, &p);
+  mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+  assert_int_equal(mlaf_layer_stages(layer), 6); /* decode reads it as it lies */
+  for (size_t i = 0; i < 6; i++) {
+    must(r, mlaf_layer_stage_at(layer, i, &p.c.a, &s), "mlaf_layer_stage_at");
+    assert_string_not_equal(s.name, "dequant");
+  }
+  end(&p.c);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
 static void says(rig *r, mlaf_status got, const char *part) {
   char why[4096];
   mlaf_ctx_last_message(r->ctx, why, sizeof why);
@@ -202,6 +310,9 @@ static void stages_and_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(prefill_is_its_tokens), cmocka_unit_test(stages_and_refusals)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(prefill_is_its_tokens), cmocka_unit_test(a_kv_b_of_8_bits),
+                                     cmocka_unit_test(a_kv_b_of_8_bits_on_two_ranks),
+                                     cmocka_unit_test(kv_b_becomes_one_of_16_bits),
+                                     cmocka_unit_test(stages_and_refusals)};
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

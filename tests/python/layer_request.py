@@ -1,9 +1,10 @@
 """One request through a layer with random weights, every position against double precision, by hand on a GPU:
 
-    python3 tests/python/layer_request.py [--tokens 3000] [--steps 16] [--tp 8] [--scale 0.135] [--seeds 3,4]
+    python3 tests/python/layer_request.py [--tokens 3000] [--steps 16] [--tp 8] [--scale 0.135] [--seeds 3,4] [--weights e4m3fn]
 
 The request is prefilled whole, in parts over what is cached, and by decode's kernels alone; decode steps follow. Beside it stands
-PyTorch in bf16 with its own attention, and the chain of roundings alone, everything else in fp64.
+PyTorch in bf16 with its own attention, and the chain of roundings alone, everything else in fp64. Weights of 8 bits are what their
+bytes and scales mean, exactly; where keys and values are expanded kv_b_proj is rounded, too, once.
 
 A position's bound follows from its own roundings. Each moves a number by ROUND of itself, as root mean square over mantissas.
 What all of them come to at a position is the mean over chains in which every rounding is a random move of that size: the squares
@@ -55,8 +56,18 @@ def normed(x, gain):
     return x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * gain
 
 
+def narrow(w):
+    """e4m3 with a scale for each 128 x 128 (all sides are multiples of it, but for the last rows), and what they mean, exactly."""
+    rows, cols = w.shape
+    tiles = F.pad(w.float(), (0, 0, 0, -rows % 128)).view(-1, 128, cols // 128, 128)
+    scale = tiles.abs().amax((1, 3)) / 448
+    wide = scale.repeat_interleave(128, 0)[:rows].repeat_interleave(128, 1)
+    codes = (w.float() / wide).to(torch.float8_e4m3fn)
+    return codes, scale, codes.to(WIDE) * wide.to(WIDE)
+
+
 class Model:
-    def __init__(self, seed, tp, scale, tokens):
+    def __init__(self, seed, tp, scale, tokens, weights=""):
         self.h, self.scale, self.tokens = HEADS // tp, scale, tokens
         torch.manual_seed(seed)
         draw = lambda rows, cols, by: (torch.randn(rows, cols, device=DEV) * by).bfloat16()
@@ -65,6 +76,14 @@ class Model:
         self.q_b = draw(self.h * (N + P), L, L ** -0.5)
         self.kv_b = draw(self.h * (N + V), R, R ** -0.5)
         self.o = draw(D, self.h * V, (HEADS * V) ** -0.5)
+        self.tensors = {"fused_qkv_a_proj_with_mqa.weight": self.a, "q_a_layernorm.weight": self.q_norm, "kv_a_layernorm.weight": self.kv_norm,
+                        "q_b_proj.weight": self.q_b, "kv_b_proj.weight": self.kv_b, "o_proj.weight": self.o}
+        self.eight = weights == "e4m3fn"
+        if self.eight:
+            for name in [n for n in self.tensors if "norm" not in n]:
+                codes, scales, meant = narrow(self.tensors[name])
+                self.tensors[name], self.tensors[name + "_scale_inv"] = codes, scales
+                setattr(self, {"f": "a", "q": "q_b", "k": "kv_b", "o": "o"}[name[0]], meant)
         self.pos = torch.arange(tokens, device=DEV)
         angle = self.pos[:, None].to(WIDE) * 10000.0 ** (-torch.arange(0, P, 2, dtype=WIDE, device=DEV) / P)
         self.table = torch.cat([angle.cos(), angle.sin()], -1).float()
@@ -80,9 +99,7 @@ class Model:
         return out
 
     def layer(self, kv_len, prefill):
-        w = {"fused_qkv_a_proj_with_mqa.weight": self.a, "q_a_layernorm.weight": self.q_norm, "kv_a_layernorm.weight": self.kv_norm,
-             "q_b_proj.weight": self.q_b, "kv_b_proj.weight": self.kv_b, "o_proj.weight": self.o}
-        return mlaforge.Layer({"x." + k: v for k, v in w.items()}, heads=HEADS, cos_sin_cache=self.table, scale=self.scale, tp_size=HEADS // self.h,
+        return mlaforge.Layer({"x." + k: v for k, v in self.tensors.items()}, heads=HEADS, cos_sin_cache=self.table, scale=self.scale, tp_size=HEADS // self.h,
                               page_size=PAGE, batch=1, q_lens=(1, 16), kv_len=kv_len, prefill_tokens=prefill, prefill_chunk=CHUNK)
 
     def heads(self, r, absorbed=False):
@@ -97,7 +114,7 @@ class Model:
             if absorbed:
                 yield torch.cat([r(q[:, :N] @ kv_b[:N], "Qout"), turned], -1), torch.cat([latent, pe], -1), latent, kv_b[N:]
                 continue
-            kv = r(latent @ kv_b.T, "KV")
+            kv = r(latent @ (r(kv_b, "W") if self.eight else kv_b).T, "KV")
             yield torch.cat([q[:, :N], turned], -1), torch.cat([kv[:, :N], pe], -1), kv[:, N:], None
 
     def chain(self, r, absorbed=False):
@@ -119,7 +136,7 @@ class Model:
             p = (q @ k.T * self.scale).masked_fill_(self.mask, -math.inf).softmax(-1)
             o = p @ v
             apart = v.pow(2).sum(-1)[None] + o.pow(2).sum(-1, keepdim=True) - 2 * o @ v.T
-            w = p * p * apart * ((q * q) @ (k * k).T) * (KEYS * (self.scale * ROUND) ** 2)
+            w = p * p * apart * ((q * q) @ (k * k).T) * ((KEYS + self.eight) * (self.scale * ROUND) ** 2)
             squares += w.pow(2).sum(-1)
             most = torch.maximum(most, w.max(-1).values)
         gain, x = D / (HEADS * V) / size, math.log(self.tokens / CHANCE)
@@ -129,16 +146,17 @@ class Model:
 
     def torch_chain(self):
         """cuBLAS's products and PyTorch's attention, in bf16."""
-        c, T = F.linear(self.x, self.a), self.tokens
+        a, q_b, kv_b, out = (w.bfloat16() for w in (self.a, self.q_b, self.kv_b, self.o))
+        c, T = F.linear(self.x, a), self.tokens
         low = F.rms_norm(c[:, :L].float(), (L,), self.q_norm.float(), 1e-6).bfloat16()
         latent = F.rms_norm(c[:, L:L + R].float(), (R,), self.kv_norm.float(), 1e-6).bfloat16()
         pe = self.turn(c[:, L + R:].float()).bfloat16()
-        q, kv = F.linear(low, self.q_b).view(T, self.h, N + P).clone(), F.linear(latent, self.kv_b).view(T, self.h, N + V)
+        q, kv = F.linear(low, q_b).view(T, self.h, N + P).clone(), F.linear(latent, kv_b).view(T, self.h, N + V)
         q[..., N:] = self.turn(q[..., N:].float()).bfloat16()
         k = torch.cat([kv[..., :N], pe[:, None].expand(T, self.h, P)], -1)
         q, k, v = (t.transpose(0, 1)[None] for t in (q, k, F.pad(kv[..., N:], (0, P))))
         o = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)[0].transpose(0, 1)[..., :V]
-        return F.linear(o.reshape(T, -1), self.o).to(WIDE)
+        return F.linear(o.reshape(T, -1), out).to(WIDE)
 
 
 def ways(model, n):
@@ -168,10 +186,11 @@ def ways(model, n):
 
 
 def run(seed, args):
-    model = Model(seed, args.tp, args.scale, args.tokens + args.steps)
+    model = Model(seed, args.tp, args.scale, args.tokens + args.steps, args.weights)
     want = model.chain(Exact())
     expected, bound = model.bound(want)
-    print(f"seed {seed}, {model.h} heads, scale {args.scale:.4f}: expected {expected.pow(2).mean().sqrt():.2e}, bounds {bound.min():.2e} to "
+    kind = f", {args.weights}" if args.weights else ""
+    print(f"seed {seed}, {model.h} heads{kind}, scale {args.scale:.4f}: expected {expected.pow(2).mean().sqrt():.2e}, bounds {bound.min():.2e} to "
           f"{bound.max():.2e}", flush=True)
     good = True
     beside = [("roundings, expanded", model.chain(Rounded()), 0), ("roundings, absorbed", model.chain(Rounded(), True), 0),
@@ -194,6 +213,7 @@ def main():
     parser.add_argument("--tp", type=int, default=8)
     parser.add_argument("--scale", type=float, default=0.1352337788608801)
     parser.add_argument("--seeds", default="3,4")
+    parser.add_argument("--weights", choices=["", "e4m3fn"], default="")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     start = time.time()

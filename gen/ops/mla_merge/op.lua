@@ -3,15 +3,17 @@
 --
 --   depth, inflight  chunks of 16 bytes of each part that a thread copies, and bytes that a workgroup has on their way
 local shape = require("ops/mla_merge/shape")
-local model = require("moves").model(shape.bytes, 2) -- the parts, the stores
+
+local function rows(p) return p.tokens * p.heads end
+
+local model = require("moves").model(shape.bytes, 2, rows) -- the parts, the stores
 
 local op = {
   stages = { "merge" },
   baselines = { { family = "rows", params = { depth = 1, threads = 64 } } },
   model = model,
+  rows = rows,
 }
-
-function op.rows(p) return p.tokens * p.heads end
 
 -- What the model's error depends on: how many blocks there are.
 function op.launch(p, v) return { blocks = model.blocks(p, v.merge.cost) } end

@@ -3,15 +3,17 @@
 --
 --   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has on their way
 local shape = require("ops/mla_q_scale/shape")
-local model = require("moves").model(shape.bytes, 3) -- positions, queries, the stores
+
+local function rows(p) return p.tokens * p.heads end
+
+local model = require("moves").model(shape.bytes, 3, rows) -- positions, queries, the stores
 
 local op = {
   stages = { "scale" },
   baselines = { { family = "rows", params = { depth = 1, threads = 64 } } },
   model = model,
+  rows = rows,
 }
-
-function op.rows(p) return p.tokens * p.heads end
 
 -- What the model's error depends on: how many blocks there are.
 function op.launch(p, v) return { blocks = model.blocks(p, v.scale.cost) } end

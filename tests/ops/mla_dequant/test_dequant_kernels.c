@@ -1,0 +1,151 @@
+/* mla_dequant on the emulator: shapes and parameters verify, what is wrong in a kernel is found; checks of arguments. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "verdict.h"
+#include "ops/mla_dequant/case.h"
+
+/* The template's header is C++ for the kernel compiler and plain enough for C under other names. */
+typedef int64_t i64;
+typedef struct template_args template_args;
+#define mlaf_dequant_kernel_args template_args
+#include "../templates/mla_dequant/lib/args.h"
+#undef mlaf_dequant_kernel_args
+
+static void same_offsets(void **state) {
+#define SAME(field)                                                                           \
+  assert_int_equal(offsetof(mlaf_dequant_kernel_args, field), offsetof(template_args, field)); \
+  assert_int_equal(sizeof(((mlaf_dequant_kernel_args *)0)->field), sizeof(((template_args *)0)->field))
+  SAME(w);
+  SAME(w_scale);
+  SAME(y);
+  SAME(w_row);
+  SAME(scale_row);
+  SAME(y_row);
+  SAME(scale_first_row);
+  SAME(scale_first_column);
+  SAME(rows);
+  assert_int_equal(sizeof(mlaf_dequant_kernel_args), sizeof(template_args));
+}
+
+/* --- what must come out --- */
+
+static void what_bytes_mean(void **state) {
+  const dequant_shape fn = {.dtype = MLAF_BF16}, fnuz = {.dtype = MLAF_BF16, .fnuz = true}, f16 = {.dtype = MLAF_F16};
+  assert_int_equal(dequant_reference(&fn, 0x38, 1), 0x3f80);     /* 1 */
+  assert_int_equal(dequant_reference(&fnuz, 0x38, 1), 0x3f00);   /* 1/2 */
+  assert_int_equal(dequant_reference(&fn, 0x7e, 1), 0x43e0);     /* 448 */
+  assert_int_equal(dequant_reference(&fn, 0x80, 1), 0x8000);     /* -0, where e4m3fnuz has its NaN */
+  assert_true(dequant_agrees(&fnuz, 0x80, 1, 0x7fc0) && dequant_agrees(&fnuz, 0x80, 1, 0xffff));
+  assert_true(dequant_agrees(&fn, 0x7f, 1, 0x7fc0) && dequant_agrees(&fn, 0xff, 0, 0x7fc0));
+  assert_false(dequant_agrees(&fnuz, 0x80, 1, 0) || dequant_agrees(&fn, 0x38, 1, 0x3f81));
+  assert_int_equal(dequant_reference(&fn, 0x39, 1.00390625f), 0x3f91); /* 1.12939: rounded up */
+  assert_int_equal(dequant_reference(&f16, 0x7e, 1000), 0x7c00); /* beyond what f16 has */
+  assert_int_equal(dequant_reference(&f16, 0x38, 0x1p-24f), 1);  /* subnormal */
+}
+
+/* --- kernels --- */
+
+static void shapes_verify(void **state) {
+  static const char *const list[][2] = {
+      {"mla_dequant:r512,bf16,e4m3fnuz,t4096", "rows:depth=4,threads=256/s1"},
+      {"mla_dequant:r512,bf16,e4m3fn,t4096", "rows:depth=2,threads=128/s1"},
+      {"mla_dequant:r96,f16,e4m3fnuz,t4096", "rows:depth=4,threads=128/s1"}, /* rows that fill no block */
+      {"mla_dequant:r416,f16,e4m3fn,t4096", "rows:depth=1,threads=128/s1"},
+      {"mla_dequant:r32,bf16,e4m3fn,t4", NULL},
+  };
+  verdict_bench b;
+  open_verdicts(&b);
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
+      mlaf_verify_result r;
+      if (verdict_of(&b, list[i][0], list[i][1], NULL, NULL, (mlaf_inject)inject, &r))
+        fail_msg("%s %s: %s", list[i][0], list[i][1] ? list[i][1] : "baseline", r.detail);
+      assert_true(r.rows > 0 && r.error == 0);
+    }
+  close_verdicts(&b);
+}
+
+static const struct {
+  const char *from, *to;
+} mistakes[] = {
+    {"a.scale_first_row + r >> 7", "r >> 7"},
+    {"a.scale_first_row + r >> 7", "a.scale_first_row + r + 1 >> 7"},
+    {"a.scale_first_column + c >> 7", "c >> 7"},
+    {"row * a.scale_row", "row * 8"},
+    {"scale == scale ? scale : not_a_number()", "scale == scale ? scale : 0.0f"},
+    {"i < 8; i++) v[i] *= scale[k]", "i < 7; i++) v[i] *= scale[k]"},
+    {"v[i] *= scale[k]", "v[i] *= scale[0]"},
+    {"decode8(v, codes[k].x, codes[k].y)", "decode8(v, codes[k].y, codes[k].x)"},
+    {"a.w + row * a.w_row + column", "a.w + row * CHUNKS * 8 + column"},
+    {"a.y + row * a.y_row", "a.y + row * CHUNKS * 16"},
+    {"item < ITEMS) && row < a.rows", "item < ITEMS) && row + 1 < a.rows"},
+    {"item < ITEMS) && row < a.rows", "item < ITEMS)"},
+    {"(i64)my_block() * ROWS", "(i64)my_block() * (ROWS + 1)"},
+};
+
+static void mistakes_are_found(void **state) {
+  verdict_bench b;
+  open_verdicts(&b);
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    mlaf_verify_result r;
+    const mlaf_status st = verdict_of(&b, "mla_dequant:r320,bf16,e4m3fnuz,t4096", "rows:depth=4,threads=128/s1", mistakes[i].from,
+                                      mistakes[i].to, MLAF_INJECT_NONE, &r);
+    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
+      fail_msg("'%s' as '%s': %s", mistakes[i].from, mistakes[i].to, mlaf_status_text(st));
+    assert_true(r.detail[0]);
+  }
+  close_verdicts(&b);
+}
+
+/* --- arguments --- */
+
+static mlaf_dequant_args good(void) {
+  static _Alignas(16) uint16_t tensor[2][16];
+  static float scales[4];
+  return (mlaf_dequant_args){.struct_size = sizeof(mlaf_dequant_args), .rows = 4, .w = tensor[0], .y = tensor[1],
+                             .w_scale = scales, .w_scale_row = 77, .w_scale_column = 136};
+}
+
+static mlaf_status checked(const mlaf_dequant_args *a, mlaf_err *err) {
+  mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 4}}};
+  assert_int_equal(mlaf_point_parse(NULL, "mla_dequant:r512,bf16,e4m3fn,t4096", &b.point, NULL, 0), MLAF_OK);
+  *err = (mlaf_err){MLAF_OK, ""};
+  return dequant_check_args(&b, 1, a, err);
+}
+
+static void arguments_are_checked(void **state) {
+  mlaf_err err;
+  mlaf_dequant_args a = good();
+  assert_int_equal(checked(&a, &err), MLAF_OK);
+#define WRONG(change, word)                                                            \
+  do {                                                                                 \
+    a = good();                                                                        \
+    change;                                                                            \
+    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
+    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
+  } while (0)
+  WRONG(a.w = NULL, "w is NULL");
+  WRONG(a.y = (char *)a.y + 2, "y is");
+  WRONG(a.y = (void *)(uintptr_t)a.w, "y is w");
+  WRONG(a.w_row_stride = 520, "w_row_stride is 520, must be 0 or a multiple of 16 from 512 on");
+  WRONG(a.y_row_stride = 504, "y_row_stride");
+  WRONG(a.w_scale = NULL, "w_scale is");
+  WRONG(a.w_scale = (const float *)(const void *)((const char *)a.w_scale + 2), "w_scale is");
+  WRONG(a.w_scale_row = -1, "w_scale_row is -1");
+  WRONG(a.w_scale_column = 4, "w_scale_column is 4");
+  WRONG(a.w_scale_row_stride = 5, "w_scale_row_stride is 5, must be 0 or 6 and up");
+  WRONG(a.flags = 1, "flags");
+  WRONG(a.rows = -1, "rows");
+  WRONG(a.rows = INT64_C(1) << 31, "rows");
+  const mlaf_dequant_args nothing = MLAF_DEQUANT_ARGS_INIT;
+  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(what_bytes_mean),
+                                     cmocka_unit_test(arguments_are_checked), cmocka_unit_test(shapes_verify),
+                                     cmocka_unit_test(mistakes_are_found)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
