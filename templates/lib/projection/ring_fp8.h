@@ -262,7 +262,7 @@ MLAF_DEV void add_parts(float* memory, int thread) {
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
     const __grid_constant__ ${side.args(template, "mlaf_projection_params")} p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
 //@ if side.of(template) then
   if (appended(p, TILES * SPLIT)) return;
 //@ end
@@ -287,6 +287,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ end
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
+  if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
 //@ if plan.lends then
   // Those who load and those who multiply never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {

@@ -36,3 +36,31 @@ test("projections: a way out before the wait is found", function()
   local early = source:gsub("let_next_launch_start%(%);", "%0\n  if (p.first) return;", 2)
   ok(early ~= source and leaves_early(early) and not leaves_early(source), "nothing found")
 end)
+
+-- A layer's first launch lets the next one start once it has waited itself: then all that came before the layer is over when any
+-- launch of the layer begins, and attention reads what is old ahead of its own wait (sm90_few_ahead, sm90_many_ahead).
+local function lets_go_late(source)
+  local body = source:match('\nextern "C" __global__.-{\n(.*)$')
+  local before, behind = body:match("^(.-)wait_for_previous_launch%(%)(.*)$")
+  before = before:gsub("if %(!FIRST_OF_LAYER%) let_next_launch_start%(%);", "")
+  return not before:find("let_next_launch_start", 1, true) and behind:find("let_next_launch_start", 1, true) ~= nil
+end
+
+test("mla_qkv_a: no family lets the next launch start before it has waited", function()
+  local space, problem = loader.require("space"), loader.require("problem")
+  local seen, n = {}, 0
+  for _, weights in ipairs({ "", "e4m3fn," }) do
+    for _, tokens in ipairs({ 1, 4, 16, 64, 128 }) do
+      local p = problem.parse(("mla_qkv_a:d7168,l1536,r512,p64,bf16,%st%d"):format(weights, tokens))
+      for _, v in ipairs(space.variants(p, "sm_90a")) do
+        local family = v.name:match("^[^:]*")
+        if not v.rejected and not seen[family] then
+          local k = space.variant(p, "sm_90a", v.name).project
+          seen[family], n = true, n + 1
+          ok(lets_go_late((emit.render(k.template, k.params, "sm_90a"))), "%s lets go too early", k.template)
+        end
+      end
+    end
+  end
+  ok(n == 8, "%d families looked at", n)
+end)

@@ -496,7 +496,7 @@ MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_o_proj_ring_fp8_72df2f42(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const place at = place_of(p.a, my_block() / SPLIT);
@@ -515,6 +515,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_o_proj_ring_fp8_72
   lay_scales(p.a, at, begin, end, memory, thread);
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
+  if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
   // Those who load and those who multiply never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

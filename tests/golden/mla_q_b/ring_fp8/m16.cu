@@ -432,7 +432,7 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
 extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_q_b_ring_fp8_817b9356(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const place at = place_of(p.a, my_block() / SPLIT);
@@ -451,6 +451,7 @@ extern "C" __global__ void __launch_bounds__(448, 1) mlaf_mla_q_b_ring_fp8_817b9
   lay_scales(p.a, at, begin, end, memory, thread);
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
+  if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     if (warp == W_WARP) {

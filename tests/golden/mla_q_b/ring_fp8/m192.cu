@@ -515,7 +515,7 @@ MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_4de8f9d8(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
+  if (!FIRST_OF_LAYER) let_next_launch_start();
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const place at = place_of(p.a, my_block() / SPLIT);
@@ -535,6 +535,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_4de8f
   lay_gain(p.a, memory, thread);
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
+  if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
   // Those who load and those who multiply never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
