@@ -54,7 +54,10 @@ enum {
   MLAF_LAYER_ROWS_ANYWHERE = 1u << 7, /* slots may be other rows that the call attends to than each request's last ones, as many
                                       * as it has query tokens. Attention then reads no row before all are written */
   MLAF_LAYER_ABSORB_APART = 1u << 8, /* queries go into the latent space in a launch of their own, not in q_b's */
-  MLAF_LAYER_V_OUT_APART = 1u << 9  /* values are made in a launch of their own, not in attention's last one */
+  MLAF_LAYER_V_OUT_APART = 1u << 9, /* values are made in a launch of their own, not in attention's last one */
+  MLAF_LAYER_DEQUANT_MANY = 1u << 10 /* where a call has more than 128 tokens, each matrix of 8 bits but kv_b_proj becomes one of
+                                      * 16 in the workspace first, by a launch of its own: weights are rounded once more, and a
+                                      * prefill takes a third to two thirds of the time. Without effect on matrices of 16 bits */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at

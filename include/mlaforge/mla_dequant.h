@@ -3,7 +3,7 @@
  *
  *   y[r, c] = w[r, c] scale[(first_row + r) / 128, (first_column + c) / 128]     in fp32, rounded once; a NaN stays one
  *
- * A plan of a problem such as "mla_dequant:r512,bf16,e4m3fn,t4096" (mlaf_plan_for) serves any number of rows. */
+ * A plan of a problem such as "mla_dequant:c512,bf16,e4m3fn,t4096" (mlaf_plan_for) serves any number of rows. */
 #ifndef MLAFORGE_MLA_DEQUANT_H
 #define MLAFORGE_MLA_DEQUANT_H
 
@@ -14,12 +14,12 @@ typedef struct mlaf_dequant_args {
   uint32_t struct_size; /* sizeof(mlaf_dequant_args), set by MLAF_DEQUANT_ARGS_INIT */
   uint32_t flags;       /* 0 */
   int64_t rows;         /* 0 and up */
-  const void *w;        /* [rows, R] bytes */
+  const void *w;        /* [rows, columns] bytes */
   int64_t w_row_stride; /* a multiple of 16 */
   const float *w_scale; /* the upper left scale of the tensor that w lies in, one for each 128 x 128 of it */
   int64_t w_scale_row_stride; /* 0: as many as the columns from the tensor's first to w's last have */
   int64_t w_scale_row, w_scale_column; /* w's place in that tensor; the column is a multiple of 8 */
-  void *y;              /* [rows, R] of the problem's dtype */
+  void *y;              /* [rows, columns] of the problem's dtype */
   int64_t y_row_stride; /* a multiple of 8 */
 } mlaf_dequant_args;
 #define MLAF_DEQUANT_ARGS_INIT {.struct_size = sizeof(mlaf_dequant_args)}

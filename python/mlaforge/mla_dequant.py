@@ -21,21 +21,21 @@ class DequantArgs(ctypes.Structure):
 
 
 def mla_dequant(w, w_scale, out, *, ctx=None, stream=None):
-    """w [rows, R], float8_e4m3fn or float8_e4m3fnuz, times w_scale, float32 [rows/128, R/128] rounded up, a checkpoint's weight_scale_inv:
-    into out [rows, R], bfloat16 or float16. Returns it."""
+    """w [rows, columns], float8_e4m3fn or float8_e4m3fnuz, times w_scale, float32 [rows/128, columns/128] rounded up, a checkpoint's weight_scale_inv:
+    into out [rows, columns], bfloat16 or float16. Returns it."""
     ctx = context.of_call(ctx)
     kind, dtype, shape = dtype_name(w, "w"), dtype_name(out, "out"), tuple(w.shape)
     if kind not in ENCODINGS or len(shape) != 2:
-        fail(f"w is {kind} of the shape {shape}; accepted are {', '.join(ENCODINGS)} [rows, R]")
+        fail(f"w is {kind} of the shape {shape}; accepted are {', '.join(ENCODINGS)} [rows, columns]")
     if dtype not in DTYPES:
         fail(f"out is {dtype}; accepted are {', '.join(DTYPES)}")
-    rows, rank = shape
-    check_tensor("w", w, kind, rows, rank)
-    check_tensor("w_scale", w_scale, "float32", -(-rows // BLOCK), -(-rank // BLOCK))
-    check_tensor("out", out, dtype, rows, rank)
+    rows, columns = shape
+    check_tensor("w", w, kind, rows, columns)
+    check_tensor("w_scale", w_scale, "float32", -(-rows // BLOCK), -(-columns // BLOCK))
+    check_tensor("out", out, dtype, rows, columns)
     args = {"rows": rows, "w": w.data_ptr(), "w_row_stride": row_stride(w, 0, "w"), "w_scale": w_scale.data_ptr(),
             "w_scale_row_stride": row_stride(w_scale, 0, "w_scale"), "y": out.data_ptr(), "y_row_stride": row_stride(out, 0, "out")}
     tuned = min(1 << max(rows - 1, 0).bit_length(), 1 << 20)  # a plan serves any number
     stream = current_stream(w) if stream is None else int(getattr(stream, "cuda_stream", stream))
-    ctx.run(f"mla_dequant:r{rank},{DTYPES[dtype]},{ENCODINGS[kind]},t{tuned}", _struct(DequantArgs, **args), stream or None)
+    ctx.run(f"mla_dequant:c{columns},{DTYPES[dtype]},{ENCODINGS[kind]},t{tuned}", _struct(DequantArgs, **args), stream or None)
     return out

@@ -178,6 +178,17 @@ static size_t place(size_t *at, int64_t rows, int64_t row) {
   return here;
 }
 
+/* Of those that a call of this layer makes 16 bits, numbers. */
+static int64_t largest_matrix(const layer_shape *s) {
+  static const layer_kind stages[] = {LAYER_QKV_A, LAYER_Q_B, LAYER_O_PROJ}; /* qkv_a holds q_a and kv_a */
+  int64_t most = 0;
+  for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    const layer_extent e = layer_matrix(s, stages[i]);
+    if (e.rows * e.columns > most) most = e.rows * e.columns;
+  }
+  return most;
+}
+
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   const bool few = z->form == LAYER_FEW;
   const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, fresh = few ? 0 : z->tokens;
@@ -191,6 +202,7 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   p.kv = place(&at, fresh * s->heads, s->d.nope + s->d.v);
   p.k_pe = place(&at, fresh, s->d.rope);
   p.o = place(&at, rows, s->d.v);
+  p.w = place(&at, layer_widens(s, z->tokens) ? largest_matrix(s) : 0, 1);
   p.scratch = at;
   return p;
 }
@@ -217,7 +229,7 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
   if (z.lists == SIZE_MAX) return SIZE_MAX;
   for (int i = 0; i < s->n[z.form]; i++) {
     layer_kind parts[LAYER_PARTS];
-    const int n = layer_parts_of(s->kinds[z.form][i], z.tokens, parts);
+    const int n = layer_parts_of(s, s->kinds[z.form][i], z.tokens, parts);
     for (int k = 0; k < n; k++) {
       const size_t size = workspace_of(layer, parts[k], a, &z);
       if (size > most) most = size;
@@ -227,6 +239,12 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
 }
 
 /* --- stages --- */
+
+static const layer_tensor *tensor_of(const mlaf_layer *l, layer_kind stage) {
+  const layer_weights *w = &l->weights;
+  return stage == LAYER_QKV_A ? &w->qkv_a : stage == LAYER_Q_A ? &w->q_a : stage == LAYER_KV_A ? &w->kv_a
+         : stage == LAYER_Q_B ? &w->q_b : &w->o;
+}
 
 static void fill_w(const layer_tensor *w, mlaf_projection_args *out) {
   out->w = w->data;
@@ -239,10 +257,9 @@ static void fill_w(const layer_tensor *w, mlaf_projection_args *out) {
 
 static void fill_a(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, char *c, mlaf_projection_args *out) {
   const layer_shape *s = &l->shape;
-  const layer_tensor *w = kind == LAYER_QKV_A ? &l->weights.qkv_a : kind == LAYER_Q_A ? &l->weights.q_a : &l->weights.kv_a;
   out->x = a->hidden;
   out->x_token_stride = or_else(a->hidden_token_stride, s->d.hidden);
-  fill_w(w, out);
+  fill_w(tensor_of(l, kind), out);
   out->y = kind == LAYER_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
   out->y_token_stride = layer_c_row(s);
 }
@@ -301,16 +318,15 @@ static void fill_scale(const mlaf_layer *l, const mlaf_layer_args *a, void *q, m
   out->original = l->shape.d.q_scale_original;
 }
 
-static void fill_dequant(const mlaf_layer *l, void *kv_b, mlaf_dequant_args *out) {
-  const layer_tensor *w = &l->weights.kv_b;
-  out->rows = layer_kv_b_rows(&l->shape);
+static void fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out) {
+  out->rows = rows;
   out->w = w->data;
   out->w_row_stride = w->stride;
   out->w_scale = w->scale;
   out->w_scale_row_stride = w->scale_stride;
   out->w_scale_row = w->scale_row;
   out->w_scale_column = w->scale_column;
-  out->y = kv_b;
+  out->y = y;
 }
 
 /* Rows `first` on of each head of kv_b. */
@@ -456,6 +472,7 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
   const layer_places p = layer_places_of(&l->shape, &z);
   char *const c = behind(a->workspace, p.c), *const q = behind(a->workspace, p.q), *const qout = behind(a->workspace, p.qout);
   char *const u = behind(a->workspace, p.u), *const o = behind(a->workspace, p.o);
+  const layer_kind stage = layer_stage_of(kind);
   if (kind == LAYER_DECODE) {
     out->decode = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
     out->decode.q = qout;
@@ -472,13 +489,16 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     fill_scale(l, a, q, &out->scale);
   } else if (kind == LAYER_DEQUANT) {
     out->dequant = (mlaf_dequant_args)MLAF_DEQUANT_ARGS_INIT;
-    fill_dequant(l, behind(a->workspace, p.kv_b), &out->dequant);
+    fill_dequant(&l->weights.kv_b, layer_kv_b_rows(&l->shape), behind(a->workspace, p.kv_b), &out->dequant);
+  } else if (layer_is_dequant(kind)) {
+    out->dequant = (mlaf_dequant_args)MLAF_DEQUANT_ARGS_INIT;
+    fill_dequant(tensor_of(l, stage), layer_matrix(&l->shape, stage).rows, behind(a->workspace, p.w), &out->dequant);
   } else if (kind == LAYER_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, &p, &out->gather);
   } else {
     layer_kind parts[LAYER_PARTS];
-    layer_parts_of(kind, z.tokens, parts);
+    layer_parts_of(&l->shape, kind, z.tokens, parts);
     const bool beside = parts[0] == LAYER_BESIDE || parts[0] == LAYER_LATENT;
     if (beside) out->q_b = (mlaf_q_b_args)MLAF_Q_B_ARGS_INIT;
     else out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
@@ -491,14 +511,16 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
       fill_q_b(l, a, c, NULL, &out->projection);
       out->q_b.absorb.tokens = z.tokens;
       fill_absorb(l, a, NULL, qout, &out->q_b.absorb);
-    } else if (beside || parts[0] == LAYER_Q_B) fill_q_b(l, a, c, q, &out->projection);
+    } else if (beside || layer_stage_of(parts[0]) == LAYER_Q_B) fill_q_b(l, a, c, q, &out->projection);
     else if (kind == LAYER_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
     else if (kind == LAYER_V_OUT) {
       fill_kv_b(l, l->shape.d.nope, &out->projection);
       out->projection.x = u;
       out->projection.y = o;
-    } else if (kind == LAYER_O_PROJ) fill_o_proj(l, a, o, &out->projection);
-    else fill_a(l, kind, a, c, &out->projection);
+    } else if (stage == LAYER_O_PROJ) fill_o_proj(l, a, o, &out->projection);
+    else fill_a(l, stage, a, c, &out->projection);
+    const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
+    if (kind >= LAYER_BY_16) fill_w(&made, &out->projection);
   }
   give_scratch(mlaf_plan_op(layer_plan_of(&l->shape, &l->plans, kind, &z))->calls, a, p.scratch, out);
 }

@@ -14,6 +14,8 @@
 /* What a call is: absorbed, for few tokens a request, or a prefill. */
 typedef enum layer_form { LAYER_FEW, LAYER_MANY, LAYER_FORMS } layer_form;
 
+/* Those that become 16 bits: of LAYER_QKV_A to LAYER_Q_B, and of LAYER_O_PROJ. */
+enum { LAYER_MATRICES = 5 };
 /* Stages. A layer has either qkv_a or kv_a, with q_a in front where there is a q_lora. */
 typedef enum layer_kind {
   LAYER_QKV_A,
@@ -33,7 +35,11 @@ typedef enum layer_kind {
   LAYER_GATHER,  /* of the new tokens' rows */
   LAYER_PREFILL, /* a chunked prefill */
   LAYER_O_PROJ,
-  LAYER_KINDS
+  /* Of many tokens, with MLAF_LAYER_DEQUANT_MANY, each of the five matrices' stages is two launches, in their order: the matrix of
+   * 8 bits becomes one of 16, and the product by that. */
+  LAYER_TO_16,
+  LAYER_BY_16 = LAYER_TO_16 + LAYER_MATRICES,
+  LAYER_KINDS = LAYER_BY_16 + LAYER_MATRICES
 } layer_kind;
 
 enum { LAYER_Q_LENS = 32, LAYER_CLASSES = 24, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
@@ -62,6 +68,22 @@ static inline int layer_kv_b_bytes(const layer_shape *s) {
 /* Whether prefills want another kv_b than decode. */
 static inline bool layer_dequantises(const layer_shape *s) { return s->d.prefill_tokens && layer_kv_b_bytes(s) == 1; }
 static inline int64_t layer_kv_b_rows(const layer_shape *s) { return (int64_t)s->heads * (s->d.nope + s->d.v); }
+/* Whether a call of so many tokens has the other matrices made 16 bits. */
+static inline bool layer_widens(const layer_shape *s, int64_t tokens) {
+  return s->d.weights && s->d.flags & MLAF_LAYER_DEQUANT_MANY && tokens > LAYER_BESIDE_MOST;
+}
+/* A launch that makes a matrix 16 bits, whose plan is for any number of tokens. */
+static inline bool layer_is_dequant(layer_kind k) { return k == LAYER_DEQUANT || (k >= LAYER_TO_16 && k < LAYER_BY_16); }
+/* The stage that a launch of LAYER_TO_16 or LAYER_BY_16 on is part of; of others themselves. */
+static inline layer_kind layer_stage_of(layer_kind k) {
+  const int i = k < LAYER_TO_16 ? 0 : (k - LAYER_TO_16) % LAYER_MATRICES;
+  return k < LAYER_TO_16 ? k : i == LAYER_MATRICES - 1 ? LAYER_O_PROJ : (layer_kind)i;
+}
+/* That stage's matrix. */
+typedef struct layer_extent {
+  int64_t rows, columns;
+} layer_extent;
+layer_extent layer_matrix(const layer_shape *s, layer_kind stage);
 static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
@@ -133,9 +155,9 @@ typedef struct layer_sizes {
   layer_form form;
   size_t lists; /* bytes of what becomes of a block table; 0: the call has lists, SIZE_MAX: there are too many */
 } layer_sizes;
-/* The launches of a stage, of which LAYER_BESIDE and LAYER_LATENT may have several; their number. */
-enum { LAYER_PARTS = 3 };
-int layer_parts_of(layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]);
+/* The launches of a stage, of which LAYER_BESIDE and LAYER_LATENT may have several, and those that layer_widens; their number. */
+enum { LAYER_PARTS = 4 };
+int layer_parts_of(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]);
 /* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'; of a joint stage that is several launches the first's. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
 /* Whether attention's launches have LAYER_V_OUT's work, too: then that launches nothing. */
@@ -153,7 +175,7 @@ struct mlaf_layer {
 /* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. What becomes of a block table
  * lies in front, at the same place for all layers that get the same tables. */
 typedef struct layer_places {
-  size_t c, q, qout, u, kv_b, kv, k_pe, o, scratch; /* scratch: of whichever stage runs */
+  size_t c, q, qout, u, kv_b, kv, k_pe, o, w, scratch; /* w, scratch: of whichever stage runs */
 } layer_places;
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z);
 

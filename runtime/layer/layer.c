@@ -149,7 +149,7 @@ static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const ml
 
 static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
   layer_kind parts[LAYER_PARTS];
-  const int n = layer_parts_of(kind, layer_sizes_of(&layer->shape, a).tokens, parts);
+  const int n = layer_parts_of(&layer->shape, kind, layer_sizes_of(&layer->shape, a).tokens, parts);
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < n; i++) st = run_launch(layer, parts[i], a, stream);
   return st;

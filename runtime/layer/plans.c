@@ -66,7 +66,7 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
   mlaf_point p;
   mlaf_status st = layer_point(s, kind, 1, &p, err);
   for (int k = first; !st && k <= last; k++) {
-    if (!layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
+    if (!layer_is_dequant(kind) && !layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
     want(w, &p, &w->rows, 0, &out->by_rows[kind][k]);
   }
@@ -197,9 +197,9 @@ static int first_from(const int32_t *list, int n, int32_t x) {
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
   if (kind == LAYER_PREFILL) return p->prefill->fresh;
   layer_kind parts[LAYER_PARTS];
-  layer_parts_of(kind, z->tokens, parts);
+  layer_parts_of(s, kind, z->tokens, parts);
   kind = parts[0];
-  if (kind == LAYER_DEQUANT) return p->by_rows[kind][0];
+  if (layer_is_dequant(kind)) return p->by_rows[kind][0];
   if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;

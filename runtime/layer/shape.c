@@ -31,27 +31,41 @@ int32_t layer_q_len_most(const layer_shape *s) {
   return most;
 }
 
-static bool has(const layer_shape *s, layer_form form, layer_kind kind) {
-  for (int i = 0; i < s->n[form]; i++)
-    if (s->kinds[form][i] == kind) return true;
-  return false;
+layer_extent layer_matrix(const layer_shape *s, layer_kind stage) {
+  const mlaf_layer_desc *d = &s->d;
+  switch (stage) {
+    case LAYER_QKV_A: return (layer_extent){layer_c_row(s), d->hidden};
+    case LAYER_Q_A: return (layer_extent){d->q_rank, d->hidden};
+    case LAYER_KV_A: return (layer_extent){layer_kv_row(s), d->hidden};
+    case LAYER_Q_B: return (layer_extent){(int64_t)s->heads * layer_q_row(s), d->q_rank ? d->q_rank : d->hidden};
+    default: return (layer_extent){d->hidden, (int64_t)s->heads * d->v};
+  }
 }
 
-int layer_parts_of(layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]) {
-  int n = 0;
+/* A product by itself, or behind what makes its matrix 16 bits. */
+static int product_parts(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind *out) {
+  const bool matrix = kind <= LAYER_Q_B || kind == LAYER_O_PROJ;
+  const int i = kind == LAYER_O_PROJ ? LAYER_MATRICES - 1 : (int)kind;
+  if (!matrix || !layer_widens(s, tokens)) return out[0] = kind, 1;
+  out[0] = (layer_kind)(LAYER_TO_16 + i);
+  out[1] = (layer_kind)(LAYER_BY_16 + i);
+  return 2;
+}
+
+int layer_parts_of(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]) {
   const bool many = tokens > LAYER_BESIDE_MOST, joint = kind == LAYER_BESIDE || kind == LAYER_LATENT;
   const bool one = kind == LAYER_LATENT && !many && tokens >= LAYER_LATENT_LEAST;
-  out[n++] = !joint || one ? kind : many ? LAYER_Q_B : LAYER_BESIDE;
+  int n = product_parts(s, !joint || one ? kind : many ? LAYER_Q_B : LAYER_BESIDE, tokens, out);
   if (joint && many) out[n++] = LAYER_APPEND;
   if (kind == LAYER_LATENT && !one) out[n++] = LAYER_ABSORB;
   return n;
 }
 
-/* Whether calls of few tokens a request launch this, with so many in all. */
-static bool few_launch(const layer_shape *s, layer_kind kind, int64_t tokens) {
-  for (int i = 0; i < s->n[LAYER_FEW]; i++) {
+/* Whether calls of this form launch this, with so many tokens in all. */
+static bool launched(const layer_shape *s, layer_form form, layer_kind kind, int64_t tokens) {
+  for (int i = 0; i < s->n[form]; i++) {
     layer_kind parts[LAYER_PARTS];
-    const int n = layer_parts_of(s->kinds[LAYER_FEW][i], tokens, parts);
+    const int n = layer_parts_of(s, s->kinds[form][i], tokens, parts);
     for (int k = 0; k < n; k++)
       if (parts[k] == kind) return true;
   }
@@ -60,7 +74,8 @@ static bool few_launch(const layer_shape *s, layer_kind kind, int64_t tokens) {
 
 bool layer_launches(const layer_shape *s, layer_kind kind, int64_t tokens) {
   const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s);
-  return (tokens <= few && few_launch(s, kind, tokens)) || (tokens <= s->d.prefill_tokens && has(s, LAYER_MANY, kind));
+  return (tokens <= few && launched(s, LAYER_FEW, kind, tokens)) ||
+         (tokens <= s->d.prefill_tokens && launched(s, LAYER_MANY, kind, tokens));
 }
 
 /* Where stages change their launches. */
@@ -68,6 +83,7 @@ static const int64_t edges[] = {1, LAYER_LATENT_LEAST - 1, LAYER_LATENT_LEAST, L
 enum { EDGES = sizeof edges / sizeof *edges };
 
 int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
+  if (layer_is_dequant(kind)) return 1;
   for (int i = 0; i < EDGES; i++)
     if (layer_launches(s, kind, edges[i])) return edges[i];
   return 1;
@@ -76,11 +92,11 @@ int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
   const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s), many = s->d.prefill_tokens;
   int64_t most = 0;
-  if (kind == LAYER_DEQUANT) return layer_dequantises(s); /* the same launch for any number */
   for (int i = 0; i < EDGES; i++)
     if (edges[i] > most && layer_launches(s, kind, edges[i])) most = edges[i];
   if (few > most && layer_launches(s, kind, few)) most = few;
-  return many > most && layer_launches(s, kind, many) ? many : most;
+  if (many > most && layer_launches(s, kind, many)) most = many;
+  return most && layer_is_dequant(kind) ? 1 : most; /* the same launch for any number */
 }
 
 /* --- stages as problems --- */
@@ -100,8 +116,12 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   const int some = d->q_rank < 512 ? d->q_rank : 512;
   static const char *const encodings[] = {"", ",e4m3fn", ",e4m3fnuz"};
   const char *cache = d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged";
-  const char *w = encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
-  switch (kind) {
+  const char *w = kind >= LAYER_BY_16 ? "" : encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
+  if (kind >= LAYER_TO_16 && kind < LAYER_BY_16) {
+    const layer_extent e = layer_matrix(s, layer_stage_of(kind));
+    return snprintf(out, size, "mla_dequant:c%lld,%s%s,t%lld", (long long)e.columns, type, w, (long long)e.rows);
+  }
+  switch (layer_stage_of(kind)) {
     case LAYER_QKV_A:
       return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank, d->rank, d->rope, type, w);
     case LAYER_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s%s", d->hidden, d->q_rank - some, some, type, w);
@@ -121,7 +141,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
     }
     case LAYER_SCALE: return snprintf(out, size, "mla_q_scale:h%d,n%d,%s", s->heads, layer_q_row(s), type);
     case LAYER_DEQUANT:
-      return snprintf(out, size, "mla_dequant:r%d,%s%s,t%lld", d->rank, type, kv_b, (long long)layer_kv_b_rows(s));
+      return snprintf(out, size, "mla_dequant:c%d,%s%s,t%lld", d->rank, type, kv_b, (long long)layer_kv_b_rows(s));
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
@@ -148,9 +168,9 @@ mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_p
   char text[MLAF_POINT_TEXT_MAX], why[256] = "";
   print(s, kind, q_len, text, sizeof text);
   mlaf_status st = mlaf_point_parse(NULL, text, out, why, sizeof why);
-  if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", kinds[kind].name, text, why);
+  if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", kinds[layer_stage_of(kind)].name, text, why);
   for (int i = 0; i < out->op->n_fields; i++)
-    if (out->op->fields[i].role == MLAF_SIZE && kind != LAYER_DEQUANT) out->v[i] = 1;
+    if (out->op->fields[i].role == MLAF_SIZE && !layer_is_dequant(kind)) out->v[i] = 1;
   return MLAF_OK;
 }
 
@@ -217,7 +237,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                      "weights, or leave prefill_tokens 0", (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
-                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;
+                         MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |
+                         MLAF_LAYER_DEQUANT_MANY;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;

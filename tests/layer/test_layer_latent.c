@@ -15,7 +15,8 @@ static layer_shape shape(int batch, uint32_t flags) {
 
 static void parts(layer_kind kind, int64_t tokens, int n, const layer_kind *want) {
   layer_kind got[LAYER_PARTS];
-  assert_int_equal(layer_parts_of(kind, tokens, got), n);
+  static const layer_shape s;
+  assert_int_equal(layer_parts_of(&s, kind, tokens, got), n);
   assert_memory_equal(got, want, (size_t)n * sizeof *want);
 }
 
@@ -105,6 +106,48 @@ static void scaled_on_their_way(void **state) {
   }
 }
 
+/* With MLAF_LAYER_DEQUANT_MANY each matrix but kv_b becomes one of 16 bits right before its product, of many tokens alone. */
+static void dequantised_for_many(void **state) {
+  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+  layer_shape s;
+  mlaf_err err = {MLAF_OK, ""};
+  d.flags = MLAF_LAYER_DEQUANT_MANY, d.weights = MLAF_LAYER_E4M3FN, d.tp_size = 8, d.batch_max = 300, d.prefill_tokens = 4096;
+  if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
+  const struct {
+    layer_kind kind;
+    int n, matrix;
+    const char *made, *product;
+  } list[] = {{LAYER_QKV_A, 2, 0, "mla_dequant:c7168,bf16,e4m3fn,t2112", "mla_qkv_a:d7168,l1536,r512,p64,bf16,t1"},
+              {LAYER_BESIDE, 3, 3, "mla_dequant:c1536,bf16,e4m3fn,t3072", "mla_q_b:l1536,h16,n128,p64,norm,bf16,t1"},
+              {LAYER_O_PROJ, 2, 4, "mla_dequant:c2048,bf16,e4m3fn,t7168", "mla_o_proj:d7168,h16,v128,bf16,t1"}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    layer_kind got[LAYER_PARTS];
+    char text[MLAF_POINT_TEXT_MAX];
+    mlaf_point p;
+    assert_int_equal(layer_parts_of(&s, list[i].kind, LAYER_BESIDE_MOST, got), 1);
+    assert_int_equal(got[0], list[i].kind);
+    assert_int_equal(layer_parts_of(&s, list[i].kind, LAYER_BESIDE_MOST + 1, got), list[i].n);
+    assert_int_equal(got[0], LAYER_TO_16 + list[i].matrix);
+    assert_int_equal(got[1], LAYER_BY_16 + list[i].matrix);
+    if (layer_point(&s, got[0], 1, &p, &err)) fail_msg("%s", err.text);
+    mlaf_point_print(&p, text, sizeof text);
+    assert_string_equal(text, list[i].made);
+    if (layer_point(&s, got[1], 1, &p, &err)) fail_msg("%s", err.text);
+    mlaf_point_print(&p, text, sizeof text);
+    assert_string_equal(text, list[i].product);
+    assert_int_equal(layer_rows_most(&s, got[0]), 1);
+    assert_int_equal(layer_rows_least(&s, got[1]), LAYER_BESIDE_MOST + 1);
+    assert_int_equal(layer_rows_most(&s, got[1]), 4096);
+  }
+  assert_int_equal(layer_rows_most(&s, LAYER_QKV_A), LAYER_BESIDE_MOST); /* of 8 bits */
+  layer_sizes z = {.form = LAYER_MANY, .tokens = LAYER_BESIDE_MOST, .batch = 1};
+  layer_places p = layer_places_of(&s, &z);
+  assert_int_equal(p.scratch - p.w, 0);
+  z.tokens++;
+  p = layer_places_of(&s, &z);
+  assert_int_equal(p.scratch - p.w, (size_t)2112 * 7168 * 2); /* the largest */
+}
+
 /* A kv_b of 8 bits becomes one of 16 ahead of all that read it, once a prefill; decode and other layers do without. */
 static void dequantised_first(void **state) {
   static const uint32_t flags[] = {0, MLAF_LAYER_ROPE_ON_READ, MLAF_LAYER_KV_B_16};
@@ -122,7 +165,7 @@ static void dequantised_first(void **state) {
     char text[MLAF_PROBLEM_TEXT_MAX], why[256] = "";
     int listed = 0;
     for (size_t at = 0; !mlaf_layer_problem_at(&d, true, at, text, sizeof text, why, sizeof why) && *text; at++)
-      if (!strncmp(text, "mla_dequant:", 12)) listed++, assert_string_equal(text, "mla_dequant:r512,bf16,e4m3fn,t4096");
+      if (!strncmp(text, "mla_dequant:", 12)) listed++, assert_string_equal(text, "mla_dequant:c512,bf16,e4m3fn,t4096");
     assert_int_equal(listed, does);
     const layer_sizes few = {.form = LAYER_FEW, .tokens = 4, .batch = 4}, many = {.form = LAYER_MANY, .tokens = 4, .batch = 4};
     const layer_places a = layer_places_of(&s, &few), b = layer_places_of(&s, &many);
@@ -165,6 +208,7 @@ int main(void) {
       cmocka_unit_test(where_it_may_be),
       cmocka_unit_test(scaled_on_their_way),
       cmocka_unit_test(dequantised_first),
+      cmocka_unit_test(dequantised_for_many),
       cmocka_unit_test(goes_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

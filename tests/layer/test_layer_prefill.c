@@ -234,7 +234,7 @@ static void kv_b_becomes_one_of_16_bits(void **state) {
     static uint16_t kv_b[1 << 15];
     mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
     assert_int_equal(mlaf_plan_query(s.plan, &info), MLAF_OK);
-    assert_string_equal(info.problem, "mla_dequant:r64,bf16,e4m3fnuz,t384");
+    assert_string_equal(info.problem, "mla_dequant:c64,bf16,e4m3fnuz,t384");
     assert_int_equal(s.output_bytes, sizeof *kv_b * n);
     get(r, kv_b, (char *)p.a.workspace + s.output_at, s.output_bytes);
     for (size_t k = 0; k < n; k++) assert_int_equal(kv_b[k], ref_bf16(m.wide[W_KV_B][k]));

@@ -9,9 +9,9 @@ static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride :
 
 mlaf_dequant_args dequant_dense(const dequant_shape *s, const mlaf_dequant_args *a) {
   mlaf_dequant_args d = *a;
-  d.w_row_stride = or_else(d.w_row_stride, s->rank);
-  d.w_scale_row_stride = or_else(d.w_scale_row_stride, dequant_blocks(d.w_scale_column + s->rank));
-  d.y_row_stride = or_else(d.y_row_stride, s->rank);
+  d.w_row_stride = or_else(d.w_row_stride, s->columns);
+  d.w_scale_row_stride = or_else(d.w_scale_row_stride, dequant_blocks(d.w_scale_column + s->columns));
+  d.y_row_stride = or_else(d.y_row_stride, s->columns);
   return d;
 }
 
@@ -19,9 +19,9 @@ static mlaf_status check_tensor(const dequant_shape *s, const char *name, const 
                                 mlaf_err *err) {
   if (!at) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", name);
   if ((uintptr_t)at % ALIGN) return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", name, at, ALIGN);
-  if (!row || (row >= s->rank && row <= STRIDE_MOST && row % multiple == 0)) return MLAF_OK;
+  if (!row || (row >= s->columns && row <= STRIDE_MOST && row % multiple == 0)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "%s_row_stride is %lld, must be 0 or a multiple of %d from %d on", name, (long long)row,
-                   multiple, s->rank);
+                   multiple, s->columns);
 }
 
 static mlaf_status check_scales(const dequant_shape *s, const mlaf_dequant_args *a, mlaf_err *err) {
@@ -33,7 +33,7 @@ static mlaf_status check_scales(const dequant_shape *s, const mlaf_dequant_args 
   if (a->w_scale_column < 0 || a->w_scale_column > STRIDE_MOST || a->w_scale_column % CHUNK)
     return mlaf_fail(err, MLAF_E_ARG, "w_scale_column is %lld, must be 0 or a multiple of %d up to 2^40",
                      (long long)a->w_scale_column, CHUNK);
-  const int64_t least = dequant_blocks(a->w_scale_column + s->rank), row = or_else(a->w_scale_row_stride, least);
+  const int64_t least = dequant_blocks(a->w_scale_column + s->columns), row = or_else(a->w_scale_row_stride, least);
   if (row >= least && row <= STRIDE_MOST) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, must be 0 or %lld and up", (long long)row, (long long)least);
 }

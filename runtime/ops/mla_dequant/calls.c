@@ -4,7 +4,7 @@
 
 enum { MOST_MAPS = 1 };
 
-/* Rows fill no block of scales. A part of a tensor begins within one, as a rank's rows of kv_b_proj may. */
+/* Rows fill no block of scales. A part of a tensor begins within one, as a columns's rows of kv_b_proj may. */
 static const dequant_spec specs[] = {
     {.name = "dense", .rows = 257},
     {.name = "part", .gaps = true, .rows = 195, .row = 96, .column = 64},

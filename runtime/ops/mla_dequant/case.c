@@ -18,7 +18,7 @@ static uint8_t nan_code(const dequant_case *c) { return c->s.fnuz ? 0x80 : 0x7f;
 static void draw_codes(dequant_case *c, mlaf_rng *rng) {
   memset(c->w, nan_code(c), c->w_bytes);
   for (int64_t r = 0; r < c->spec.rows; r++)
-    for (int i = 0; i < c->s.rank; i++) {
+    for (int i = 0; i < c->s.columns; i++) {
       const uint8_t code = (uint8_t)mlaf_rng_below(rng, 256);
       c->w[r * c->a.w_row_stride + i] = is_nan_code(c, code) && mlaf_rng_below(rng, 4) ? 0x38 : code;
     }
@@ -34,7 +34,7 @@ static float wild_scale(int kind, mlaf_rng *rng) {
 
 static void draw_scales(dequant_case *c, mlaf_rng *rng) {
   const int64_t first_row = c->a.w_scale_row / DEQUANT_BLOCK, first = c->a.w_scale_column / DEQUANT_BLOCK;
-  const int64_t rows = dequant_blocks(c->a.w_scale_row + c->spec.rows), across = dequant_blocks(c->a.w_scale_column + c->s.rank);
+  const int64_t rows = dequant_blocks(c->a.w_scale_row + c->spec.rows), across = dequant_blocks(c->a.w_scale_column + c->s.columns);
   int n = 0;
   memset(c->scales, 0xff, c->scale_count * sizeof *c->scales);
   for (int64_t r = first_row; r < rows; r++)
@@ -46,7 +46,7 @@ static void draw_scales(dequant_case *c, mlaf_rng *rng) {
 
 /* A NaN in one weight. There are no pages: what comes nearest is a scale that is none. */
 static void inject_fault(dequant_case *c, mlaf_inject inject, mlaf_rng *rng) {
-  const int64_t r = mlaf_rng_below(rng, (uint32_t)c->spec.rows), i = mlaf_rng_below(rng, (uint32_t)c->s.rank);
+  const int64_t r = mlaf_rng_below(rng, (uint32_t)c->spec.rows), i = mlaf_rng_below(rng, (uint32_t)c->s.columns);
   const int64_t row = (c->a.w_scale_row + r) / DEQUANT_BLOCK, column = (c->a.w_scale_column + i) / DEQUANT_BLOCK;
   if (inject == MLAF_INJECT_OOB_PAGE) c->scales[row * c->a.w_scale_row_stride + column] = mlaf_bits_float(0x7f800001u);
   else if (inject) c->w[r * c->a.w_row_stride + i] = nan_code(c);

@@ -26,7 +26,7 @@ int dequant_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kn
 static bool compare_row(const dequant_case *c, const uint16_t *y, int64_t r, mlaf_verify_result *out) {
   const float *scales = c->scales + (c->a.w_scale_row + r) / DEQUANT_BLOCK * c->a.w_scale_row_stride;
   out->rows++;
-  for (int i = 0; i < c->s.rank; i++) {
+  for (int i = 0; i < c->s.columns; i++) {
     const uint8_t w = c->w[r * c->a.w_row_stride + i];
     const float scale = scales[(c->a.w_scale_column + i) / DEQUANT_BLOCK];
     if (dequant_agrees(&c->s, w, scale, y[i])) continue;
@@ -43,7 +43,7 @@ static bool compare_row(const dequant_case *c, const uint16_t *y, int64_t r, mla
 /* The first element behind a row's that changed; -1: none. */
 static int64_t changed(const dequant_case *c, const uint16_t *y) {
   for (int64_t r = 0; r < c->spec.rows; r++)
-    for (int64_t i = r * c->a.y_row_stride + c->s.rank; i < (r + 1) * c->a.y_row_stride; i++)
+    for (int64_t i = r * c->a.y_row_stride + c->s.columns; i < (r + 1) * c->a.y_row_stride; i++)
       if (y[i] != c->y[i]) return i;
   return -1;
 }
@@ -64,7 +64,7 @@ bool dequant_same(const mlaf_case *head, void *const *a, void *const *b, mlaf_ve
   const uint16_t *x = a[AT_Y], *y = b[AT_Y];
   for (int64_t r = 0; r < c->spec.rows; r++) {
     const int64_t at = r * c->a.y_row_stride;
-    if (!memcmp(x + at, y + at, (size_t)c->s.rank * sizeof *x)) continue;
+    if (!memcmp(x + at, y + at, (size_t)c->s.columns * sizeof *x)) continue;
     snprintf(out->detail, sizeof out->detail, "case %s: two runs differ in row %lld", head->name, (long long)r);
     return false;
   }

@@ -27,7 +27,7 @@ typedef struct dequant_data {
 static const dequant_data *data_of(const mlaf_data *d) { return (const void *)d; }
 
 static size_t scale_bytes(const dequant_shape *s) {
-  return (size_t)(dequant_blocks(s->rows) * dequant_blocks(s->rank)) * sizeof(float);
+  return (size_t)(dequant_blocks(s->rows) * dequant_blocks(s->columns)) * sizeof(float);
 }
 
 static void plan_sets(dequant_data *d, const mlaf_data_opts *opts) {
@@ -58,7 +58,7 @@ static mlaf_status draw(dequant_data *d, uint64_t seed, mlaf_err *err) {
 
 static mlaf_status alloc_tensors(dequant_data *d, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  const size_t rows = (size_t)d->s.rows, row = ELEMENT * (size_t)d->s.rank, bytes = scale_bytes(&d->s);
+  const size_t rows = (size_t)d->s.rows, row = ELEMENT * (size_t)d->s.columns, bytes = scale_bytes(&d->s);
   mlaf_dequant_args *a = &d->args;
   void *now; /* other data may have the pool grow: arguments ask it where it is */
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)d->s.dtype, (size_t)d->head.pool_bytes, &now, err);
@@ -76,7 +76,7 @@ mlaf_status dequant_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
   *d = (dequant_data){.dev = dev, .pool = pool, .s = dequant_shape_of(p), .cancel = opts->cancel};
   const int64_t mem = mlaf_info(dev)->mem_bytes;
-  d->part = (size_t)d->s.rows * (size_t)d->s.rank;
+  d->part = (size_t)d->s.rows * (size_t)d->s.columns;
   d->head.work = dequant_work(p);
   plan_sets(d, opts);
   d->args = (mlaf_dequant_args){.struct_size = sizeof d->args, .rows = d->s.rows};
@@ -119,9 +119,9 @@ void dequant_data_row(const mlaf_data *d, int output, size_t row, char *out, siz
 /* The first column of a row that is not what it must be; -1: none. */
 static int wrong_column(const dequant_data *d, int set, size_t row, const uint16_t *got) {
   const uint8_t *block = (const void *)mlaf_pool_block(d->pool);
-  const size_t first = d->part * (size_t)set + row * (size_t)d->s.rank;
-  const float *scales = d->scales + row / DEQUANT_BLOCK * (size_t)dequant_blocks(d->s.rank);
-  for (int i = 0; i < d->s.rank; i++) {
+  const size_t first = d->part * (size_t)set + row * (size_t)d->s.columns;
+  const float *scales = d->scales + row / DEQUANT_BLOCK * (size_t)dequant_blocks(d->s.columns);
+  for (int i = 0; i < d->s.columns; i++) {
     const uint8_t code = block[(first + (size_t)i) % ((size_t)MLAF_POOL_BLOCK * ELEMENT)];
     if (!dequant_agrees(&d->s, code, scales[i / DEQUANT_BLOCK], got[i])) return i;
   }
@@ -139,7 +139,7 @@ mlaf_status dequant_data_error(const mlaf_data *data, int set, int output, size_
 static mlaf_status check_row(const dequant_data *d, int set, size_t row, void *const outputs[], mlaf_data_checked *out,
                              mlaf_err *err) {
   const size_t bytes = d->head.outputs[0].row_bytes;
-  uint16_t y[MLA_DEQUANT_RANK_MAX];
+  uint16_t y[MLA_DEQUANT_COLUMNS_MAX];
   mlaf_status st = mlaf_ops(d->dev)->mem_read(d->dev, y, (const char *)outputs[0] + row * bytes, bytes, err);
   if (st) return st;
   const int column = wrong_column(d, set, row, y);
@@ -155,7 +155,7 @@ mlaf_status dequant_data_check(const mlaf_data *data, int set, void *const outpu
                                mlaf_err *err) {
   const dequant_data *d = data_of(data);
   const size_t rows = (size_t)d->s.rows;
-  double afford = most_work / d->s.rank;
+  double afford = most_work / d->s.columns;
   if (afford > (double)rows) afford = (double)rows;
   size_t n = afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
   if (n > rows) n = rows;

@@ -12,7 +12,7 @@ enum { DEQUANT_BLOCK = 128 }; /* rows and columns that have a scale together */
 
 /* A problem of it, spelled out. */
 typedef struct dequant_shape {
-  int rank, dtype;
+  int columns, dtype;
   bool fnuz;
   int64_t rows;
 } dequant_shape;

@@ -13,7 +13,7 @@ const mlaf_op mlaf_op_mla_dequant = {.name = "mla_dequant",
 
 dequant_shape dequant_shape_of(const mlaf_point *p) {
   const int32_t *v = p->v;
-  return (dequant_shape){.rank = v[MLA_DEQUANT_RANK],
+  return (dequant_shape){.columns = v[MLA_DEQUANT_COLUMNS],
                          .dtype = v[MLA_DEQUANT_DTYPE],
                          .fnuz = v[MLA_DEQUANT_WEIGHTS] == 1,
                          .rows = v[MLA_DEQUANT_W_ROWS]};
@@ -22,6 +22,6 @@ dequant_shape dequant_shape_of(const mlaf_point *p) {
 /* Weights in and out, and scales. */
 mlaf_work dequant_work(const mlaf_point *p) {
   const dequant_shape s = dequant_shape_of(p);
-  const double values = (double)s.rows * s.rank, scales = (double)(dequant_blocks(s.rows) * dequant_blocks(s.rank));
+  const double values = (double)s.rows * s.columns, scales = (double)(dequant_blocks(s.rows) * dequant_blocks(s.columns));
   return (mlaf_work){.bytes = 3 * values + 4 * scales, .flops = values};
 }

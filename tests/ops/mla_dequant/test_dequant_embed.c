@@ -30,7 +30,7 @@ static void the_same_launch(void **state) {
   for (int i = 0; i < ROUNDS; i++) {
     mlaf_bound b = {.point = {.op = mlaf_op_of("mla_dequant:")}, .knob = 1};
     mlaf_embed_row row = {0};
-    b.point.v[MLA_DEQUANT_RANK] = 32 * (1 + (int32_t)next(16)), b.point.v[MLA_DEQUANT_W_ROWS] = 1;
+    b.point.v[MLA_DEQUANT_COLUMNS] = 32 * (1 + (int32_t)next(16)), b.point.v[MLA_DEQUANT_W_ROWS] = 1;
     memcpy(row.values, b.point.v, sizeof row.values);
     b.stage[0] = (mlaf_stage){.threads = 128u << next(2), .rows_per_wg = 1 + (uint32_t)next(64)};
     const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg};
@@ -38,11 +38,11 @@ static void the_same_launch(void **state) {
     const mlaf_dequant_args a = random_args();
     const mlaf_embed_dequant_args e = {a.flags, a.rows, a.w, a.w_row_stride, a.w_scale, a.w_scale_row_stride, a.w_scale_row,
                                        a.w_scale_column, a.y, a.y_row_stride};
-    const int rank = rank_of(&plan);
+    const int columns = columns_of(&plan);
     char why[256] = "";
     reason to = {why, sizeof why};
     mlaf_err err = {MLAF_OK, ""};
-    const bool ours = dequant_check_args(&b, 1, &a, &err) == MLAF_OK, theirs = check(rank, &k, &e, &to) == MLAF_EMBED_OK;
+    const bool ours = dequant_check_args(&b, 1, &a, &err) == MLAF_OK, theirs = check(columns, &k, &e, &to) == MLAF_EMBED_OK;
     if (ours != theirs) fail_msg("round %d: the library says '%s', the loader '%s'", i, err.text, why);
     if (!ours) assert_string_equal(err.text, why);
     refused += !ours;
@@ -50,7 +50,7 @@ static void the_same_launch(void **state) {
     good++;
     static mlaf_prepared p;
     assert_int_equal(dequant_prepare(&b, 1, &a, &p, &err), MLAF_OK);
-    const kernel_args mine = fill(rank, &e);
+    const kernel_args mine = fill(columns, &e);
     assert_memory_equal(&mine, p.parameters, sizeof mine);
     assert_int_equal(p.launches[0].grid[0], (mine.rows + k.rows_per_wg - 1) / k.rows_per_wg);
   }

@@ -49,11 +49,11 @@ static void what_bytes_mean(void **state) {
 
 static void shapes_verify(void **state) {
   static const char *const list[][2] = {
-      {"mla_dequant:r512,bf16,e4m3fnuz,t4096", "rows:depth=4,threads=256/s1"},
-      {"mla_dequant:r512,bf16,e4m3fn,t4096", "rows:depth=2,threads=128/s1"},
-      {"mla_dequant:r96,f16,e4m3fnuz,t4096", "rows:depth=4,threads=128/s1"}, /* rows that fill no block */
-      {"mla_dequant:r416,f16,e4m3fn,t4096", "rows:depth=1,threads=128/s1"},
-      {"mla_dequant:r32,bf16,e4m3fn,t4", NULL},
+      {"mla_dequant:c512,bf16,e4m3fnuz,t4096", "rows:depth=4,threads=256/s1"},
+      {"mla_dequant:c512,bf16,e4m3fn,t4096", "rows:depth=2,threads=128/s1"},
+      {"mla_dequant:c96,f16,e4m3fnuz,t4096", "rows:depth=4,threads=128/s1"}, /* rows that fill no block */
+      {"mla_dequant:c416,f16,e4m3fn,t4096", "rows:depth=1,threads=128/s1"},
+      {"mla_dequant:c32,bf16,e4m3fn,t4", NULL},
   };
   verdict_bench b;
   open_verdicts(&b);
@@ -90,7 +90,7 @@ static void mistakes_are_found(void **state) {
   open_verdicts(&b);
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     mlaf_verify_result r;
-    const mlaf_status st = verdict_of(&b, "mla_dequant:r320,bf16,e4m3fnuz,t4096", "rows:depth=4,threads=128/s1", mistakes[i].from,
+    const mlaf_status st = verdict_of(&b, "mla_dequant:c320,bf16,e4m3fnuz,t4096", "rows:depth=4,threads=128/s1", mistakes[i].from,
                                       mistakes[i].to, MLAF_INJECT_NONE, &r);
     if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
       fail_msg("'%s' as '%s': %s", mistakes[i].from, mistakes[i].to, mlaf_status_text(st));
@@ -110,7 +110,7 @@ static mlaf_dequant_args good(void) {
 
 static mlaf_status checked(const mlaf_dequant_args *a, mlaf_err *err) {
   mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 4}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_dequant:r512,bf16,e4m3fn,t4096", &b.point, NULL, 0), MLAF_OK);
+  assert_int_equal(mlaf_point_parse(NULL, "mla_dequant:c512,bf16,e4m3fn,t4096", &b.point, NULL, 0), MLAF_OK);
   *err = (mlaf_err){MLAF_OK, ""};
   return dequant_check_args(&b, 1, a, err);
 }

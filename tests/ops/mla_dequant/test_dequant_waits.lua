@@ -4,7 +4,7 @@ local T = ...
 local test, ok = T.test, T.ok
 local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
 local emit = loader.require("emit")
-local params = "depth=4,dtype=bf16,rank=512,threads=256,weights=e4m3fn"
+local params = "depth=4,dtype=bf16,columns=512,threads=256,weights=e4m3fn"
 
 local function in_order(source)
   local body = source:match('\nextern "C" __global__.-{\n(.*)$')

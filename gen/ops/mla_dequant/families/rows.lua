@@ -1,4 +1,4 @@
--- A thread 8 values of a row, `depth` times over. Fields: gen/ops.lua.
+-- A thread 8 values of a row, `depth` times over, of a long row as often as that takes. Fields: gen/ops.lua.
 local shape = require("ops/mla_dequant/shape")
 
 return {
@@ -11,19 +11,20 @@ return {
   },
   rules = {
     function(p, v)
-      local rows = v.threads * v.depth // (p.rank // 8)
+      local rows, chunks = shape.rows(p, v), p.columns // 8
+      if v.depth > 1 and v.threads * v.depth < chunks then return ("a row has %d chunks of 8 values"):format(chunks) end
       if v.depth > 1 and rows >= 2 * p.w_rows then return ("a workgroup has %d rows, and there are %d"):format(rows, p.w_rows) end
     end,
   },
   cost = function(p, v)
     return {
       threads = v.threads,
-      rows_per_wg = v.threads * v.depth // (p.rank // 8),
+      rows_per_wg = shape.rows(p, v),
       lds_bytes = 0,
-      regs = { { "weights", 2 * v.depth }, { "scales", v.depth }, { "rest", 40 } },
+      regs = { { "weights", 2 * shape.chunks(p, v) }, { "scales", shape.chunks(p, v) }, { "rest", 40 } },
       slack = 48,
-      depth = v.depth,
-      inflight = v.threads * 8 * v.depth,
+      depth = shape.chunks(p, v),
+      inflight = v.threads * 8 * shape.chunks(p, v),
       any_lengths = true,
     }
   end,

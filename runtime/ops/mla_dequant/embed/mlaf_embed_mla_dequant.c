@@ -28,20 +28,20 @@ typedef struct reason { char *why; size_t size; } reason;
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 static int64_t blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
 
-static int rank_of(const mlaf_embed_plan *x) {
+static int columns_of(const mlaf_embed_plan *x) {
   mlaf_embed_dequant_problem p;
   memcpy(&p, x->row->values, sizeof p);
-  return p.rank;
+  return p.columns;
 }
 
-static mlaf_embed_status check_tensor(int rank, const char *name, const void *at, int64_t row, int multiple, reason *err) {
+static mlaf_embed_status check_tensor(int columns, const char *name, const void *at, int64_t row, int multiple, reason *err) {
   if (!at) return refuse(err, "%s is NULL", name);
   if ((uintptr_t)at % ALIGN) return refuse(err, "%s is %p, must be %d-byte aligned", name, at, ALIGN);
-  if (!row || (row >= rank && row <= STRIDE_MOST && row % multiple == 0)) return MLAF_EMBED_OK;
-  return refuse(err, "%s_row_stride is %lld, must be 0 or a multiple of %d from %d on", name, (long long)row, multiple, rank);
+  if (!row || (row >= columns && row <= STRIDE_MOST && row % multiple == 0)) return MLAF_EMBED_OK;
+  return refuse(err, "%s_row_stride is %lld, must be 0 or a multiple of %d from %d on", name, (long long)row, multiple, columns);
 }
 
-static mlaf_embed_status check_scales(int rank, const mlaf_embed_dequant_args *a, reason *err) {
+static mlaf_embed_status check_scales(int columns, const mlaf_embed_dequant_args *a, reason *err) {
   if (!a->w_scale || (uintptr_t)a->w_scale % sizeof(float))
     return refuse(err, "w_scale is %p: a scale in fp32 for each %d x %d is wanted, %d-byte aligned", (const void *)a->w_scale,
                   BLOCK, BLOCK, (int)sizeof(float));
@@ -49,7 +49,7 @@ static mlaf_embed_status check_scales(int rank, const mlaf_embed_dequant_args *a
     return refuse(err, "w_scale_row is %lld, must be 0..2^40", (long long)a->w_scale_row);
   if (a->w_scale_column < 0 || a->w_scale_column > STRIDE_MOST || a->w_scale_column % CHUNK)
     return refuse(err, "w_scale_column is %lld, must be 0 or a multiple of %d up to 2^40", (long long)a->w_scale_column, CHUNK);
-  const int64_t least = blocks(a->w_scale_column + rank), row = or_else(a->w_scale_row_stride, least);
+  const int64_t least = blocks(a->w_scale_column + columns), row = or_else(a->w_scale_row_stride, least);
   if (row >= least && row <= STRIDE_MOST) return MLAF_EMBED_OK;
   return refuse(err, "w_scale_row_stride is %lld, must be 0 or %lld and up", (long long)row, (long long)least);
 }
@@ -60,24 +60,24 @@ static mlaf_embed_status check_size(const mlaf_embed_kernel *k, const mlaf_embed
   return refuse(err, "rows is %lld: more than a launch has blocks for; launch fewer at once", (long long)a->rows);
 }
 
-static mlaf_embed_status check(int rank, const mlaf_embed_kernel *k, const mlaf_embed_dequant_args *a, reason *err) {
+static mlaf_embed_status check(int columns, const mlaf_embed_kernel *k, const mlaf_embed_dequant_args *a, reason *err) {
   if (a->flags) return refuse(err, "flags is %#x, must be 0", a->flags);
   if (a->rows < 0 || a->rows > INT32_MAX) return refuse(err, "rows is %lld, must be 0..2^31-1", (long long)a->rows);
   if (!a->rows) return MLAF_EMBED_OK;
-  mlaf_embed_status st = check_tensor(rank, "w", a->w, a->w_row_stride, ALIGN, err);
-  if (!st) st = check_tensor(rank, "y", a->y, a->y_row_stride, CHUNK, err);
+  mlaf_embed_status st = check_tensor(columns, "w", a->w, a->w_row_stride, ALIGN, err);
+  if (!st) st = check_tensor(columns, "y", a->y, a->y_row_stride, CHUNK, err);
   if (!st && a->y == a->w) st = refuse(err, "y is w: what has more bytes needs a place of its own");
-  if (!st) st = check_scales(rank, a, err);
+  if (!st) st = check_scales(columns, a, err);
   return st ? st : check_size(k, a, err);
 }
 
-static kernel_args fill(int rank, const mlaf_embed_dequant_args *a) {
+static kernel_args fill(int columns, const mlaf_embed_dequant_args *a) {
   return (kernel_args){.w = a->w,
                        .w_scale = a->w_scale,
                        .y = a->y,
-                       .w_row = or_else(a->w_row_stride, rank),
-                       .scale_row = (int64_t)sizeof(float) * or_else(a->w_scale_row_stride, blocks(a->w_scale_column + rank)),
-                       .y_row = 2 * or_else(a->y_row_stride, rank),
+                       .w_row = or_else(a->w_row_stride, columns),
+                       .scale_row = (int64_t)sizeof(float) * or_else(a->w_scale_row_stride, blocks(a->w_scale_column + columns)),
+                       .y_row = 2 * or_else(a->y_row_stride, columns),
                        .scale_first_row = a->w_scale_row,
                        .scale_first_column = a->w_scale_column,
                        .rows = a->rows};
@@ -96,10 +96,10 @@ mlaf_embed_status mlaf_embed_dequant_execute(const mlaf_embed_plan *x, const mla
   mlaf_embed_status st = mlaf_embed_expect(x, a, &rules, why, size);
   if (st) return st;
   const mlaf_embed_kernel *k = x->kernels[0];
-  const int rank = rank_of(x);
-  st = check(rank, k, a, &err);
+  const int columns = columns_of(x);
+  st = check(columns, k, a, &err);
   if (st || !a->rows) return st;
-  struct { _Alignas(64) kernel_args a; } block = {fill(rank, a)};
+  struct { _Alignas(64) kernel_args a; } block = {fill(columns, a)};
   int previous = 0;
   if ((st = mlaf_embed_begin(x->owner, &previous, why, size))) return st;
   const uint32_t grid[] = {(uint32_t)((block.a.rows + k->rows_per_wg - 1) / k->rows_per_wg), 1, 1};

@@ -17,7 +17,7 @@ extern "C" {
 /* w_rows selects the kernel tuned for the nearest size; a plan serves any number of them. */
 typedef struct mlaf_embed_dequant_problem {
   /* <problem> */
-  int32_t rank;      /* columns of the weights (a multiple of 32 up to 512) */
+  int32_t columns;      /* columns of the weights (a multiple of 32 up to 512) */
   int32_t dtype;     /* type of what they become (0: bf16, 1: f16) */
   int32_t weights;   /* weights of 8 bits, each 128 x 128 of them with a scale in fp32 (0: e4m3fn, 1: e4m3fnuz) */
   int32_t w_rows;    /* rows of a launch: of kv_b_proj heads times N+V (1..1048576) */
@@ -28,12 +28,12 @@ typedef struct mlaf_embed_dequant_problem {
 typedef struct mlaf_embed_dequant_args {
   uint32_t flags;       /* 0 */
   int64_t rows;         /* 0 and up */
-  const void *w;        /* [rows, R] bytes */
+  const void *w;        /* [rows, columns] bytes */
   int64_t w_row_stride; /* a multiple of 16 */
   const float *w_scale; /* the upper left scale of the tensor that w lies in, one for each 128 x 128 of it */
   int64_t w_scale_row_stride; /* 0: as many as the columns from the tensor's first to w's last have */
   int64_t w_scale_row, w_scale_column; /* w's place in that tensor; the column is a multiple of 8 */
-  void *y;              /* [rows, R] of the problem's dtype */
+  void *y;              /* [rows, columns] of the problem's dtype */
   int64_t y_row_stride; /* a multiple of 8 */
 } mlaf_embed_dequant_args;
 

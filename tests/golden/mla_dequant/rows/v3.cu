@@ -1,14 +1,14 @@
 // Generated from templates/mla_dequant/rows.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_dequant_rows_b18596d6
+// symbol: mlaf_mla_dequant_rows_b8aae46c
 // parameters:
+//   columns = 512
 //   depth = 4
 //   dtype = bf16
-//   rank = 512
 //   threads = 256
 //   weights = e4m3fn
-// regenerate: lua5.4 gen/cli.lua render mla_dequant/rows target=sm_90a depth=4 dtype=bf16 rank=512 threads=256 weights=e4m3fn
+// regenerate: lua5.4 gen/cli.lua render mla_dequant/rows target=sm_90a columns=512 depth=4 dtype=bf16 threads=256 weights=e4m3fn
 // Makes weights of 8 bits numbers of 16, for kernels that read those:
 //
 //   y[r, c] = w[r, c] times the scale of its 128 x 128      in fp32, rounded once; a NaN stays one
@@ -75,7 +75,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_dequant_rows_b18596d6_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_dequant_rows_b8aae46c_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};
 // [templates/lib/projection/args.h]
@@ -148,7 +148,7 @@ MLAF_DEV float scale_of(const mlaf_dequant_kernel_args& a, i64 r, int c) {
   return scale;
 }
 
-extern "C" __global__ void __launch_bounds__(256) mlaf_mla_dequant_rows_b18596d6(const mlaf_dequant_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(256) mlaf_mla_dequant_rows_b8aae46c(const mlaf_dequant_kernel_args a) {
   const int thread = (int)my_thread();
   const i64 first = (i64)my_block() * ROWS;
   word2 codes[DEPTH];
