@@ -11,8 +11,9 @@
 #include "device/matmul_library.h"
 
 enum { WAYS_MOST = 32, SLOTS = 16, ALIGNMENT = 16 };
-/* Numbers of tokens that a product has a way of its own for: each doubling, and of the last one eighths, where those are 16 tokens
- * and more. A way for 512 tokens may take more than twice as long as one for 288 where there are 257 (docs/lab/projections.md). */
+/* Numbers of tokens that a product has a way of its own for: each doubling, and of the last one eighths, where those are
+ * 16 tokens and more. A way for 512 tokens may take more than twice as long as one for 288 where there are 257
+ * (docs/lab/projections.md). */
 enum { EIGHTHS = 8, EIGHTH_LEAST = 16, SIZES = 16 + EIGHTHS };
 #define WORKSPACE_MOST ((uint64_t)32 << 20) /* customary on Hopper; what a way wants of it is what callers are asked for */
 

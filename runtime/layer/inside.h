@@ -35,8 +35,8 @@ typedef enum layer_kind {
   LAYER_GATHER,  /* of the new tokens' rows */
   LAYER_PREFILL, /* a chunked prefill */
   LAYER_O_PROJ,
-  /* Of many tokens, with MLAF_LAYER_DEQUANT_MANY, each of the five matrices' stages is two launches, in their order: the matrix of
-   * 8 bits becomes one of 16, and the product by that. */
+  /* Of many tokens, with MLAF_LAYER_DEQUANT_MANY, each of the five matrices' stages is two launches, in their order: the
+   * matrix of 8 bits becomes one of 16, and the product by that. */
   LAYER_TO_16,
   LAYER_BY_16 = LAYER_TO_16 + LAYER_MATRICES,
   LAYER_KINDS = LAYER_BY_16 + LAYER_MATRICES

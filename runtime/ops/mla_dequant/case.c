@@ -34,7 +34,8 @@ static float wild_scale(int kind, mlaf_rng *rng) {
 
 static void draw_scales(dequant_case *c, mlaf_rng *rng) {
   const int64_t first_row = c->a.w_scale_row / DEQUANT_BLOCK, first = c->a.w_scale_column / DEQUANT_BLOCK;
-  const int64_t rows = dequant_blocks(c->a.w_scale_row + c->spec.rows), across = dequant_blocks(c->a.w_scale_column + c->s.columns);
+  const int64_t rows = dequant_blocks(c->a.w_scale_row + c->spec.rows);
+  const int64_t across = dequant_blocks(c->a.w_scale_column + c->s.columns);
   int n = 0;
   memset(c->scales, 0xff, c->scale_count * sizeof *c->scales);
   for (int64_t r = first_row; r < rows; r++)
