@@ -32,8 +32,9 @@ local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, s
 local WALK_NS = 100    -- of a ring that takes several tiles, each
 -- h200, by whole layers: with a norm, what half the shared memory saves where there is a block an SM; what a block of a small
 -- launch takes from the one behind it, whose weights could be on their way (v_out), or its tiles (q_absorb, of which less than
--- half of the SMs lose more than they give); of weights that no cache holds, how much less fewer SMs draw.
-local NORM_HALF_NS, SMALL_BYTES, SMALL_BLOCK_NS = 200, 4 << 20, 11
+-- half of the SMs lose more than they give; with more than EVEN tokens a block of attention is on each SM, which gains nothing
+-- where half of them begin before the others); of weights that no cache holds, how much less fewer SMs draw.
+local NORM_HALF_NS, SMALL_BYTES, SMALL_BLOCK_NS, EVEN = 200, 4 << 20, 11, 64
 local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
@@ -257,6 +258,8 @@ local function ring(of, fields, layout)
       local tiles = product.heads * ceil_div(product.outer, v.rows)
       local why = narrow(product, v.rows, layout == "outputs" and 16 or 64) or shared(tiles, v.split)
       if why then return { refused = why } end
+      local even = p.tokens > EVEN and p.tokens <= SMS
+      local room = SMS // (layout == "outputs" and 4 or even and 1 or 2) -- blocks that a small launch has at no cost
       -- Blocks that leave a third of the SMs idle in the last turn, or outputs in the last tile: another tile does better.
       local blocks, weights = tiles * v.split, 2 * product.heads * product.inner * product.outer
       if v.split > 1 and blocks > SMS then return { refused = ("%d shares of sums are more than a turn"):format(blocks) } end
@@ -271,7 +274,7 @@ local function ring(of, fields, layout)
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
         ahead = true, pace = weights < LARGE_BYTES and 1 or math.min(1, blocks / (0.95 * SMS)) ^ LARGE_DRAW,
         begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS - (v.per_sm == 2 and blocks <= SMS and NORM_HALF_NS or 0) or 0)
-          + (weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - SMS // (layout == "inputs" and 2 or 4)) or 0),
+          + (weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - room) or 0),
         sums = 4 * v.pass * v.rows,
         chain_ns = product.norm == 1 and (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / (64 * v.split * v.ways) or 0,
         x_bytes = RING_X * 2 * v.pass * product.inner / v.split,

@@ -151,6 +151,18 @@ test("a layer's twin is of pairs where a request's halves have much to read, wha
   end
 end)
 
+test("mla_q_absorb of few heads leaves half of the SMs free, but where attention behind it has a block on each", function()
+  for tokens, rows in pairs({ [16] = 128, [32] = 128, [64] = 128, [65] = 64, [128] = 64, [256] = 128 }) do
+    local p = problem.parse(("mla_q_absorb:h16,n128,p64,r512,bf16,pairs,t%d"):format(tokens))
+    for _, v in ipairs(space.variants(p, "sm_90a")) do
+      if v.name:find("^ring:") then
+        eq(v.project.rows_per_wg, rows, v.name)
+        break
+      end
+    end
+  end
+end)
+
 test("a merge kernel with all warps for a row of many pieces may come where a batch is cut, and is liked better", function()
   for text, kernel in pairs({ ["h128,b24,s4096"] = "sm90_many:cluster=1,schedule=fitted",
     ["h40,b24,s4096"] = "sm90_mid:rows=48,schedule=fitted",
