@@ -5,14 +5,9 @@
 The request is prefilled whole, in parts over what is cached, and by decode's kernels alone; decode steps follow. Beside it stands
 PyTorch in bf16 with its own attention, and the chain of roundings alone, everything else in fp64.
 
-A position's bound follows from its own roundings. Each moves a number by ROUND of itself, as root mean square over mantissas.
-What all of them come to at a position is the mean over chains in which every rounding is a random move of that size: the squares
-of REPLICAS such outputs, expanded and absorbed, of which the greater counts. Each merge of a chunk rounds once more.
-
-A layer's error is one draw of that, and at positions where few keys have most of the weight, few numbers decide it. A key's part
-of the square is w = (p_i |v_i - o| d_i)^2, d_i what KEYS roundings move its score by, and a sum of such parts of normal numbers
-passes its mean by more than 2 sqrt(x sum w^2) + 2 x max w with a chance of exp(-x) (Laurent and Massart 2000). x is such that one
-position of all passes its bound in one of 100 runs. Exit code 1: one did.
+A position's bound follows from its own roundings (layer_chain.py): the mean of REPLICAS chains of random moves, expanded and absorbed,
+of which the greater counts, and what one draw strays from it by the keys that have most of the weight, with a chance such that one
+position of all passes its bound in one of 100 runs. Each merge of a chunk rounds once more. Exit code 1: one did.
 """
 import argparse
 import math
@@ -23,36 +18,12 @@ import torch
 import torch.nn.functional as F
 
 import mlaforge
+from layer_chain import WIDE, Exact, Moved, Rounded, key_parts, most, normed, round_of, turned
 
-DEV, WIDE = "cuda", torch.float64
-ROUND = 2 ** -8 * math.sqrt(3 / (8 * math.log(2)) / 3)
-REPLICAS, KEYS, CHANCE = 8, 6, 0.01
+DEV = "cuda"
+ROUND = round_of(torch.bfloat16)
+REPLICAS, CHANCE = 8, 0.01
 D, HEADS, L, R, P, N, V, PAGE, CHUNK = 7168, 128, 1536, 512, 64, 128, 128, 64, 512
-
-
-class Exact:
-    """Every number as it is."""
-
-    def __call__(self, x, name):
-        return x
-
-
-class Rounded:
-    """Each number that a layer keeps in bf16, rounded to it."""
-
-    def __call__(self, x, name):
-        return x.bfloat16().to(WIDE)
-
-
-class Moved:
-    """In place of a rounding, a random move of its size."""
-
-    def __call__(self, x, name):
-        return x * (1 + ROUND * torch.randn(x.shape, device=DEV, dtype=WIDE))
-
-
-def normed(x, gain):
-    return x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * gain
 
 
 class Model:
@@ -72,12 +43,7 @@ class Model:
         self.mask = torch.ones(tokens, tokens, device=DEV, dtype=torch.bool).triu(1)
 
     def turn(self, x):
-        """Pairs of the columns of [T, ..., P], by position."""
-        t = self.table[:x.shape[0]].to(x.dtype)
-        t = t.view(t.shape[0], *[1] * (x.dim() - 2), P)
-        c, s, out = t[..., :P // 2], t[..., P // 2:], torch.empty_like(x)
-        out[..., 0::2], out[..., 1::2] = x[..., 0::2] * c - x[..., 1::2] * s, x[..., 1::2] * c + x[..., 0::2] * s
-        return out
+        return turned(x, self.table[:x.shape[0]])
 
     def layer(self, kv_len, prefill):
         w = {"fused_qkv_a_proj_with_mqa.weight": self.a, "q_a_layernorm.weight": self.q_norm, "kv_a_layernorm.weight": self.kv_norm,
@@ -114,18 +80,13 @@ class Model:
         size = y.pow(2).sum(-1)
         mean = torch.maximum(*(sum((self.chain(Moved(), absorbed) - y).pow(2).sum(-1) for _ in range(REPLICAS)) / REPLICAS / size
                                for absorbed in (False, True)))
-        squares, most = torch.zeros_like(mean), torch.zeros_like(mean)
+        squares, largest = torch.zeros_like(mean), torch.zeros_like(mean)
         for q, k, v, _ in self.heads(Exact()):
             p = (q @ k.T * self.scale).masked_fill_(self.mask, -math.inf).softmax(-1)
-            o = p @ v
-            apart = v.pow(2).sum(-1)[None] + o.pow(2).sum(-1, keepdim=True) - 2 * o @ v.T
-            w = p * p * apart * ((q * q) @ (k * k).T) * (KEYS * (self.scale * ROUND) ** 2)
+            w = key_parts(p, q, k, v, p @ v, self.scale, torch.bfloat16)
             squares += w.pow(2).sum(-1)
-            most = torch.maximum(most, w.max(-1).values)
-        gain, x = D / (HEADS * V) / size, math.log(self.tokens / CHANCE)
-        # REPLICAS draws say the mean to within its own deviation, which sum w^2 tells, too.
-        doubt = (2 * squares / REPLICAS).sqrt()
-        return mean.sqrt(), (mean + gain * (doubt * math.sqrt(2 * x) + 2 * (x * squares).sqrt() + 2 * x * most)).sqrt()
+            largest = torch.maximum(largest, w.max(-1).values)
+        return mean.sqrt(), most(mean, D / (HEADS * V) / size, squares, largest, math.log(self.tokens / CHANCE), REPLICAS)
 
     def torch_chain(self):
         """cuBLAS's products and PyTorch's attention, in bf16."""
@@ -178,12 +139,12 @@ def run(seed, args):
               ("PyTorch, bf16", model.torch_chain(), 0)]
     for name, y, merges in [*ways(model, args.tokens), *beside]:
         off = (y - want).norm(dim=-1) / want.norm(dim=-1)
-        most = (bound ** 2 + merges * ROUND ** 2).sqrt()
-        worst, nearest = int(off.argmax()), int((off / most).argmax())
-        beyond = int((~(off <= most)).sum())
+        limit = (bound ** 2 + merges * ROUND ** 2).sqrt()
+        worst, nearest = int(off.argmax()), int((off / limit).argmax())
+        beyond = int((~(off <= limit)).sum())
         good &= not beyond or name.startswith(("round", "PyT"))
-        print(f"  {name:19} all {off.pow(2).mean().sqrt():.2e}, worst {off[worst]:.2e} at {worst} (expected {expected[worst]:.2e}, bound {most[worst]:.2e}); "
-              f"nearest to its bound {off[nearest]:.2e} at {nearest}: {off[nearest] / most[nearest]:.2f} of it; {beyond} beyond", flush=True)
+        print(f"  {name:19} all {off.pow(2).mean().sqrt():.2e}, worst {off[worst]:.2e} at {worst} (expected {expected[worst]:.2e}, bound {limit[worst]:.2e}); "
+              f"nearest to its bound {off[nearest]:.2e} at {nearest}: {off[nearest] / limit[nearest]:.2f} of it; {beyond} beyond", flush=True)
     return good
 
 
