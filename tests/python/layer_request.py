@@ -104,7 +104,7 @@ class Model:
 
 def ways(model, n):
     """Outputs of the layer by each way to bring the request in, and how many merges each position has."""
-    layer, T = model.layer((1024, model.tokens), n), model.tokens
+    layer, T = model.layer((min(1024, model.tokens), model.tokens), n), model.tokens
     pages = torch.randperm(-(-T // PAGE) + 3, device=DEV)
     slots, table = pages[model.pos // PAGE] * PAGE + model.pos % PAGE, pages[None, :-(-T // PAGE)].to(torch.int32).contiguous()
 
