@@ -61,8 +61,9 @@ def _split(args, cache, kpe, rank, rope, dtype):
         dtype_name(tensor, name)
         check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
         pages, page = tensor.shape[:2]
-    rows = [row_stride(t, 1, "the cache") or t.shape[-1] for t in (cache, kpe)]
-    strides = [row_stride(t, 0, "the cache") or page * row for t, row in zip((cache, kpe), rows)]
+    apart = [row_stride(t, 0, "the cache") for t in (cache, kpe)]
+    rows = [row_stride(t, 1, "the cache") or (p if page == 1 else 0) or t.shape[-1] for t, p in zip((cache, kpe), apart)]
+    strides = [p or page * row for p, row in zip(apart, rows)]
     if strides[0] % rows[0] or strides[1] != strides[0] // rows[0] * rows[1]:
         fail(f"the cache's pages are {strides[0]} and {strides[1]} apart, with rows of {rows[0]} and {rows[1]}: both must have as many rows")
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=rows[0], cache_page_stride=strides[0],

@@ -177,7 +177,8 @@ class Layer:
         for name, tensor, columns in tensors:
             dtype_name(tensor, name)
             check_tensor(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
-            row, page = row_stride(tensor, 1) or columns, row_stride(tensor, 0)
+            page = row_stride(tensor, 0)
+            row = row_stride(tensor, 1) or (page if self._page == 1 else 0) or columns  # of pages of a token each is a row
             if page and page % row:
                 fail(f"pages of {name} are {page} elements apart, no whole number of rows of {row}")
             apart = page // row if page and page != row * self._page else 0

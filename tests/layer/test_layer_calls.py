@@ -41,8 +41,8 @@ class LayerTest(unittest.TestCase):
 
     @classmethod
     def make(cls, weights, **more):
-        more = {"cos_sin_cache": cls.rotations, "scale": 0.1, "batch": 2, **more}
-        return mlaforge.Layer(weights, heads=H, rank=R, rope=P, nope=N, v=V, page_size=PAGE, kv_len=(64, 64), ctx=cls.ctx, **more)
+        more = {"cos_sin_cache": cls.rotations, "scale": 0.1, "batch": 2, "page_size": PAGE, **more}
+        return mlaforge.Layer(weights, heads=H, rank=R, rope=P, nope=N, v=V, kv_len=(64, 64), ctx=cls.ctx, **more)
 
     @classmethod
     def tearDownClass(cls):
@@ -103,6 +103,18 @@ class LayerTest(unittest.TestCase):
                                        kv_last_page_lens=self.ints("int32", [1, 1]))
             x = [wide(b) for b in bits]
             self.near(y, [v for b in range(2) for v in self.reference(x[b * D:(b + 1) * D], past[b], t)])
+
+    def test_pages_of_one_token_may_lie_apart(self):
+        """Then a page's distance is a row's, whatever the tensor says of rows of one page."""
+        gap, layer = 32, self.make(self.weights, page_size=1, batch=1)
+        cache = Buffer(self.ctx, (PAGES, 1, R + P), "bfloat16", [7] * (PAGES * (R + P + gap) - gap), strides=(R + P + gap, 5, 1))
+        table, past = self.ints("int32", [5, 2, 7], 1, 3), []
+        for t, slot in enumerate((5, 2, 7)):
+            bits = [bf16(self.rng.gauss(0, 1)) for _ in range(D)]
+            y = layer(Buffer(self.ctx, (1, D), "bfloat16", bits), self.ints("int64", [t]), self.ints("int64", [slot]), cache, self.ints("int32", [t + 1]),
+                      table)
+            self.near(y, self.reference([wide(b) for b in bits], past, t))
+        layer.close()
 
     def test_prefill(self):
         """Two requests of 3 and 1 new tokens, over an empty cache."""

@@ -6,14 +6,9 @@ The request is prefilled whole, in parts over what is cached, and by decode's ke
 PyTorch in bf16 with its own attention, and the chain of roundings alone, everything else in fp64. Weights of 8 bits are what their
 bytes and scales mean, exactly; where keys and values are expanded kv_b_proj is rounded, too, once.
 
-A position's bound follows from its own roundings. Each moves a number by ROUND of itself, as root mean square over mantissas.
-What all of them come to at a position is the mean over chains in which every rounding is a random move of that size: the squares
-of REPLICAS such outputs, expanded and absorbed, of which the greater counts. Each merge of a chunk rounds once more.
-
-A layer's error is one draw of that, and at positions where few keys have most of the weight, few numbers decide it. A key's part
-of the square is w = (p_i |v_i - o| d_i)^2, d_i what KEYS roundings move its score by, and a sum of such parts of normal numbers
-passes its mean by more than 2 sqrt(x sum w^2) + 2 x max w with a chance of exp(-x) (Laurent and Massart 2000). x is such that one
-position of all passes its bound in one of 100 runs. Exit code 1: one did.
+A position's bound follows from its own roundings (layer_chain.py): the mean of REPLICAS chains of random moves, expanded and absorbed,
+of which the greater counts, and what one draw strays from it by the keys that have most of the weight, with a chance such that one
+position of all passes its bound in one of 100 runs. Each merge of a chunk rounds once more. Exit code 1: one did.
 """
 import argparse
 import math
@@ -24,46 +19,12 @@ import torch
 import torch.nn.functional as F
 
 import mlaforge
+from layer_chain import KEYS, WIDE, Exact, Moved, Rounded, key_parts, most, narrow, normed, round_of, turned
 
-DEV, WIDE = "cuda", torch.float64
-ROUND = 2 ** -8 * math.sqrt(3 / (8 * math.log(2)) / 3)
-REPLICAS, KEYS, CHANCE = 8, 6, 0.01
+DEV = "cuda"
+ROUND = round_of(torch.bfloat16)
+REPLICAS, CHANCE = 8, 0.01
 D, HEADS, L, R, P, N, V, PAGE, CHUNK = 7168, 128, 1536, 512, 64, 128, 128, 64, 512
-
-
-class Exact:
-    """Every number as it is."""
-
-    def __call__(self, x, name):
-        return x
-
-
-class Rounded:
-    """Each number that a layer keeps in bf16, rounded to it."""
-
-    def __call__(self, x, name):
-        return x.bfloat16().to(WIDE)
-
-
-class Moved:
-    """In place of a rounding, a random move of its size."""
-
-    def __call__(self, x, name):
-        return x * (1 + ROUND * torch.randn(x.shape, device=DEV, dtype=WIDE))
-
-
-def normed(x, gain):
-    return x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * gain
-
-
-def narrow(w):
-    """e4m3 with a scale for each 128 x 128 (all sides are multiples of it, but for the last rows), and what they mean, exactly."""
-    rows, cols = w.shape
-    tiles = F.pad(w.float(), (0, 0, 0, -rows % 128)).view(-1, 128, cols // 128, 128)
-    scale = tiles.abs().amax((1, 3)) / 448
-    wide = scale.repeat_interleave(128, 0)[:rows].repeat_interleave(128, 1)
-    codes = (w.float() / wide).to(torch.float8_e4m3fn)
-    return codes, scale, codes.to(WIDE) * wide.to(WIDE)
 
 
 class Model:
@@ -91,12 +52,7 @@ class Model:
         self.mask = torch.ones(tokens, tokens, device=DEV, dtype=torch.bool).triu(1)
 
     def turn(self, x):
-        """Pairs of the columns of [T, ..., P], by position."""
-        t = self.table[:x.shape[0]].to(x.dtype)
-        t = t.view(t.shape[0], *[1] * (x.dim() - 2), P)
-        c, s, out = t[..., :P // 2], t[..., P // 2:], torch.empty_like(x)
-        out[..., 0::2], out[..., 1::2] = x[..., 0::2] * c - x[..., 1::2] * s, x[..., 1::2] * c + x[..., 0::2] * s
-        return out
+        return turned(x, self.table[:x.shape[0]])
 
     def layer(self, kv_len, prefill):
         return mlaforge.Layer({"x." + k: v for k, v in self.tensors.items()}, heads=HEADS, cos_sin_cache=self.table, scale=self.scale, tp_size=HEADS // self.h,
@@ -131,18 +87,13 @@ class Model:
         size = y.pow(2).sum(-1)
         mean = torch.maximum(*(sum((self.chain(Moved(), absorbed) - y).pow(2).sum(-1) for _ in range(REPLICAS)) / REPLICAS / size
                                for absorbed in (False, True)))
-        squares, most = torch.zeros_like(mean), torch.zeros_like(mean)
+        squares, largest = torch.zeros_like(mean), torch.zeros_like(mean)
         for q, k, v, _ in self.heads(Exact()):
             p = (q @ k.T * self.scale).masked_fill_(self.mask, -math.inf).softmax(-1)
-            o = p @ v
-            apart = v.pow(2).sum(-1)[None] + o.pow(2).sum(-1, keepdim=True) - 2 * o @ v.T
-            w = p * p * apart * ((q * q) @ (k * k).T) * ((KEYS + self.eight) * (self.scale * ROUND) ** 2)
+            w = key_parts(p, q, k, v, p @ v, self.scale, torch.bfloat16, KEYS + self.eight)
             squares += w.pow(2).sum(-1)
-            most = torch.maximum(most, w.max(-1).values)
-        gain, x = D / (HEADS * V) / size, math.log(self.tokens / CHANCE)
-        # REPLICAS draws say the mean to within its own deviation, which sum w^2 tells, too.
-        doubt = (2 * squares / REPLICAS).sqrt()
-        return mean.sqrt(), (mean + gain * (doubt * math.sqrt(2 * x) + 2 * (x * squares).sqrt() + 2 * x * most)).sqrt()
+            largest = torch.maximum(largest, w.max(-1).values)
+        return mean.sqrt(), most(mean, D / (HEADS * V) / size, squares, largest, math.log(self.tokens / CHANCE), REPLICAS)
 
     def torch_chain(self):
         """cuBLAS's products and PyTorch's attention, in bf16."""
@@ -161,7 +112,7 @@ class Model:
 
 def ways(model, n):
     """Outputs of the layer by each way to bring the request in, and how many merges each position has."""
-    layer, T = model.layer((1024, model.tokens), n), model.tokens
+    layer, T = model.layer((min(1024, model.tokens), model.tokens), n), model.tokens
     pages = torch.randperm(-(-T // PAGE) + 3, device=DEV)
     slots, table = pages[model.pos // PAGE] * PAGE + model.pos % PAGE, pages[None, :-(-T // PAGE)].to(torch.int32).contiguous()
 
@@ -197,12 +148,12 @@ def run(seed, args):
               ("PyTorch, bf16", model.torch_chain(), 0)]
     for name, y, merges in [*ways(model, args.tokens), *beside]:
         off = (y - want).norm(dim=-1) / want.norm(dim=-1)
-        most = (bound ** 2 + merges * ROUND ** 2).sqrt()
-        worst, nearest = int(off.argmax()), int((off / most).argmax())
-        beyond = int((~(off <= most)).sum())
+        limit = (bound ** 2 + merges * ROUND ** 2).sqrt()
+        worst, nearest = int(off.argmax()), int((off / limit).argmax())
+        beyond = int((~(off <= limit)).sum())
         good &= not beyond or name.startswith(("round", "PyT"))
-        print(f"  {name:19} all {off.pow(2).mean().sqrt():.2e}, worst {off[worst]:.2e} at {worst} (expected {expected[worst]:.2e}, bound {most[worst]:.2e}); "
-              f"nearest to its bound {off[nearest]:.2e} at {nearest}: {off[nearest] / most[nearest]:.2f} of it; {beyond} beyond", flush=True)
+        print(f"  {name:19} all {off.pow(2).mean().sqrt():.2e}, worst {off[worst]:.2e} at {worst} (expected {expected[worst]:.2e}, bound {limit[worst]:.2e}); "
+              f"nearest to its bound {off[nearest]:.2e} at {nearest}: {off[nearest] / limit[nearest]:.2f} of it; {beyond} beyond", flush=True)
     return good
 
 

@@ -11,9 +11,10 @@ import math
 
 import torch
 
-F = torch.float64
+from layer_chain import WIDE as F, Exact, Rounded, normed, round_of, turned
+
 D, L, R, P, N, V, HEADS = 2048, 1536, 512, 32, 96, 96, 16
-ROUND = 2 ** -11 * math.sqrt(3 / (8 * math.log(2)) / 3)
+ROUND, KEPT = round_of(torch.float16), Rounded(torch.float16)
 SCALE = (N + P) ** -0.5
 REQUESTS = [(0, 20), (0, 32), (0, 2), (28, 63), (27, 3), (0, 102)]  # cached, new tokens
 
@@ -23,24 +24,9 @@ def bound(heads, chunks):
     return ROUND * math.sqrt(5 + chunks + 6 * SCALE ** 2 * (N + P) * (1 + 3 * math.sqrt(2 / heads)))
 
 
-def exact(x):
-    return x
-
-
-def rounded(x):
-    return x.half().to(F)
-
-
-def normed(x, gain):
-    return x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * gain
-
-
-def turned(x, positions):
+def table(positions):
     angle = positions[:, None].to(F) * 10000.0 ** (-torch.arange(0, P, 2, dtype=F) / P)
-    c, s = (f(angle).float().to(F).view(-1, *[1] * (x.dim() - 2), P // 2) for f in (torch.cos, torch.sin))
-    out = torch.empty_like(x)
-    out[..., 0::2], out[..., 1::2] = x[..., 0::2] * c - x[..., 1::2] * s, x[..., 1::2] * c + x[..., 0::2] * s
-    return out
+    return torch.cat([angle.cos(), angle.sin()], -1).float().to(F)
 
 
 class Weights:
@@ -53,17 +39,18 @@ class Weights:
         self.q_gain, self.kv_gain = self.draw(L, by=0.1, mid=1), self.draw(R, by=0.1, mid=1)
 
     def draw(self, *shape, by=1.0, mid=0.0):
-        return rounded(torch.randn(*shape, generator=self.g) * by + mid)
+        return KEPT(torch.randn(*shape, generator=self.g) * by + mid)
 
     def heads(self, r, x, cached):
         """Each head's attention of x's tokens, [T, H, V], r at each number that is kept."""
         positions = torch.arange(cached.shape[0], cached.shape[0] + x.shape[0])
+        t = table(positions)
         c = r(x @ self.a.T)
         low, latent = r(normed(c[:, :L], self.q_gain)), r(normed(c[:, L:L + R], self.kv_gain))
-        rows = torch.cat([cached, torch.cat([latent, r(turned(c[:, L + R:], positions))], -1)])
+        rows = torch.cat([cached, torch.cat([latent, r(turned(c[:, L + R:], t))], -1)])
         q = r(torch.einsum("tl,hcl->thc", low, self.q_b))
         kv = r(torch.einsum("sr,hcr->shc", rows[:, :R], self.kv_b))
-        s = torch.einsum("thn,shn->hts", q[..., :N], kv[..., :N]) + torch.einsum("thp,sp->hts", r(turned(q[..., N:], positions)), rows[:, R:])
+        s = torch.einsum("thn,shn->hts", q[..., :N], kv[..., :N]) + torch.einsum("thp,sp->hts", r(turned(q[..., N:], t)), rows[:, R:])
         s = (s * SCALE).masked_fill(torch.arange(rows.shape[0])[None] > positions[:, None], -math.inf)
         p = (s - s.max(-1, keepdim=True).values).exp()
         return r(torch.einsum("hts,shv->thv", r(p), kv[..., N:]) / p.sum(-1).T[..., None])
@@ -77,12 +64,12 @@ def main():
         w = Weights(seed)
         for past, n in REQUESTS:
             x, cached = w.draw(n, D), w.draw(past, R + P)
-            right, kept = w.heads(exact, x, cached), w.heads(rounded, x, cached)
+            right, kept = w.heads(Exact(), x, cached), w.heads(KEPT, x, cached)
             for h, ratios in found.items():
                 for first in range(0, HEADS, h):
                     o = w.o[:, first:first + h].reshape(D, h * V).T
                     want = right[:, first:first + h].reshape(n, -1) @ o
-                    off = rounded(kept[:, first:first + h].reshape(n, -1) @ o) - want
+                    off = KEPT(kept[:, first:first + h].reshape(n, -1) @ o) - want
                     ratios += (off.norm(dim=-1) / want.norm(dim=-1) / bound(h, past > 0)).tolist()
     for h, ratios in found.items():
         ratios.sort()

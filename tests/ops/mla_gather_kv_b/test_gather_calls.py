@@ -152,13 +152,23 @@ class GatherTest(EmulatorTest):
         tokens, out = self.tokens(), NOPE + VDIM
         kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
         k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
-        table = [p for pages, _, _ in self.requests for p in pages + [-1] * (3 - len(pages))]
-        table = Buffer(self.ctx, (len(self.requests), 3), "int32", table)
+        listed = [p for pages, _, _ in self.requests for p in pages + [-1] * (3 - len(pages))]
+        table = Buffer(self.ctx, (len(self.requests), 3), "int32", listed)
         starts = self.ints([start for _, start, _ in self.requests])
         mlaforge.mla_gather_kv_b(pair, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
         got = values(kv)
         self.check([[wide(x) for x in self.rows[i]] for i in tokens], got, got, lambda t, h: (t * HEADS + h) * out,
                    lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe), lambda t, h: t * ROPE)
+        # The same as pages of a token each, which are a row's distance apart, and have a spare row between.
+        apart = [[self.rows[i][c] if c < ROW else 0 for c in range(ROW + 8)] for i in range(PAGES * PAGE)]
+        ones = [Buffer(self.ctx, (PAGES * PAGE, 1, n), "bfloat16", [x for row in apart for x in row[at:] + row[:at]][:(PAGES * PAGE - 1) * (ROW + 8) + n],
+                       strides=(ROW + 8, 3, 1)) for at, n in ((0, RANK), (RANK, ROPE))]
+        table_1 = [p * PAGE + o if p >= 0 else -1 for p in listed for o in range(PAGE)]
+        table_1 = Buffer(self.ctx, (len(self.requests), 3 * PAGE), "int32", table_1)
+        kv_1 = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
+        k_pe_1 = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
+        mlaforge.mla_gather_kv_b(ones, table_1, self.cu(), starts, self.weight, kv_1, k_pe_1, vdim=VDIM, ctx=self.ctx)
+        self.assertEqual((values(kv_1), values(k_pe_1)), (got, values(k_pe)))
         rope = rope[:PAGES * PAGE * columns - 8]
         pair[1] = Buffer(self.ctx, (PAGES, PAGE, ROPE), "bfloat16", rope, strides=(PAGE * columns, columns, 1))
         with self.assertRaisesRegex(mlaforge.MlafError, "both must have as many rows"):
