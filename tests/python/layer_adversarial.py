@@ -457,7 +457,7 @@ def plan(part):
         return m
 
     if part == 1:
-        base = add("DeepSeek-V3 of 8 ranks", replace(V3, q_lens=(1, 4, 16), rows=163840), suite, slots, positions, ways, graph, refused, far)
+        add("DeepSeek-V3 of 8 ranks", replace(V3, q_lens=(1, 4, 16), rows=163840), suite, slots, positions, ways, graph, refused, far)
         add("table of 16 bits", replace(V3, table16=True, rows=4096), suite, positions)
         for name, more in SCALES.items():
             add(name, replace(V3, rows=163840, **more), lambda m: call(m, "3 requests", Requests(m, [5, 40, 61]), [(4, 1), (39, 1), (60, 1)]), positions)

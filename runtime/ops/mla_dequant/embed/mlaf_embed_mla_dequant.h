@@ -17,10 +17,10 @@ extern "C" {
 /* w_rows selects the kernel tuned for the nearest size; a plan serves any number of them. */
 typedef struct mlaf_embed_dequant_problem {
   /* <problem> */
-  int32_t columns;      /* columns of the weights (a multiple of 32 up to 512) */
+  int32_t columns;   /* of a matrix: values of a sum. kv_b_proj has kv_lora_rank of them (a multiple of 32 up to 16384) */
   int32_t dtype;     /* type of what they become (0: bf16, 1: f16) */
   int32_t weights;   /* weights of 8 bits, each 128 x 128 of them with a scale in fp32 (0: e4m3fn, 1: e4m3fnuz) */
-  int32_t w_rows;    /* rows of a launch: of kv_b_proj heads times N+V (1..1048576) */
+  int32_t w_rows;    /* of a matrix: outputs. kv_b_proj has heads times N+V of them (1..1048576) */
   /* </problem> */
 } mlaf_embed_dequant_problem;
 
