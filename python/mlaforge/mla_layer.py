@@ -73,8 +73,9 @@ def _last_words(name):
     return ".".join(name.split(".")[-2:])
 
 
-def _shape(weights):
-    """(hidden, rows of q_a or None, whether that is the fused one, dtype, dtype of matrices) by the last words of the weights' names."""
+def _shape(weights, said):
+    """(hidden, rows of q_a or None, whether that is the fused one, dtype, dtype of matrices) by the last words of the weights' names.
+    said: a dtype, or None."""
     if "o_proj.weight" not in weights:
         fail("o_proj.weight is missing among the layer's weights")
     for name, tensor in weights.items():
@@ -84,7 +85,11 @@ def _shape(weights):
         if weights.get(name) is not None:
             check_tensor(name, weights[name], None, None, None)
     matrices = dtype = dtype_name(o)
-    if matrices in ENCODINGS:  # then norms, or kv_b_proj, say what hidden states are
+    if said is not None:
+        dtype = str(said).rsplit(".", 1)[-1]
+        if dtype not in DTYPES or matrices not in (dtype, *ENCODINGS):
+            fail(f"dtype is {said}, o_proj.weight {matrices}; accepted are {', '.join(DTYPES)}, and what matrices of 16 bits are")
+    elif matrices in ENCODINGS:  # then norms, or kv_b_proj, say what hidden states are
         others = [dtype_name(t) for name, t in weights.items() if name.endswith(".weight") and dtype_name(t) in DTYPES]
         dtype = others[0] if others else "bfloat16"
     if dtype not in DTYPES:
@@ -110,6 +115,7 @@ class Layer:
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
     prefill_crossover: what the function of that name shall say; 0: it finds out.
     Matrices may be float8_e4m3fn or float8_e4m3fnuz with their weight_scale_inv, float32, beside them.
+    dtype: of hidden states and cache, bfloat16 or float16. None: what weights of 16 bits are; bfloat16 where there are none.
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     append_apart: rows are appended in a launch of their own, not beside q_b.
     absorb_apart: queries go into the latent space in a launch of their own, not in q_b's, where that could be.
@@ -125,10 +131,10 @@ class Layer:
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
-                 absorb_apart=False, v_out_apart=False, dequant_many=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, ctx=None):
+                 absorb_apart=False, v_out_apart=False, dequant_many=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, dtype=None, ctx=None):
         self._ctx, self._lib = context.of_call(ctx), _functions()
         named = {_last_words(name): tensor for name, tensor in weights.items()}
-        hidden, q_a, fused, self._dtype, matrices = _shape(named)
+        hidden, q_a, fused, self._dtype, matrices = _shape(named, dtype)
         kv_b = named.get("kv_b_proj.weight")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope

@@ -220,6 +220,20 @@ class LayerTest(unittest.TestCase):
             with self.assertRaisesRegex(Exception, why):
                 self.make({k: w for k, w in weights.items() if not k.endswith(missing)}, batch=1)
 
+    def test_dtype_where_no_weight_says_it(self):
+        self.rng = random.Random(6)  # the others keep their draws
+        weights, _ = self.of_8_bits("q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "kv_b_proj", "o_proj")
+        bare = {k: w for k, w in weights.items() if "layernorm" not in k}
+        for dtype, word in ((None, ",bf16"), ("bfloat16", ",bf16"), ("torch.float16", ",f16")):
+            layer = self.make(bare, norms=False, dtype=dtype)
+            self.assertTrue(all(word in s["problem"] for s in layer.stages()))
+            layer.close()
+        for dtype, of in (("float32", bare), ("float16", self.weights)):
+            with self.assertRaisesRegex(mlaforge.MlafError, f"dtype is {dtype}, o_proj.weight"):
+                self.make(of, norms="layernorm" in "".join(of), dtype=dtype)
+        with self.assertRaisesRegex(mlaforge.MlafError, "must be float16"):
+            self.make(weights, dtype="float16")
+
     def test_stages_say_what_they_are(self):
         stages = self.layer.stages(batch=2)
         self.assertEqual([s["name"] for s in stages], ["q_a", "kv_a", "q_b", "q_absorb", "decode", "v_out", "o_proj"])
