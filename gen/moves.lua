@@ -10,7 +10,7 @@ local moves = { CHUNK_NS = 70, BLOCK_NS = 160 } -- mla_append's, whose kernel mo
 
 -- Of an operation's bytes(p), and its rows(p), of which a workgroup has cost.rows_per_wg; latencies: trips to memory one after
 -- the other.
-function moves.model(bytes_of, latencies, rows_of)
+local function model_of(bytes_of, latencies, rows_of)
   local model = {}
 
   -- Workgroups of a launch.
@@ -27,6 +27,22 @@ function moves.model(bytes_of, latencies, rows_of)
   end
 
   return model
+end
+
+-- An operation whose one kernel moves rows so: its record (gen/ops.lua), with that model. Of a family's cost it asks, beside what
+-- gen/ops.lua says, depth and inflight: chunks that a thread copies, and bytes that a workgroup has on their way.
+-- stage, baseline: its name, and the baseline's parameters.
+function moves.op(stage, baseline, bytes_of, latencies, rows_of)
+  local model = model_of(bytes_of, latencies, rows_of)
+  return {
+    stages = { stage },
+    baselines = { { family = "rows", params = baseline } },
+    model = model,
+    rows = rows_of,
+    -- What the model's error depends on: how many blocks there are.
+    launch = function(p, v) return { blocks = model.blocks(p, v[stage].cost) } end,
+    unlike = function(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end,
+  }
 end
 
 return moves

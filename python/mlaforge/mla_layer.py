@@ -88,7 +88,7 @@ def _shape(weights, said):
     if said is not None:
         dtype = str(said).rsplit(".", 1)[-1]
         if dtype not in DTYPES or matrices not in (dtype, *ENCODINGS):
-            fail(f"dtype is {said}, o_proj.weight {matrices}; accepted are {', '.join(DTYPES)}, and what matrices of 16 bits are")
+            fail(f"dtype is {said}, o_proj.weight {matrices}; dtype must be {' or '.join(DTYPES)}, and that of weights of 16 bits")
     elif matrices in ENCODINGS:  # then norms, or kv_b_proj, say what hidden states are
         others = [dtype_name(t) for name, t in weights.items() if name.endswith(".weight") and dtype_name(t) in DTYPES]
         dtype = others[0] if others else "bfloat16"

@@ -519,8 +519,10 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
       out->projection.y = o;
     } else if (stage == LAYER_O_PROJ) fill_o_proj(l, a, o, &out->projection);
     else fill_a(l, stage, a, c, &out->projection);
-    const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
-    if (kind >= LAYER_BY_16) fill_w(&made, &out->projection);
+    if (kind >= LAYER_BY_16) {
+      const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
+      fill_w(&made, &out->projection);
+    }
   }
   give_scratch(mlaf_plan_op(layer_plan_of(&l->shape, &l->plans, kind, &z))->calls, a, p.scratch, out);
 }

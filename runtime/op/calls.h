@@ -92,7 +92,7 @@ typedef struct mlaf_calls {
   void (*keep_whole)(const mlaf_kernel_launch *kernel, mlaf_prepared *launch); /* where a launch may share its work out anew */
 
   /* --- verification --- */
-  double (*bound)(const mlaf_point *p); /* of `error` (op/verified.h); 0: outputs are equal to the bit, or wrong */
+  double (*bound)(const mlaf_point *p); /* of `error` (op/verified.h); 0: equal to the bit, or wrong; error_about says so */
   const char *error_about; /* what that counts: "relative Frobenius error against fp64" */
   int n_cases;
   /* Case 0, 1, ... n_cases - 1 with its reference, fixed by the seed; of an injection, which one case carries, the first. */

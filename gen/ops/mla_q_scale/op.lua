@@ -1,23 +1,7 @@
--- Scales the queries of each token by its position. The record: gen/ops.lua. Of a family's cost its model asks, beside what
--- gen/ops.lua says:
---
---   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has on their way
+-- Scales the queries of each token by its position. The record: gen/ops.lua.
 local shape = require("ops/mla_q_scale/shape")
 
 local function rows(p) return p.tokens * p.heads end
 
-local model = require("moves").model(shape.bytes, 3, rows) -- positions, queries, the stores
-
-local op = {
-  stages = { "scale" },
-  baselines = { { family = "rows", params = { depth = 1, threads = 64 } } },
-  model = model,
-  rows = rows,
-}
-
--- What the model's error depends on: how many blocks there are.
-function op.launch(p, v) return { blocks = model.blocks(p, v.scale.cost) } end
-
-function op.unlike(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end
-
-return op
+-- Trips: positions, queries, the stores.
+return require("moves").op("scale", { depth = 1, threads = 64 }, shape.bytes, 3, rows)
