@@ -112,13 +112,15 @@ static void push_problem(lua_State *L, const char *text) {
 static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n) {
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     lua_pushstring(L, list[i].problem);
     lua_setfield(L, -2, "problem");
     lua_pushstring(L, list[i].variant);
     lua_setfield(L, -2, "variant");
     lua_pushstring(L, list[i].template_hash);
     lua_setfield(L, -2, "template_hash");
+    lua_pushstring(L, list[i].lengths);
+    lua_setfield(L, -2, "lengths");
     lua_pushnumber(L, list[i].ns);
     lua_setfield(L, -2, "ns");
     lua_pushboolean(L, list[i].slow);
@@ -171,7 +173,7 @@ static char *question(const variant_call *c) {
   mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, c->problem, c->name ? c->name : "", c->most, c->any);
   for (size_t i = 0; i < c->n_measured; i++) {
     const mlaf_gen_measured *m = &c->measured[i];
-    mlaf_text_fmt(&t, "%s %s %s %a %d\n", m->problem, m->variant, m->template_hash, m->ns, m->slow);
+    mlaf_text_fmt(&t, "%s %s %s %s %a %d\n", m->problem, m->variant, m->template_hash, m->lengths, m->ns, m->slow);
   }
   return mlaf_text_take(&t);
 }

@@ -77,6 +77,7 @@ mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target,
 typedef struct mlaf_gen_measured {
   const char *problem; /* its string */
   const char *variant, *template_hash; /* of its first kernel; "": whatever the generator makes today */
+  const char *lengths; /* of the requests that were timed (op/lengths.h) */
   double ns;
   bool slow; /* its kernel was too slow wherever it was measured: it shall not serve */
 } mlaf_gen_measured;
