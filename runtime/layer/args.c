@@ -77,8 +77,8 @@ static mlaf_status check_pages(const layer_shape *s, const mlaf_layer_args *a, i
     return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be 0 or a multiple of page_size, %d", (long long)a->page_rows,
                      s->d.page_size);
   if (a->page_rows <= STRIDE_MOST / most) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, and rows lie %lld apart: a page may be 2^39 long", (long long)a->page_rows,
-                   (long long)most);
+  return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, and rows lie %lld apart: a page may be 2^39 long",
+                   (long long)a->page_rows, (long long)most);
 }
 
 static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
