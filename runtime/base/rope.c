@@ -66,7 +66,7 @@ mlaf_status mlaf_rope_frequencies(const mlaf_rope *rope, double *theta, char *wh
 static mlaf_status room_for(const mlaf_rope *r, int64_t positions, size_t bytes, char *why, size_t why_size) {
   const size_t row = (size_t)r->columns * sizeof(float);
   if (positions < 0) return refuse(why, why_size, "rope: positions must be 0 or more");
-  if (row && (uint64_t)positions > bytes / row) return refuse(why, why_size, "rope: the table needs positions * columns * 4 bytes");
+  if (row && (size_t)positions > bytes / row) return refuse(why, why_size, "rope: the table needs positions * columns * 4 bytes");
   return MLAF_OK;
 }
 

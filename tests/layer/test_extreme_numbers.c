@@ -69,7 +69,8 @@ static void layer_problems(void **state) {
   int good = 0;
   for (int i = 0; i < ROUNDS; i++) {
     const mlaf_layer_desc d = random_desc();
-    const mlaf_status st = mlaf_layer_problem_at(&d, (int)next(2), next(3) ? next(40) : SIZE_MAX, out, sizeof out, why, sizeof why);
+    const size_t at = next(3) ? next(40) : SIZE_MAX;
+    const mlaf_status st = mlaf_layer_problem_at(&d, (int)next(2), at, out, sizeof out, why, sizeof why);
     assert_true(st == MLAF_OK || st == MLAF_E_ARG || st == MLAF_E_PROBLEM);
     good += !st;
   }
