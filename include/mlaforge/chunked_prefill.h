@@ -76,8 +76,8 @@ typedef struct mlaf_chunked_prefill_args {
   mlaf_gather_kv_b_args cached;
   void *workspace; /* 256-byte aligned */
   size_t workspace_size;
-  /* Words that may be read at `schedule`, as mlaf_chunked_prefill_schedule was told: a schedule that says more is refused. 0: it is
-   * memory that only that function wrote, and what its head says is believed. */
+  /* Words that may be read at `schedule`, as mlaf_chunked_prefill_schedule was told: a schedule that says more is refused. 0: it
+   * is memory that only that function wrote, and what its head says is believed. */
   size_t schedule_words;
 } mlaf_chunked_prefill_args;
 #define MLAF_CHUNKED_PREFILL_ARGS_INIT \

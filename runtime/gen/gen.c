@@ -350,6 +350,29 @@ mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8],
   return mlaf_gen_call(g, call_suffix, &c, err);
 }
 
+typedef struct units_call {
+  mlaf_gen *g;
+  const char *target;
+  int32_t units;
+} units_call;
+
+static int call_units(lua_State *L) {
+  units_call *c = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
+  lua_getfield(L, -1, "units");
+  lua_pushstring(L, c->target);
+  lua_call(L, 1, 1);
+  c->units = (int32_t)luaL_checkinteger(L, -1);
+  return 0;
+}
+
+mlaf_status mlaf_gen_units(mlaf_gen *g, const char *target, int32_t *units, mlaf_err *err) {
+  units_call c = {.g = g, .target = target};
+  const mlaf_status st = mlaf_gen_call(g, call_units, &c, err);
+  if (!st) *units = c.units;
+  return st;
+}
+
 typedef struct roofline_call {
   mlaf_gen *g;
   const char *target;
