@@ -52,7 +52,8 @@ MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
  * requests on to 8 values a doubling, 33, 66 and 132, ctx to 4), the plan is made at the first call of a rounded problem (and of
  * these flags, effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100
- * ns. Plans that were handed out stay valid whatever happens. Thread-safe. */
+ * ns. What was tuned for any problem that rounds to the same one serves them all. Plans that were handed out stay valid whatever
+ * happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
@@ -97,7 +98,7 @@ typedef struct mlaf_plan_info {
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
   const char *variant;   /* the name that rebuilds the variant */
-  const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
+  const char *tuned_for; /* the problem string of the choice; may differ from `problem` in sizes */
   const char *code;      /* "cache" or "bundle": nothing was compiled; "compiled" */
   const char *stale;     /* "" or why re-tuning would be worth it (compiler or driver differ) */
   const char *notes;     /* "" or the rungs that were passed over, and why */

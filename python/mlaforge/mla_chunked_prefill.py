@@ -25,7 +25,7 @@ class ChunkedDesc(ctypes.Structure):
 
 class ChunkedArgs(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("flags", U32), ("schedule", PTR), ("schedule_device", PTR), ("fresh", PrefillArgs),
-                ("cached", GatherArgs), ("workspace", PTR), ("workspace_size", SIZE)]
+                ("cached", GatherArgs), ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE)]
 
 
 _SIGNATURES = {
@@ -60,6 +60,7 @@ class Schedule:
 
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
+        self.words = len(host)
 
 
 def check_schedule(schedule):
@@ -159,7 +160,7 @@ class ChunkedPrefill:
             out = q.new_empty((tokens, self._heads, self._vdim))
         if not tokens:
             return out
-        args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(),
+        args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_words=schedule.words, schedule_device=schedule.device.data_ptr(),
                        fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
                        cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale, rope_table))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None

@@ -39,7 +39,7 @@ class LayerArgs(ctypes.Structure):
                 ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
                 ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
                 ("schedule", PTR), ("schedule_device", PTR),
-                ("workspace", PTR), ("workspace_size", SIZE)]
+                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE)]
 
 
 class LayerStage(ctypes.Structure):
@@ -253,7 +253,7 @@ class Layer:
         fields = {**rows, **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, schedule is not None)}
         if schedule is not None:
-            fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr())
+            fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(), schedule_words=schedule.words)
         if residual is not None:
             fields.update(self._rows("residual", residual, tokens))
         if same_tables and workspace is None:

@@ -183,6 +183,9 @@ void mlaf_device_cancel_by(mlaf_device *dev, const atomic_bool *cancel);
  * "emu:gfx942|..." and "arch:gfx942"; "sm_90a" for "sm_90|sm132|...": from 9.0 on the instructions that make a generation fast
  * (wgmma, tcgen05) exist only in its "a" target. `out` is cut to `size` bytes. */
 void mlaf_target_of_device(const char *id, char *out, size_t size);
+/* Compute units that a device's identity names ("|cu304|", "|sm132|"): 0 where it names none. E_ARG: what stands there is no such
+ * number. */
+mlaf_status mlaf_units_of_device(const char *id, int32_t *out, mlaf_err *err);
 /* Of an emulated device's identity or spec ("emu:gfx942|...", "emu:gfx942") what stands behind "emu:"; NULL of any other. */
 const char *mlaf_emulated(const char *id);
 
