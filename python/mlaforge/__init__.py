@@ -1,7 +1,8 @@
 """Multi-head Latent Attention by kernels that mlaforge generates, compiles, tunes and serves.
 
 mla_decode_fwd takes AITER's arguments, flash_mla_with_kvcache and get_mla_metadata take FlashMLA's. Tensors are any objects with
-data_ptr(), shape, stride() and dtype, e.g. PyTorch's; nothing is imported but the standard library.
+data_ptr(), shape, stride() and dtype, e.g. PyTorch's. On an emulator arrays in host memory do, too: NumPy's, PyTorch's on the CPU, any with
+__array_interface__ or DLPack. Nothing is imported but the standard library.
 
     from mlaforge import mla_decode_fwd
     mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale)

@@ -1,5 +1,6 @@
 """AITER's entry points for MLA decode and for attention of new tokens."""
 from . import context, mla_prefill
+from .host import takes_arrays
 from .tensors import fail
 
 
@@ -30,6 +31,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     return o, lse
 
 
+@takes_arrays
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q=0, dropout_p=0.0,
                            softmax_scale=None, logits_soft_cap=0.0, causal=False, window_size=(-1, -1), bias=None, alibi_slopes=None,
                            deterministic=False, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1, block_table=None, out=None,

@@ -4,7 +4,7 @@ import os
 import threading
 
 from .errors import MlafError
-from . import calls
+from . import calls, host
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
 from .tensors import expect, room
@@ -75,6 +75,7 @@ class Context:
         self._address, self._plan_address = self._handle.value, ctypes.addressof(self._plan_opts)
         self._plans = {}  # of other operations, by problem: one reference each
         self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
+        self.emulated = self._lib.mlaf_ctx_device_id(self._handle).startswith(b"emu:")
         self._target = self.target
 
     def close(self):
@@ -225,19 +226,30 @@ class Context:
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
-        if rope_style is None and rope_table is None:
-            status = self._run(self._address, self._plan_address, *arguments)
-        else:
-            status = calls.run_rotated(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
-                                       rope_table=rope_table)
+        if self.emulated:
+            arguments = [host.adopt(self, name, x) for name, x in calls.named(arguments)]
+            rope_table = host.adopt(self, "rope_table", rope_table)
+        try:
+            if rope_style is None and rope_table is None:
+                status = self._run(self._address, self._plan_address, *arguments)
+            else:
+                status = calls.run_rotated(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
+                                           rope_table=rope_table)
+        except (AttributeError, TypeError):
+            calls.name_wrong(arguments, rope_table)
+            raise
         if status:
             self.check(status)
 
     def call_flash(self, *arguments):
         """The same with head_dim_v for q_len, a block table, and outputs that may be None: (out, lse), or None where `call` has to do."""
-        if self._flash is None or self._address is None:
+        if self._flash is None or self._address is None or self.emulated:
             return None
-        made = self._flash(self._address, self._plan_address, *arguments)
+        try:
+            made = self._flash(self._address, self._plan_address, *arguments)
+        except (AttributeError, TypeError):
+            calls.name_wrong(arguments)
+            raise
         if made.__class__ is int:
             self.check(made)
         return made

@@ -2,6 +2,7 @@
 import sys
 
 from . import context
+from .host import adopt, given
 from .tensors import empty, fail
 
 
@@ -61,6 +62,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     made = ctx.call_flash(causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
     if made is not None:
         return made
+    if ctx.emulated:
+        q, out, lse = (adopt(ctx, name, x) for name, x in (("q", q), ("out", out), ("lse", lse)))
     if len(q.shape) != 4:
         fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
     if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
@@ -69,4 +72,4 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         made = _outputs(ctx, q, head_dim_v)
         out, lse = made[0] if out is None else out, made[1] if lse is None else lse
     ctx.call(causal, 0, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
-    return out, lse
+    return given((out, lse))

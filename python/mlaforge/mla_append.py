@@ -4,6 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .host import takes_arrays
 from .library import I32, I64, PTR, U32
 from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
 
@@ -126,6 +127,7 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
     return dtype, rank, rope, kind, args
 
 
+@takes_arrays
 def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's and AITER's: kv_c [T, R] and k_pe [T, P], rotated already, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P].
 
@@ -138,6 +140,7 @@ def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, sca
     _launch(ctx, _problem(0, rank, rope, dtype, kind, "unrotated", args["tokens"]), args, kv_c, stream)
 
 
+@takes_arrays
 def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, is_neox, slot_mapping, kv_cache, kv_cache_dtype,
                                     kv_cache_scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's: q_pe [T, H, P] and k_pe [T, P] are rotated in place, kv_c and the rotated k_pe appended. A row of cos_sin_cache has P/2
@@ -157,6 +160,7 @@ def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, 
     _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)
 
 
+@takes_arrays
 def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out, slot_mapping, k_scale, q_scale, positions, cos_cache,
                                        sin_cache, is_neox, is_nope_first, compute_all_q_rope=False, *, ctx=None, stream=None):
     """AITER's: q_out [T, H, R+P] = (q_nope [T, H, R], already absorbed, rotated q_pe [T, H, P]); kv_c and the rotated k_pe appended.

@@ -5,10 +5,11 @@ from . import context
 from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
+from .host import takes_arrays
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_sums, check_tensor, fail, row_stride
+from .tensors import check_sums, check_tensor, empty, fail, row_stride
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -147,6 +148,7 @@ class ChunkedPrefill:
                        table_stride=row_stride(block_table, 0, "block_table") or block_table.shape[1], w=weight.data_ptr(),
                        w_row_stride=row_stride(weight, 0, "kv_b_weight"))
 
+    @takes_arrays
     def forward(self, schedule, q, k_nope, k_pe, v, kv_cache, block_table, kv_b_weight, softmax_scale=None, kv_scale=None, out=None,
                 lse=None, *, rope_table=None, workspace=None, stream=None):
         """q [T, H, N+P] of the new tokens over their own k_nope [T, H, N], k_pe [T, P] and v [T, H, V], causal, and over all that
@@ -156,7 +158,7 @@ class ChunkedPrefill:
         check_schedule(schedule)
         tokens = schedule.tokens
         if out is None:
-            out = q.new_empty((tokens, self._heads, self._vdim))
+            out = empty(self._ctx, q, (tokens, self._heads, self._vdim), None)
         if not tokens:
             return out
         args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(),

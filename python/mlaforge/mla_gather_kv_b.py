@@ -4,6 +4,7 @@ import ctypes
 from . import context
 from .calls import ROTATE, current_stream
 from .context import _struct
+from .host import takes_arrays
 from .library import I32, I64, PTR, U32
 from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
 
@@ -124,6 +125,7 @@ def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
             stream or None)
 
 
+@takes_arrays
 def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, rope_style=None,
                     rope_table=None, ctx=None, stream=None):
     """Chunks of requests from kv_cache [pages, page, R+P] (or fp8 rows, docs/chunked-prefill.md) to kv [T, H, N+V] and k_pe [T, P].
@@ -167,6 +169,7 @@ class _Columns:
         return self._tensor.stride()
 
 
+@takes_arrays
 def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_context_lens, kv_proj_weight, kv_proj_scale, k_prefix,
                      v_prefix, weight_preshuffle=False, shuffled_kv_cache=False, *, rope_style=None, rope_table=None, ctx=None, stream=None):
     """AITER's: k_prefix [T, H, N+P] and v_prefix [T, H, V] of all requests' contexts, from k_buffer [pages, page, R+P].

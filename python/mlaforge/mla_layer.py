@@ -4,10 +4,11 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _one_of, _struct
+from .host import takes_arrays
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
 from .mla_chunked_prefill import check_schedule, make_schedule
 from .mla_projections import ENCODINGS
-from .tensors import check_tensor, dtype_name, fail, row_stride
+from .tensors import check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["Layer"]
 
@@ -128,6 +129,7 @@ class Layer:
 
     _handle = None
 
+    @takes_arrays
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
@@ -224,6 +226,7 @@ class Layer:
             size = 0  # what is wrong is said by the call
         return self._ctx.lend_workspace(args, size, hidden, given, stream)
 
+    @takes_arrays
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,
                 stage=None, same_tables=False):
@@ -247,7 +250,7 @@ class Layer:
         if schedule is None:
             check_tensor("seq_lens" if seq_lens is not None else "lists", counted[0] if seq_lens is None else seq_lens, "int32", None)
         batch = schedule.batch if schedule is not None else seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
-        y = out if out is not None else hidden.new_empty((tokens, self._hidden))
+        y = out if out is not None else empty(self._ctx, hidden, (tokens, self._hidden), None)
         check_tensor("slots", slots, "int64", tokens)
         check_tensor("positions", positions, "int64", tokens)
         fields = {**rows, **self._rows("out", y, tokens), **self._cache(cache),

@@ -4,9 +4,10 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .host import takes_arrays
 from .library import I32, I64, PTR, U32
 from .mla_append import POWER_OF_TWO, AppendArgs, _append, _table
-from .tensors import check_tensor, dtype_name, fail, row_stride
+from .tensors import check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_q_b_append", "mla_qkv_a", "mla_v_out"]
 
@@ -54,9 +55,9 @@ def _tuned(tokens):
     return min(1 << max(tokens - 1, 0).bit_length(), 65536)
 
 
-def _out(out, x, shape):
-    """The caller's output, or a new tensor, where x can make one (torch)."""
-    return out if out is not None else x.new_empty(shape)
+def _out(ctx, out, x, shape):
+    """The caller's output, or a new tensor of x's library, or a Buffer."""
+    return out if out is not None else empty(ctx, x, shape, None)
 
 
 def _launch(problem, args, x, y, ctx, stream, row=None):
@@ -77,7 +78,7 @@ def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
     kind, word, scales = _scaled("w", w, w_scale, dtype, outer)
     check_tensor("x", x, dtype, None, inner)
     check_tensor("w", w, kind, outer, inner)
-    y = _out(out, x, (tokens, outer))
+    y = _out(ctx, out, x, (tokens, outer))
     check_tensor("out", y, dtype, tokens, outer)
     words, row = more.pop("words", ""), more.pop("row", None)
     args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": row_stride(x, 0), "w": w.data_ptr(), "w_row_stride": row_stride(w, 0),
@@ -85,6 +86,7 @@ def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
     return _launch(f"{op}:{fields},{DTYPES[dtype]}{word}{words},t{_tuned(tokens)}", args, x, y, ctx, stream, row)
 
 
+@takes_arrays
 def mla_qkv_a(x, w, *, rank=512, rope=64, w_scale=None, out=None, ctx=None, stream=None):
     """[T, d] hidden states by w [L+R+P, d], rows of q_a_proj and then of kv_a_proj_with_mqa: [T, L+R+P].
 
@@ -109,6 +111,7 @@ def _q_b(x, w, nope, rope, norm_weight, eps):
     return f"l{inner},h{outer // (nope + rope)},n{nope},p{rope}{norm}", more
 
 
+@takes_arrays
 def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None, out=None, ctx=None, stream=None):
     """[T, L] low-rank columns by w [H(N+P), L]: [T, H(N+P)]. With norm_weight [L] the input goes through RMSNorm."""
     ctx = context.of_call(ctx)
@@ -116,6 +119,7 @@ def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None
     return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], more, ctx, stream)
 
 
+@takes_arrays
 def mla_q_b_append(x, w, kv_c, k_pe, kv_cache, slot_mapping, positions=None, cos_sin_cache=None, *, nope=128, norm_weight=None,
                    kv_norm_weight=None, eps=1e-6, style="pairs", kv_cache_dtype="auto", scale=None, power_of_two_scales=True,
                    w_scale=None, out=None, ctx=None, stream=None):
@@ -137,6 +141,7 @@ def mla_q_b_append(x, w, kv_c, k_pe, kv_cache, slot_mapping, positions=None, cos
     return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], {**more, "words": words, "row": row}, ctx, stream)
 
 
+@takes_arrays
 def mla_o_proj(x, w, *, v=128, residual=None, w_scale=None, out=None, ctx=None, stream=None):
     """[T, H V] values by w [d, H V]: [T, d], the residual [T, d] added."""
     ctx = context.of_call(ctx)
@@ -158,7 +163,7 @@ def _by_head(op, fields, x, kv_b, kv_b_scale, first, rows, out, widths, more, ct
     check_tensor("x", x, dtype, tokens, heads, widths[0])
     if first < 0 or kv_b.shape[1] < first + rows:
         fail(f"kv_b has {kv_b.shape[1]} rows a head, and rows {first} to {first + rows - 1} are wanted")
-    y = _out(out, x, (tokens, heads, widths[1]))
+    y = _out(ctx, out, x, (tokens, heads, widths[1]))
     check_tensor("out", y, dtype, tokens, heads, widths[1])
     row, head = row_stride(kv_b, 1) or kv_b.shape[2], row_stride(kv_b, 0)
     word = more.pop("word", "")
@@ -172,6 +177,7 @@ def _by_head(op, fields, x, kv_b, kv_b_scale, first, rows, out, widths, more, ct
     return _launch(f"{op}:h{heads},{fields},{DTYPES[dtype]}{encoding}{word},t{_tuned(tokens)}", args, x, y, ctx, stream)
 
 
+@takes_arrays
 def mla_v_out(x, kv_b, *, v=128, kv_b_scale=None, out=None, ctx=None, stream=None):
     """[T, H, R] rows of attention to values [T, H, V], by the last V rows of each head of kv_b [H, N+V, R] (kv_b_proj.weight seen so). Where
     kv_b is float8, kv_b_scale are its scales, [H(N+V)/128, R/128] rounded up (kv_b_proj.weight_scale_inv)."""
@@ -181,6 +187,7 @@ def mla_v_out(x, kv_b, *, v=128, kv_b_scale=None, out=None, ctx=None, stream=Non
     return _by_head("mla_v_out", f"r{rank},v{v}", x, kv_b, kv_b_scale, kv_b.shape[1] - v, v, out, (rank, v), {}, ctx, stream)
 
 
+@takes_arrays
 def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style="pairs", kv_b_scale=None, out=None, ctx=None, stream=None):
     """[T, H, N+P] queries into the latent space, [T, H, R+P], by the first N rows of each head of kv_b [H, N+V, R]. The P rope columns are
     turned to positions [T], int64: style is "pairs", "halves" or "unrotated". A row of cos_sin_cache [any, P] has P/2 cosines, then P/2

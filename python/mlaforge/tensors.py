@@ -1,6 +1,7 @@
 """What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from the
 device's without asking the driver. No tensor library is imported."""
 import math
+import numbers
 import sys
 import threading
 
@@ -28,11 +29,30 @@ def dtype_name(tensor, name="an argument"):
         fail(f"{name} is {type(tensor).__name__}, must be a tensor")
 
 
+def place(tensor):
+    """The number of the device that a tensor lies on; -1: host memory; None: its library does not say."""
+    try:
+        return tensor.get_device()
+    except (AttributeError, TypeError, RuntimeError):  # older PyTorch has no answer for the CPU
+        return -1 if str(getattr(tensor, "device", "")) == "cpu" else None
+
+
+def host_kind(value):
+    """"a CPU tensor", or whatever else in host memory this is; None: it is no such thing, or does not say."""
+    if hasattr(value, "data_ptr"):
+        return "a CPU tensor" if place(value) == -1 else None
+    if isinstance(value, (numbers.Number, str, type)):
+        return None
+    if hasattr(value, "__array_interface__"):
+        return f"an array of {type(value).__module__.split('.')[0]}"
+    on = getattr(value, "__dlpack_device__", None)
+    return "an array of DLPack's" if on is not None and on()[0] == 1 else None
+
+
 def check_place(name, tensor):
     """A kernel that follows an address of host memory, or of a device that it does not reach, ends every later use of its own."""
-    try:
-        where = tensor.get_device()
-    except (AttributeError, TypeError):
+    where = place(tensor)
+    if where is None:
         return
     if where < 0:
         fail(f"{name} lies in host memory (a CPU tensor): move it to the device first")
@@ -44,7 +64,8 @@ def check_place(name, tensor):
 def check_tensor(name, tensor, dtype, *shape):
     """Of a type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
     if not hasattr(tensor, "data_ptr"):
-        fail(f"{name} is {type(tensor).__name__}, must be a tensor")
+        kind = host_kind(tensor)
+        fail(f"{name} lies in host memory ({kind}): move it to the device first" if kind else f"{name} is {type(tensor).__name__}, must be a tensor")
     if dtype is not None and dtype_name(tensor) != dtype:
         fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
     check_place(name, tensor)
