@@ -20,6 +20,13 @@ import pkgutil as _pkgutil
 __all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_with_kvcache", "get_mla_metadata", "mla_decode_fwd",
            "set_default_context", "version"]
 
+
+def __getattr__(name):
+    if name == "__version__":  # the library's own: it is loaded when somebody asks
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # Other operations' entry points: modules named after them, found in this folder.
 for _module in _pkgutil.iter_modules(__path__):
     if _module.name.startswith("mla_"):

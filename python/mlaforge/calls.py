@@ -5,7 +5,7 @@ import sys
 import threading
 
 from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, library
-from .tensors import contiguous, dtype_name, fail, host_kind, place
+from .tensors import contiguous, dtype_name, place
 
 DTYPES = {"bfloat16": 0, "float16": 1, "int32": 2, "float32": 3, "int64": 4, "float64": 5, "uint8": 6}
 OTHER, UNKNOWN = 7, -2
@@ -110,23 +110,12 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
 
 
 NAMES = ("causal", "max_seqlen_q", "mean_kv_len", "sm_scale", "stream", "workspace", "q", "the cache", "the output", "lse")
-TENSORS = NAMES.index("workspace")
 
 
 def named(arguments):
     """(name, value) of a call's arguments from causal on."""
     tables = LIST_NAMES if len(arguments) - len(NAMES) == len(LIST_NAMES) else BLOCK_NAMES
     return list(zip((*NAMES, *tables), arguments))
-
-
-def name_wrong(arguments, rope_table=None):
-    """An error for the first argument of a call that had to be a tensor on the device and is none."""
-    for name, value in (*named(arguments)[TENSORS:], ("rope_table", rope_table)):
-        kind = host_kind(value) if value is not None else None
-        if kind:
-            fail(f"{name} lies in host memory ({kind}): move it to the device first")
-        if value is not None and not hasattr(value, "data_ptr"):
-            fail(f"{name} is {type(value).__name__}, must be a tensor")
 
 
 def runners(module=None):

@@ -1,11 +1,8 @@
 """Arrays in host memory on an emulator: what has data_ptr() on the CPU, __array_interface__ or DLPack is used where it lies, without a copy."""
 import ctypes
-import functools
-import inspect
 import numbers
 import sys
 
-from . import context
 from .errors import MlafError
 from .library import PTR
 from .tensors import SIZES, dtype_name, fail, host_kind, is_dense, place
@@ -173,25 +170,3 @@ def refuse(name, value):
             refuse(name, x)
     elif host_kind(value):
         fail(f"{name} lies in host memory ({host_kind(value)}): move it to the device first")
-
-
-def takes_arrays(function):
-    """A function, or a method of an object with a _ctx, that takes arrays in host memory where its context is an emulator. On a GPU they
-    are refused by the name of their argument."""
-    names = tuple(inspect.signature(function).parameters)
-
-    @functools.wraps(function)
-    def call(*args, **named):
-        ctx = named.get("ctx") or (getattr(args[0], "_ctx", None) if names[0] == "self" else None) or context._default
-        if ctx is None:
-            ctx = context.default_context()
-        if not ctx.emulated:
-            try:
-                return function(*args, **named)
-            except (AttributeError, TypeError):
-                for name, value in (*zip(names, args), *named.items()):
-                    refuse(name, value)
-                raise
-        args = [adopt(ctx, name, value) for name, value in zip(names, args)] + list(args[len(names):])
-        return given(function(*args, **{name: adopt(ctx, name, value) for name, value in named.items()}))
-    return call

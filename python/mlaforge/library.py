@@ -206,4 +206,5 @@ def library():
 
 
 def version():
+    """The library's version, e.g. "0.1.0". mlaforge.__version__ is the same."""
     return library().mlaf_version().decode()

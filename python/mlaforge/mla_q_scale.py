@@ -4,7 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
-from .host import takes_arrays
+from .entry import entry
 from .library import I32, I64, PTR, U32
 from .tensors import check_tensor, dtype_name, fail, row_stride
 
@@ -26,7 +26,7 @@ def _queries(name, field, tensor, dtype, shape):
             field + "_head_stride": row_stride(tensor, 1, name)}
 
 
-@takes_arrays
+@entry(q="[T, H, n]", positions="[T]", out="[T, H, n]")
 def mla_q_scale(q, positions, beta=0.1, original=8192, *, out=None, ctx=None, stream=None):
     """q [T, H, n] times 1 + beta ln(1 + floor(positions / original)), positions [T] int64: into out, or in place. Returns it.
 

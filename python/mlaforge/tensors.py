@@ -2,6 +2,7 @@
 device's without asking the driver. No tensor library is imported."""
 import math
 import numbers
+import operator
 import sys
 import threading
 
@@ -14,6 +15,41 @@ _here = threading.local()  # the device of the call that a thread is making, and
 
 def fail(text):
     raise MlafError("MLAF_E_ARG", text)
+
+
+STYLES = {"pairs": "pairs", "halves": "halves", "gptj": "pairs", "neox": "halves"}
+
+
+def style_of(name, style, *more):
+    """A rope style by the library's word; vLLM's words are taken, too. `more`: other words that are accepted."""
+    if style in more:
+        return style
+    if not isinstance(style, str) or style not in STYLES:
+        others = "".join(f", {word!r}" for word in more)
+        fail(f"{name} is {style!r}; accepted are 'pairs' (or 'gptj': columns 2i and 2i+1), 'halves' (or 'neox': i and i + P/2){others}")
+    return STYLES[style]
+
+
+def whole(name, value, least, most):
+    """`value` as an int; least..most."""
+    try:
+        number = operator.index(None if isinstance(value, bool) else value)
+    except TypeError:
+        fail(f"{name} is {value!r}, must be a whole number of {least}..{most}")
+    if not least <= number <= most:
+        fail(f"{name} is {number}, must be {least}..{most}")
+    return number
+
+
+def span(name, value):
+    """(from, to) of a pair of whole numbers, or of one for both."""
+    ends = value if isinstance(value, (tuple, list)) else (value, value)
+    if len(ends) != 2:
+        fail(f"{name} is {value!r}, must be two whole numbers, from and to, or one")
+    low, high = (whole(name, x, 1, (1 << 31) - 1) for x in ends)
+    if low > high:
+        fail(f"{name} is {value!r}, must be from the least to the most")
+    return low, high
 
 
 def expect(ordinal, target):

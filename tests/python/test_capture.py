@@ -142,7 +142,7 @@ class Captures(unittest.TestCase):
     def test_arrays_in_host_memory_are_refused_by_name(self):
         for kind, what in ((Array, "an array of test_host_arrays"), (DLArray, "an array of DLPack's"), (CpuTensor, "a CPU tensor")):
             self.case(2, 64)
-            for at, name in enumerate(("q", "the cache", "the output", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")):
+            for at, name in enumerate(("q", "kv_buffer", "o", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")):
                 tensors = [self.q, self.kv, self.o, *self.tables]
                 tensors[at] = kind(tensors[at].shape, tensors[at].dtype)
                 with self.assertRaisesRegex(mlaforge.MlafError, f"{name} lies in host memory .{what}.: move it to the device first"):
