@@ -57,6 +57,8 @@ add_custom_command(
   VERBATIM)
 add_custom_target(man ALL DEPENDS ${man_page})
 install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+add_custom_target(api-reference COMMAND ${CMAKE_SOURCE_DIR}/tools/api-reference.sh ${CMAKE_BINARY_DIR}/api-reference
+                  COMMENT "API reference by doxygen" VERBATIM USES_TERMINAL)
 # Completion, where each shell looks.
 set(completion_bash bash-completion/completions/mlaforge)
 set(completion_zsh zsh/site-functions/_mlaforge)
