@@ -1,7 +1,7 @@
 """AITER's entry points for MLA decode and for attention of new tokens."""
 from . import context, mla_prefill
 from .entry import FAULTS, Arguments, entry
-from .tensors import fail
+from .tensors import check_page, fail
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
@@ -25,8 +25,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
         if nhead_kv != 1:
             fail(f"nhead_kv is {nhead_kv}; the latent cache has 1 head")
-        if page_size is not None and page_size != kv_buffer.shape[1]:
-            fail(f"page_size is {page_size}, kv_buffer's shape says {kv_buffer.shape[1]}")
+        if page_size is not None:
+            check_page("kv_buffer", kv_buffer, page_size)
         ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
                  qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     except FAULTS as why:

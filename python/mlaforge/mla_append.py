@@ -6,7 +6,7 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry
 from .library import I32, I64, PTR, U32
-from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
+from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
 
@@ -44,6 +44,7 @@ def _cache(args, kv_cache, kind, row, unit_dtype):
     """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
+    check_page("kv_cache", kv_cache)
     blocks, block = kv_cache.shape[:2]
     entry = row_stride(kv_cache, 1) or row
     page = row_stride(kv_cache, 0) or block * entry

@@ -6,10 +6,11 @@ from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
 from .entry import entry, explained
+from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_sums, check_tensor, empty, fail, row_stride
+from .tensors import check_page, check_sums, check_tensor, empty, fail, row_stride, whole
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -95,7 +96,7 @@ class ChunkedPrefill:
         if layout not in LAYOUTS:
             fail(f"layout is {layout!r}; accepted are {', '.join(LAYOUTS)}")
         self._ctx, self._lib, self._handle = context.of_call(ctx), _functions(), PTR()
-        self._dtype, self._layout, self._page, self._style = dtype, layout, page_tokens, rope_style
+        self._dtype, self._layout, self._page, self._style = dtype, layout, whole("page_tokens", page_tokens, *PAGE_SIZE), rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
@@ -143,8 +144,8 @@ class ChunkedPrefill:
         kind = _cache(args, kv_cache, self._rank, self._rope, self._dtype, self._ctx.target)
         if kind != self._layout:
             fail(f"kv_cache has rows of {kind}, and this was made for {self._layout}")
-        if args.pop("page_tokens") != self._page:
-            fail(f"kv_cache has pages of {kv_cache.shape[1]}, and this was made for {self._page}")
+        del args["page_tokens"]
+        check_page("kv_cache", kv_cache[0] if self._layout == "split" else kv_cache, self._page, "page_tokens")
         check_tensor("block_table", block_table, "int32", batch, None)
         check_tensor("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
         if scale is not None:

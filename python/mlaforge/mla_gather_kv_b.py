@@ -6,7 +6,7 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry
 from .library import I32, I64, PTR, U32
-from .tensors import check_place, check_tensor, dtype_name, fail, row_stride, style_of
+from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride, style_of
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
@@ -40,6 +40,7 @@ def _cache(args, cache, rank, rope, dtype, target):
         return _split(args, *cache, rank, rope, dtype)
     name = dtype_name(cache, "the cache")
     check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), None)
+    check_page("the cache", cache)
     row = cache.shape[-1]
     if name == dtype and row == rank + rope:
         kind = "paged"
@@ -63,6 +64,7 @@ def _split(args, cache, kpe, rank, rope, dtype):
         dtype_name(tensor, name)
         check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
         pages, page = tensor.shape[:2]
+        check_page(name, tensor)
     apart = [row_stride(t, 0, "the cache") for t in (cache, kpe)]
     rows = [row_stride(t, 1, "the cache") or (p if page == 1 else 0) or t.shape[-1] for t, p in zip((cache, kpe), apart)]
     strides = [p or page * row for p, row in zip(apart, rows)]
@@ -127,7 +129,7 @@ def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
             stream or None)
 
 
-@entry(kv_cache=CACHE, block_table="[batch, pages]", cu_seqlens="[batch+1]", seq_starts="[batch]", kv_b_weight="[H (N+V), R]",
+@entry(kv_cache=CACHE, block_table="[batch, pages]", cu_seqlens="[batch+1]", seq_starts="[batch] or None", kv_b_weight="[H (N+V), R]",
        kv="[T, H, N+V]", k_pe="[T, P]", vdim=int, rope_table="[positions, P]")
 def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, rope_style=None,
                     rope_table=None, ctx=None, stream=None):

@@ -5,10 +5,11 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry, explained
+from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
 from .mla_chunked_prefill import check_schedule, make_schedule
 from .mla_projections import ENCODINGS
-from .tensors import check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
+from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
 
 __all__ = ["Layer"]
 
@@ -142,7 +143,7 @@ class Layer:
         kv_b = named.get("kv_b_proj.weight")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
-        self._page, self._residual, self._split = page_size, residual, split_cache
+        self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (APPEND_APART if append_apart else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
         flags |= (ABSORB_APART if absorb_apart else 0) | (V_OUT_APART if v_out_apart else 0) | (DEQUANT_MANY if dequant_many else 0)
@@ -186,7 +187,8 @@ class Layer:
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
             dtype_name(tensor, name)
-            check_tensor(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
+            check_tensor(name, tensor, self._dtype, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
+            check_page(name, tensor, self._page)
             page = row_stride(tensor, 0)
             row = row_stride(tensor, 1) or (page if self._page == 1 else 0) or columns  # of pages of a token each is a row
             if page and page % row:

@@ -8,6 +8,7 @@ import threading
 
 from .buffers import SIZES, Buffer
 from .errors import MlafError
+from .fields import PAGE_SIZE
 
 
 _here = threading.local()  # the device of the call that a thread is making, and what a context for another one is called
@@ -110,6 +111,15 @@ def check_tensor(name, tensor, dtype, *shape):
         fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
     if have and have[-1] > 1 and tensor.stride()[-1] != 1:
         fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def check_page(name, cache, said=None, word="page_size"):
+    """One rule for the tokens of a page, the second dimension of a cache: in range, and what the caller said of them, if anything."""
+    have = cache.shape[1]
+    if not PAGE_SIZE[0] <= have <= PAGE_SIZE[1]:
+        fail(f"{name} has pages of {have} tokens, must be {PAGE_SIZE[0]}..{PAGE_SIZE[1]}")
+    if said is not None and said != have:
+        fail(f"{word} is {said}, {name}'s shape says {have}")
 
 
 def room(tensor):

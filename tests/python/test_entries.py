@@ -166,6 +166,31 @@ class Entries(unittest.TestCase):
         self.assertRegex(self.said(m.mla_decode_fwd, **{**decode, "kv_buffer": new(4, PAGE, 1, C, dtype="float16")}), "^kv_buffer is float16, must be bfloat16")
         self.assertRegex(self.said(m.mla_decode_fwd, **decode, page_size=8), "^page_size is 8, kv_buffer's shape says 16")
 
+    def test_one_rule_for_page_sizes(self):
+        """1..65536 tokens, and what is said of a cache is what its shape says."""
+        new, m = self.new, mlaforge
+        lists = dict(qo_indptr=self.ints(0, 1, 2), kv_indptr=self.ints(0, 1, 2), kv_indices=self.ints(0, 0), kv_last_page_lens=self.ints(1, 1))
+        decode = dict(q=new(T, H, C), o=new(T, H, R), **lists, max_seqlen_q=1)
+        append = dict(kv_c=new(T, R), k_pe=new(T, P), slot_mapping=self.ints(0, 1, dtype="int64"), kv_cache_dtype="auto", scale=None)
+        chunked = dict(heads=H, nope=N, rope=P, vdim=V, rank=R, chunk_tokens=64, batch=2, tokens=4)
+        for page in (0, 65537):
+            wants = f"{page}.*must be 1..65536$"
+            wide = new(1, page, 1, C)
+            self.assertRegex(self.said(m.Layer, **{**self.layer_arguments(), "page_size": page}), "^page_size is " + wants)
+            self.assertRegex(self.said(m.ChunkedPrefill, **chunked, page_tokens=page), "^page_tokens is " + wants)
+            self.assertRegex(self.said(m.concat_and_cache_mla, kv_cache=wide, **append), "^kv_cache has pages of " + wants)
+            self.assertRegex(self.said(m.mla_decode_fwd, kv_buffer=wide, page_size=page, **decode), "^kv_buffer has pages of " + wants)
+        self.assertEqual(self.said(m.mla_decode_fwd, kv_buffer=new(1, 32, 1, C), page_size=16, **decode), "page_size is 16, kv_buffer's shape says 32")
+        with m.ChunkedPrefill(**chunked, page_tokens=16, ctx=self.ctx) as c, self.assertRaises(m.MlafError) as caught:
+            c.forward(c.schedule([2, 2], [3, 4]), new(4, H, N + P), new(4, H, N), new(4, P), new(4, H, V), new(1, 32, C),
+                      new(2, 1, dtype="int32"), new(H * (N + V), R))
+        self.assertEqual(caught.exception.detail, "page_tokens is 16, kv_cache's shape says 32")
+        layer = m.Layer(ctx=self.ctx, **self.layer_arguments())
+        with self.assertRaises(m.MlafError) as caught:
+            layer(new(T, 128), self.ints(0, 1, dtype="int64"), self.ints(0, 1, dtype="int64"), new(4, 32, C), self.ints(1, 2), new(2, 1, dtype="int32"))
+        layer.close()
+        self.assertEqual(caught.exception.detail, "page_size is 16, cache's shape says 32")
+
     def test_every_public_callable_has_a_docstring(self):
         self.assertEqual([name for name, value in public() if not inspect.getdoc(value)], [])
 
