@@ -38,9 +38,16 @@ typedef struct mlaf_sample {
   mlaf_timing timing;     /* ns, spread, parts: valid when outcome is OK or NOISY */
   double error;           /* relative Frobenius error against fp64, worst of the verified cases */
   uint32_t vgpr, agpr, lds, scratch;
-  char detail[512];       /* first line of the failure, "" if OK */
+  char detail[512];       /* first line of the failure, "" if OK; of a compile's see mlaf_sample_blame_compile */
   char lengths[64];       /* of the requests that were timed, as mlaf_lengths_print has it; "" is "equal" */
 } mlaf_sample;
+
+/* A failed compile (COMPILE, or TIMEOUT without registers) as it is stored: the first line of the cause, then the compiler. */
+void mlaf_sample_blame_compile(mlaf_sample *s, mlaf_outcome outcome, const char *cause, const char *toolchain);
+/* Whether a stored sample still says that its variant is no good. A failed compile does only where it names this compiler: older
+ * mlaforges also stored failures of the machine (no scratch folder, a full disk, a time limit on a busy one), and named none. A
+ * time limit of the timing model does not. `toolchain` is mlaf_compiler_identity's text, NULL where there is no compiler. */
+bool mlaf_sample_is_bad(const mlaf_sample *s, const char *toolchain);
 
 /* Where tuning data come from, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
  * choice of any layer is taken. */
