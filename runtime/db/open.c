@@ -74,10 +74,8 @@ mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err) {
 }
 
 /* --- where --- */
-static char *default_path(void) {
-  const char *value = getenv("MLAF_DB");
-  if (value && *value) return mlaf_strdup(value);
-  value = getenv("XDG_DATA_HOME");
+static char *home_path(void) {
+  const char *value = getenv("XDG_DATA_HOME");
   if (value && value[0] == '/') return mlaf_format("%s/mlaforge/tuning.db", value);
   value = getenv("HOME");
   return mlaf_format("%s/.local/share/mlaforge/tuning.db", value && *value ? value : "/tmp");
@@ -86,6 +84,17 @@ static char *default_path(void) {
 /* Names that SQLite would take for no file at all (":memory:", "file:...") are files here. */
 static char *file_path(const char *path) {
   return path[0] == ':' || strncmp(path, "file:", 5) == 0 ? mlaf_format("./%s", path) : mlaf_strdup(path);
+}
+
+/* malloc'ed: what the caller, the environment or the home directory names. An empty name is refused, for it is a mistake in a
+ * script mostly, and writing into the home directory instead would hide it. */
+static mlaf_status name_of(const char *path, char **out, mlaf_err *err) {
+  const char *value = path ? path : getenv("MLAF_DB");
+  if (value && !*value)
+    return mlaf_fail(err, MLAF_E_ARG, path ? "a tuning database needs the name of a file, not ''"
+                     : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one in your home directory");
+  *out = value ? file_path(value) : home_path();
+  return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
 }
 
 static char *parent_of(const char *path) {
@@ -331,11 +340,9 @@ mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, 
   mlaf_db *db = calloc(1, sizeof *db);
   if (!db) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a database handle");
   if (log) db->log = *log;
-  db->path = path ? file_path(path) : default_path();
-  char *dir = db->path ? parent_of(db->path) : NULL;
-  mlaf_status status = !dir                 ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path")
-                       : path && !path[0] ? mlaf_fail(err, MLAF_E_ARG, "a tuning database needs the name of a file, not ''")
-                                          : open_at(db, dir, read_only, err);
+  mlaf_status status = name_of(path, &db->path, err);
+  char *dir = status == MLAF_OK ? parent_of(db->path) : NULL;
+  if (status == MLAF_OK) status = dir ? open_at(db, dir, read_only, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
   free(dir);
   if (status == MLAF_OK) *out = db;
   else mlaf_db_close(db);
@@ -362,11 +369,11 @@ mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db *
 }
 
 mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
-  char *name = path ? file_path(path) : default_path();
+  char *name = NULL;
   mlaf_db *db = NULL;
-  if (!name) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
-  mlaf_status status = name[0] && access(name, F_OK) != 0 ? mlaf_db_open_memory(name, log, &db, err)
-                                                          : mlaf_db_open(path, true, log, &db, err);
+  mlaf_status status = name_of(path, &name, err);
+  if (status != MLAF_OK) return status;
+  status = access(name, F_OK) != 0 ? mlaf_db_open_memory(name, log, &db, err) : mlaf_db_open(path, true, log, &db, err);
   free(name);
   if (status == MLAF_OK && db->read_only && !db->newer) {
     for (int i = 0; i < MLAF_S_COUNT; i++) {
