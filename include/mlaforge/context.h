@@ -32,7 +32,7 @@ typedef struct mlaf_ctx_opts {
   void *log_user;           /* handed to log */
   mlaf_log_level log_level; /* lines above this level are not made */
   int32_t jobs;             /* parallel compiles; default: online CPUs */
-  double compile_timeout_s; /* per compile; default 120 */
+  double compile_timeout_s; /* CPU seconds of one compile; default 120. A busy machine uses up none of them */
   const char *bundle;       /* directory made by `mlaforge generate --targets`; default $MLAF_BUNDLE, "" : none */
 } mlaf_ctx_opts;
 

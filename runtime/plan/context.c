@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
 
@@ -104,9 +105,13 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
       .timeout_s = o->compile_timeout_s,
       .no_cache = o->flags & MLAF_CTX_NO_CACHE,
   };
+  const char *ahead;
+  mlaf_status st = mlaf_env_word("MLAF_LOAD_AHEAD", "0 1", "1", &ahead, err);
+  if (st) return st;
+  ctx->loads_ahead = *ahead == '1';
   ctx->gen_root = mlaf_strdup(o->gen_root);
   if (o->gen_root && !ctx->gen_root) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a context");
-  mlaf_status st = mlaf_device_open(o->device, &ctx->log, &ctx->shared->dev, err);
+  st = mlaf_device_open(o->device, &ctx->log, &ctx->shared->dev, err);
   if (!st) st = mlaf_compiler_open(&compiler, &ctx->log, &ctx->compiler, err);
   if (!st) st = open_bundle(ctx, o->bundle, err);
   if (!st) open_db(ctx, o->db_path);

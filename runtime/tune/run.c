@@ -39,7 +39,7 @@ void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) 
 
 /* A full disk ends the run: hours of results that nobody keeps help nobody. What is recorded stays. */
 mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err) {
-  if (!t->record) return MLAF_OK;
+  if (!t->record || c->fleeting) return MLAF_OK;
   mlaf_status status = mlaf_db_add_sample(t->env->db, t->info, t->toolchain, t->problem, &c->item.sample, err);
   if (status != MLAF_OK)
     return mlaf_fail_prefix(err, status, "tuning stopped, because results can no longer be recorded");
