@@ -128,7 +128,8 @@ typedef struct mlaf_execute_args {
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request */
+  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
+                                     * the problem's q_len, or with some outside [0, T): its rows are NaN */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
