@@ -1,4 +1,5 @@
 """Arrays in host memory on an emulator: what has data_ptr() on the CPU, __array_interface__ or DLPack is used where it lies, without a copy."""
+import collections.abc
 import ctypes
 import numbers
 import sys
@@ -137,7 +138,7 @@ def _from_dlpack(ctx, name, array):
 
 def adopt(ctx, name, value):
     """`value` as the emulator `ctx` takes it; what is no array in host memory comes back as it is. Looks into tuples, lists and dictionaries."""
-    if isinstance(value, dict):
+    if isinstance(value, collections.abc.Mapping):
         return {key: adopt(ctx, key, x) for key, x in value.items()}
     if isinstance(value, (tuple, list)):
         return type(value)(adopt(ctx, name, x) for x in value) if type(value) in (tuple, list) else value
@@ -162,7 +163,7 @@ def given(result):
 
 def refuse(name, value):
     """An error where `value`, or a member of it, is an array in host memory."""
-    if isinstance(value, dict):
+    if isinstance(value, collections.abc.Mapping):
         for key, x in value.items():
             refuse(key, x)
     elif isinstance(value, (tuple, list)):
