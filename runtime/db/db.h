@@ -73,8 +73,9 @@ typedef struct mlaf_choice {
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);
 
-/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db. Creates the file
- * unless read_only. E_DB names the cause: another program's file, a newer schema (opened read-only), corruption. */
+/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else
+ * ~/.local/share/mlaforge/tuning.db. Creates the file unless read_only. E_DB names the cause: another program's file, a newer
+ * schema (opened read-only), corruption. */
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* The user's file as above, with the layers behind it: the site's ($MLAF_SITE_DB, else /etc/mlaforge/tuning.db when it is
  * there; a database or a tuning text) and what was shipped (the tuning texts in $MLAF_TUNING_DIR, else in

@@ -92,7 +92,8 @@ static mlaf_status name_of(const char *path, char **out, mlaf_err *err) {
   const char *value = path ? path : getenv("MLAF_DB");
   if (value && !*value)
     return mlaf_fail(err, MLAF_E_ARG, path ? "a tuning database needs the name of a file, not ''"
-                     : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one in your home directory");
+                                           : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one "
+                                             "in your home directory");
   *out = value ? file_path(value) : home_path();
   return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
 }
