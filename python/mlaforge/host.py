@@ -14,6 +14,7 @@ TYPES = {"<f2": "float16", "<f4": "float32", "<f8": "float64", "<i4": "int32", "
 DL_TYPES = {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (0, 32): "int32", (0, 64): "int64", (1, 8): "uint8",
             (4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (11, 8): "float8_e4m3fnuz"}
 DL_CPU = 1
+NAMES = {name: name for name in SIZES}  # one object a name: the compiled module knows types by theirs
 
 
 class _DLTensor(ctypes.Structure):
@@ -30,12 +31,13 @@ class HostArray:
     """An array of another library, whose memory kernels of the emulator `ctx` reach while this lives. Has what Buffer has; new_empty and
     contiguous only where the library makes arrays."""
 
+    array = _range = None
+
     def __init__(self, ctx, name, array, data, shape, strides, dtype, item, read_only=False, keep=None):
-        self.array, self.shape, self.dtype = array, tuple(shape), SIZES_NAMES.get(dtype, dtype)
+        self.array, self.shape, self.dtype = array, tuple(shape), NAMES.get(dtype, dtype)
         self._ctx, self._data, self._strides, self._item, self._keep = ctx, data or 0, tuple(strides), item, keep
         low = sum((n - 1) * s for n, s in zip(self.shape, self._strides) if s < 0)
         high = sum((n - 1) * s for n, s in zip(self.shape, self._strides) if s > 0)
-        self._range = None
         if not ctx._handle:
             fail("the context is closed")
         if all(self.shape) and self._data:
@@ -47,7 +49,7 @@ class HostArray:
             self._range = first, size
 
     def __del__(self):
-        if getattr(self, "_range", None) and self._ctx._handle:
+        if self._range and self._ctx._handle:
             self._ctx._lib.mlaf_mem_unregister(self._ctx._handle, *self._range)
 
     def data_ptr(self):
@@ -91,9 +93,6 @@ class HostArray:
         if copy is None and numpy is not None and isinstance(self.array, numpy.ndarray):
             copy = lambda: numpy.ascontiguousarray(self.array)
         return None if copy is None else lambda: self if is_dense(self) else adopt(self._ctx, "a copy", copy())
-
-
-SIZES_NAMES = {name: name for name in SIZES}  # one object a name: the compiled module knows types by theirs
 
 
 def _elements(name, strides, item):
