@@ -22,6 +22,7 @@ static void add_words(mlaf_text *t, const mlaf_field *f) {
 /* Words that are known, separated by blanks; "" where any number or text may stand. */
 static void values_of(cli_opt o, const cli_option *option, mlaf_text *t) {
   t->len = 0;
+  if (!option->value) return;
   if (option->field) add_words(t, option->field);
   for (size_t i = 0; (o == O_MODEL || o == O_MODELS) && mlaf_model_at(i); i++) add(t, mlaf_model_at(i)->name);
   for (int i = 0; o == O_OP && mlaf_ops_all[i]; i++) add(t, mlaf_ops_all[i]->name);

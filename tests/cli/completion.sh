@@ -17,6 +17,10 @@ for command in $("$mlaforge" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .
   done
 done
 
+# A flag takes no word.
+grep -n -- '--causal\[[^]]*\][:(]' <<< "$text_zsh" && fail "zsh: --causal takes a value"
+grep -n -- '-l causal .*-a' <<< "$text_fish" && fail "fish: --causal takes a value"
+
 eval "$text_bash"
 compopt() { :; }
 completes() { # LINE ANSWER
