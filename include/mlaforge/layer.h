@@ -186,6 +186,9 @@ typedef struct mlaf_layer_args {
   const int32_t *schedule_device; /* the same words on the device */
   void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter */
   size_t workspace_size;
+  /* Words that may be read at `schedule`, as mlaf_layer_prefill_schedule was told: a schedule that says more is refused. 0: it is
+   * memory that only that function wrote, and what its head says is believed. */
+  size_t schedule_words;
 } mlaf_layer_args;
 #define MLAF_LAYER_ARGS_INIT \
   { .struct_size = sizeof(mlaf_layer_args), .q_len = 1 }

@@ -52,7 +52,8 @@ MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
  * requests on to 8 values a doubling, 33, 66 and 132, ctx to 4), the plan is made at the first call of a rounded problem (and of
  * these flags, effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100
- * ns. Plans that were handed out stay valid whatever happens. Thread-safe. */
+ * ns. What was tuned for any problem that rounds to the same one serves them all. Plans that were handed out stay valid whatever
+ * happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
@@ -97,7 +98,7 @@ typedef struct mlaf_plan_info {
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
   const char *variant;   /* the name that rebuilds the variant */
-  const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
+  const char *tuned_for; /* the problem string of the choice; may differ from `problem` in sizes */
   const char *code;      /* "cache" or "bundle": nothing was compiled; "compiled" */
   const char *stale;     /* "" or why re-tuning would be worth it (compiler or driver differ) */
   const char *notes;     /* "" or the rungs that were passed over, and why */
@@ -127,7 +128,8 @@ typedef struct mlaf_execute_args {
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request */
+  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
+                                     * the problem's q_len, or with some outside [0, T): its rows are NaN */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
@@ -137,7 +139,7 @@ typedef struct mlaf_execute_args {
                                      * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md) */
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
-  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
+  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite, no subnormal number */
   /* The tables' second form, for plans made with MLAF_PLAN_TABLES; all 0: the first form. Read on the device at each launch, by
    * one small kernel on the same stream, so that captured graphs see what they hold at the replay. */
   const int32_t *block_table;       /* [B] rows of page ids, in place of kv_indptr, kv_indices and kv_last_page_lens; a request

@@ -84,34 +84,6 @@ mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf
   return read_samples(db, dev, p, lengths[0] ? lengths : "equal", each, list, n, err);
 }
 
-static void as_choice(const mlaf_sample *s, const mlaf_point *p, mlaf_choice *out) {
-  *out = (mlaf_choice){.at = *p, .knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error,
-                       .layer = MLAF_LAYER_USER};
-  mlaf_point_print(p, out->problem, sizeof out->problem);
-  memcpy(out->kernels, s->kernels, sizeof out->kernels);
-  memcpy(out->variant, s->variant, sizeof out->variant);
-  memcpy(out->lengths, s->lengths, sizeof out->lengths);
-}
-
-mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
-                                   mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err) {
-  mlaf_sample *list = NULL;
-  size_t n = 0;
-  bool found = false;
-  mlaf_status status = mlaf_db_samples(db, dev, p, &list, &n, err);
-  for (size_t i = 0; status == MLAF_OK && i < n && !found; i++) { /* best first */
-    const char *its = list[i].lengths[0] ? list[i].lengths : "equal";
-    mlaf_choice c;
-    if (list[i].outcome != MLAF_OUT_OK || strcmp(its, lengths) != 0) continue;
-    as_choice(&list[i], p, &c);
-    found = !accept || accept(user, &c);
-    if (found) *out = c;
-  }
-  free(list);
-  if (status != MLAF_OK || found) return status;
-  return mlaf_fail(err, MLAF_E_NOT_TUNED, "nothing was tuned here with requests of lengths %s", lengths);
-}
-
 /* --- listings --- */
 static mlaf_status each_choice(mlaf_db *db, mlaf_db_stmt in_order, mlaf_db_row_fn fn, void *user, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, in_order, err);

@@ -175,6 +175,12 @@ static mlaf_status op_fill(mlaf_device *dev, void *dst, int byte, size_t n, mlaf
 static mlaf_status op_undefine(mlaf_device *dev, void *at, size_t n, mlaf_err *err) {
   return emu_mem_undefine(self(dev), at, n, err);
 }
+static mlaf_status op_register(mlaf_device *dev, void *host, size_t n, bool read_only, mlaf_err *err) {
+  return emu_mem_register(self(dev), host, n, read_only, err);
+}
+static mlaf_status op_unregister(mlaf_device *dev, void *host, size_t n, mlaf_err *err) {
+  return emu_mem_unregister(self(dev), host, n, err);
+}
 static mlaf_status op_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err) {
   return emu_launch_run(self(dev), launch, NULL, NULL, NULL, err);
 }
@@ -202,6 +208,8 @@ static mlaf_status op_time(mlaf_device *dev, const mlaf_launch *launches, size_t
   .mem_read = op_read, \
   .mem_fill = op_fill, \
   .mem_undefine = op_undefine, \
+  .mem_register = op_register, \
+  .mem_unregister = op_unregister, \
   .module_load = emu_module_load, \
   .module_unload = emu_module_unload, \
   .function_get = emu_function_get, \

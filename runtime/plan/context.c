@@ -249,6 +249,29 @@ mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *dst, int byte, size_t bytes) {
                : MLAF_OK;
 }
 
+mlaf_status mlaf_mem_register(mlaf_ctx *ctx, void *host, size_t bytes, uint32_t flags) {
+  mlaf_err err = {MLAF_OK, ""};
+  if (!ctx || !host) return null_argument(ctx, "mlaf_mem_register");
+  mlaf_device *dev = mlaf_ctx_device(ctx);
+  if (flags & ~(uint32_t)MLAF_MEM_READ_ONLY)
+    return done(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_mem_register: flags are 0x%x, must be 0 or MLAF_MEM_READ_ONLY", flags),
+                &err);
+  if (!mlaf_ops(dev)->mem_register)
+    return done(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_mem_register: kernels on %s reach device memory only: copy it there "
+                               "(mlaf_mem_alloc, mlaf_mem_write)", mlaf_ops(dev)->name), &err);
+  return done(ctx, mlaf_ops(dev)->mem_register(dev, host, bytes, flags & MLAF_MEM_READ_ONLY, &err), &err);
+}
+
+mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes) {
+  mlaf_err err = {MLAF_OK, ""};
+  if (!ctx || !host) return null_argument(ctx, "mlaf_mem_unregister");
+  mlaf_device *dev = mlaf_ctx_device(ctx);
+  if (!mlaf_ops(dev)->mem_unregister)
+    return done(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_mem_unregister: nothing can be registered on %s", mlaf_ops(dev)->name),
+                &err);
+  return done(ctx, mlaf_ops(dev)->mem_unregister(dev, host, bytes, &err), &err);
+}
+
 mlaf_status mlaf_sync(mlaf_ctx *ctx, void *stream) {
   mlaf_err err = {MLAF_OK, ""};
   if (!ctx) return MLAF_E_ARG;

@@ -467,14 +467,16 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
 
 /* A neighbour's choice is compared with what else is known near and fitted to the problem; where that cannot be had (no
  * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. Of a library's only what was timed beside it
- * counts. */
+ * counts. A choice for a point that rounds to the same serves as it was tuned, or fitted where that does not load. */
 static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
   mlaf_err ignored;
   if (rung == MLAF_RUNG_NEAREST && !try_nearby(p, choice, &ignored)) return MLAF_OK;
   if (choice->distance > 0 && mlaf_is_library(choice->variant))
     return mlaf_fail(err, MLAF_E_NOT_TUNED, "a library proposes for one number of tokens: tune this one");
   if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
-  return try_build(p, choice, start_build, rung, err);
+  mlaf_status st = try_build(p, choice, start_build, rung, err);
+  const bool refit = st && choice->distance == 0 && mlaf_point_order(p->problem, &choice->at) != 0;
+  return refit && !try_build(p, choice, start_refit, rung, &ignored) ? MLAF_OK : st;
 }
 
 /* The best usable choice, or NOT_TUNED; a database that fails is passed over like one that is empty. */

@@ -64,6 +64,7 @@ typedef struct mlaf_tuner_progress {
   const char *activity;         /* "compiling", "verifying", "timing", "waiting for another tuner" */
   const char *variant;          /* being worked on, "" while compiling */
   size_t total, done, failed;   /* candidates so far planned (grows with the later rounds), finished, and failed ones */
+  size_t most;                  /* that all rounds together may take */
   size_t kernels, kernels_done; /* of the round under way */
   double best_ns;               /* 0: none yet */
   const char *best;             /* "" */

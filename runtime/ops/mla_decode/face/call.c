@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "ops/mla_decode/fields.h"
+#include "ops/mla_decode/launch.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/face/face.h"
 
-enum { WORKSPACE_ALIGN = 256 };
+enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
 /* The first version ended before rope_table, and had no `rotate`. */
 #define CALL_FIRST offsetof(mlaf_call, rope_table)
 
@@ -93,7 +94,7 @@ static bool is_dense(const mlaf_view *v) {
   for (int i = v->dims - 1; i >= 0; i--) {
     if (!v->shape[i]) return true;
     if (v->shape[i] != 1 && v->stride[i] != expected) return false;
-    expected *= v->shape[i];
+    if (__builtin_mul_overflow(expected, v->shape[i], &expected)) return false;
   }
   return true;
 }
@@ -125,8 +126,9 @@ static mlaf_status read_cache(reading *r) {
   if (k->shape[2] != 1)
     return mlaf_fail(r->err, MLAF_E_ARG, "the cache has %lld heads; the latent cache has 1", (long long)k->shape[2]);
   if (tokens < 1) return bad_layout(r, "the cache", k, "must have pages of one token at least");
-  if ((k->shape[3] > 1 && k->stride[3] != 1) || row < k->shape[3])
+  if ((k->shape[3] > 1 && k->stride[3] != 1) || row < k->shape[3] || row < 1)
     return bad_layout(r, "the cache", k, "must hold its rows at one distance, with columns side by side");
+  if (row > MLAF_ROW_STRIDE_MAX) return bad_layout(r, "the cache", k, "must have rows at most 2^27 elements apart");
   r->args.ckv = k->data;
   r->args.ckv_row_stride = row;
   r->args.num_pages = (int32_t)k->shape[0];
@@ -191,8 +193,8 @@ static mlaf_status read_tensors(reading *r, int dims) {
 
 static mlaf_status read_lists(reading *r) {
   const mlaf_call *c = r->c;
-  const int64_t batch = c->qo_indptr.dims ? c->qo_indptr.shape[0] - 1 : -1;
   mlaf_status st = check_table(r, "qo_indptr", &c->qo_indptr, 1);
+  const int64_t batch = st ? 0 : c->qo_indptr.shape[0] - 1;
   if (!st) st = check_table(r, "kv_indptr", &c->kv_indptr, batch + 1);
   if (!st) st = check_table(r, "kv_indices", &c->kv_indices, 0);
   if (!st) st = check_table(r, "kv_last_page_lens", &c->kv_last_page_lens, batch);
@@ -294,9 +296,12 @@ static mlaf_status use_given(reading *r, size_t need) {
   int64_t bytes = dtypes[known_dtype(w->dtype)].size;
   mlaf_status st = check_place(r, "workspace", w);
   if (st) return st;
+  if (w->dims < 1 || w->dims > DIMS_MOST)
+    return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %d dimensions; 1 to %d are expected", w->dims, DIMS_MOST);
   if (!is_dense(w)) return bad_layout(r, "workspace", w, "must be contiguous");
-  for (int i = 0; i < w->dims; i++) bytes *= w->shape[i];
-  if ((size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
+  for (int i = 0; i < w->dims; i++) /* dense, so only the last product may be too much: more than anybody needs */
+    if (__builtin_mul_overflow(bytes, w->shape[i], &bytes)) bytes = INT64_MAX;
+  if (bytes < 0 || (size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
     return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %lld bytes at %p, this call needs %zu, %d-byte aligned", (long long)bytes,
                      w->data, need, WORKSPACE_ALIGN);
   r->args.workspace = w->data;
