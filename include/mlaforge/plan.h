@@ -45,8 +45,8 @@ typedef struct mlaf_plan_opts {
  * measured near and suits better; more than 16 times away only for DB_ONLY and NO_COMPILE) -> shipped default -> model ->
  * baseline; the plan says which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is
  * passed over with a warning.
- * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM;
- * MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
+ * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM, E_IO (no room for
+ * the compiler's temporary files: $TMPDIR); MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
@@ -128,7 +128,8 @@ typedef struct mlaf_execute_args {
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request */
+  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
+                                     * the problem's q_len, or with some outside [0, T): its rows are NaN */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
@@ -138,7 +139,7 @@ typedef struct mlaf_execute_args {
                                      * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md) */
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
-  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
+  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite, no subnormal number */
   /* The tables' second form, for plans made with MLAF_PLAN_TABLES; all 0: the first form. Read on the device at each launch, by
    * one small kernel on the same stream, so that captured graphs see what they hold at the replay. */
   const int32_t *block_table;       /* [B] rows of page ids, in place of kv_indptr, kv_indices and kv_last_page_lens; a request

@@ -102,7 +102,7 @@ static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_point *
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
   int rc;
   bool memory = true;
-  while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = near_row(db, s, p, list);
+  while (memory && (rc = mlaf_db_step(s)) == SQLITE_ROW) memory = near_row(db, s, p, list);
   mlaf_status status = !memory             ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem")
                        : rc == SQLITE_DONE ? MLAF_OK
                                            : mlaf_db_fail(db, err, "looking for a choice");
@@ -116,7 +116,7 @@ mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, 
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_CHOICE_BY_ID, err);
   if (!s) return MLAF_E_DB;
   sqlite3_bind_int64(s, 1, id);
-  int rc = sqlite3_step(s);
+  int rc = mlaf_db_step(s);
   mlaf_status status = MLAF_OK;
   if (rc != SQLITE_ROW) status = mlaf_db_fail(db, err, "reading a choice");
   else if (!mlaf_db_choice_row(s, row)) status = mlaf_db_damaged_row(db, "choice", err);

@@ -38,9 +38,16 @@ typedef struct mlaf_sample {
   mlaf_timing timing;     /* ns, spread, parts: valid when outcome is OK or NOISY */
   double error;           /* relative Frobenius error against fp64, worst of the verified cases */
   uint32_t vgpr, agpr, lds, scratch;
-  char detail[512];       /* first line of the failure, "" if OK */
+  char detail[512];       /* first line of the failure, "" if OK; of a compile's see mlaf_sample_blame_compile */
   char lengths[64];       /* of the requests that were timed, as mlaf_lengths_print has it; "" is "equal" */
 } mlaf_sample;
+
+/* A failed compile (COMPILE, or TIMEOUT without registers) as it is stored: the first line of the cause, then the compiler. */
+void mlaf_sample_blame_compile(mlaf_sample *s, mlaf_outcome outcome, const char *cause, const char *toolchain);
+/* Whether a stored sample still says that its variant is no good. A failed compile does only where it names this compiler: older
+ * mlaforges also stored failures of the machine (no scratch folder, a full disk, a time limit on a busy one), and named none. A
+ * time limit of the timing model does not. `toolchain` is mlaf_compiler_identity's text, NULL where there is no compiler. */
+bool mlaf_sample_is_bad(const mlaf_sample *s, const char *toolchain);
 
 /* Where tuning data come from, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
  * choice of any layer is taken. */
@@ -66,8 +73,9 @@ typedef struct mlaf_choice {
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);
 
-/* path NULL: $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db. Creates the file
- * unless read_only. E_DB names the cause: another program's file, a newer schema (opened read-only), corruption. */
+/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else
+ * ~/.local/share/mlaforge/tuning.db. Creates the file unless read_only. E_DB names the cause: another program's file, a newer
+ * schema (opened read-only), corruption. */
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* The user's file as above, with the layers behind it: the site's ($MLAF_SITE_DB, else /etc/mlaforge/tuning.db when it is
  * there; a database or a tuning text) and what was shipped (the tuning texts in $MLAF_TUNING_DIR, else in

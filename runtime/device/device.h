@@ -127,6 +127,10 @@ typedef struct mlaf_device_ops {
   /* What lies there counts as unwritten from now on: a kernel that reads it before it writes it is at fault. NULL: this back end
    * does not know what was written. */
   mlaf_status (*mem_undefine)(mlaf_device *dev, void *at, size_t bytes, mlaf_err *err);
+  /* Between the two kernels work on host memory in place: the device's own memory may be registered, too, and ranges may overlap.
+   * `read_only`: a kernel that writes there is at fault. NULL: kernels of this back end reach device memory only. */
+  mlaf_status (*mem_register)(mlaf_device *dev, void *host, size_t bytes, bool read_only, mlaf_err *err);
+  mlaf_status (*mem_unregister)(mlaf_device *dev, void *host, size_t bytes, mlaf_err *err);
   /* Whether a kernel may follow this address, as far as the driver knows: false for plain host memory, which would end every
    * later use of the device. NULL: launches check addresses themselves. */
   mlaf_status (*can_reach)(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err);
