@@ -45,7 +45,7 @@ typedef struct mlaf_call {
   mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
   void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
                                       * at most once, while the stream captures always when there is one. NULL or returning
-                                      * NULL: the context keeps a workspace for the stream (mlaf_workspace_get) */
+                                      * NULL: the stream's workspace, which the context keeps (context.h) */
   void *alloc_user;
   mlaf_view rope_table;              /* float32, [positions, P], dense: P/2 cosines, then P/2 sines; with rotate */
 } mlaf_call;
@@ -57,7 +57,10 @@ typedef struct mlaf_call {
  * Pages of the cache that are further apart than they are long (one layer of a cache of many) are read as smaller pages where
  * that is needed, by a plan for those: as fast as pages of that size are.
  * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of mlaf_plan_get and mlaf_execute.
- * Thread-safe. */
+ * Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own. Over the stream's workspace
+ * all launches of a call are one unit on their stream: calls of other threads on this stream wait until they are out (context.h).
+ * Threads that hand over a workspace need one each, also on one stream. `alloc` is called by the calling thread, with nothing
+ * locked. */
 MLAF_API mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream);
 
 #endif

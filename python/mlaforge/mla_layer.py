@@ -219,10 +219,8 @@ class Layer:
 
     def _workspace(self, args, hidden, given, stream):
         """What keeps it alive."""
-        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
-        if size == SIZE(-1).value:
-            size = 0  # what is wrong is said by the call
-        return self._ctx.lend_workspace(args, size, hidden, given, stream)
+        return self._ctx.lend_workspace(args, lambda: self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args)), hidden, given,
+                                        stream)
 
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,

@@ -304,7 +304,8 @@ static mlaf_status use_given(reading *r, size_t need) {
   return MLAF_OK;
 }
 
-static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream) {
+/* Where neither the caller has one nor his allocator, the stream's: *b says whether, and is to be given back. */
+static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream, mlaf_borrowed *b) {
   const size_t need = mlaf_execute_workspace_size(plan, &r->args);
   if (!need) return MLAF_OK;
   if (need == SIZE_MAX)
@@ -313,15 +314,18 @@ static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *strea
   if (r->c->workspace.dims) return use_given(r, need);
   mlaf_status st = ask_caller(r, need, stream);
   if (st || r->args.workspace) return st;
-  st = mlaf_workspace_get(r->ctx, stream, need, &r->args.workspace, &r->args.workspace_size);
-  if (st) mlaf_ctx_last_message(r->ctx, r->err->text, sizeof r->err->text);
-  return st;
+  st = mlaf_workspace_borrow(r->ctx->shared, stream, need, b, r->err);
+  if (st) return st;
+  r->args.workspace = b->memory;
+  r->args.workspace_size = b->size;
+  return MLAF_OK;
 }
 
 mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_point p;
   mlaf_plan *plan = NULL;
+  mlaf_borrowed borrowed = {.lane = NULL};
   if (!ctx) return MLAF_E_ARG;
   reading r = {.ctx = ctx, .c = call, .err = &err, .problem = MLAF_PROBLEM_INIT, .plan = MLAF_PLAN_OPTS_INIT,
                .args = MLAF_EXECUTE_ARGS_INIT};
@@ -331,7 +335,7 @@ mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
     st = mlaf_decode_take(ctx, "mlaf_call_run", &r.problem, &p);
     if (!st) st = mlaf_registry_get(ctx, &p, &r.plan, &(mlaf_registry_how){.on_stream = true, .stream = stream}, &plan);
     if (st) return st;
-    st = find_workspace(&r, plan, stream);
+    st = find_workspace(&r, plan, stream, &borrowed);
   }
   if (st) {
     err.status = st;
@@ -339,6 +343,7 @@ mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
     return mlaf_shared_report(ctx->shared, &err);
   }
   st = mlaf_execute(plan, &r.args, stream);
+  if (borrowed.lane) mlaf_workspace_give_back(&borrowed);
   mlaf_plan_release(plan);
   return st;
 }
