@@ -263,10 +263,10 @@ static void calls_are_units(void **state) {
     ask(j, j->want);
     must(r, j->failed ? MLAF_E_INTERNAL : MLAF_OK, j->name);
   }
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+  for (size_t i = 0; i < sizeof runs / sizeof *runs && !wrong; i++) { /* what reads another call's lists may never end */
     const int n = count_wrong(r, jobs, runs[i].threads, runs[i].streams, &failed);
     print_message("%d threads, %d streams: %d of %d calls wrong\n", runs[i].threads, runs[i].streams, n, CALLS * runs[i].threads);
-    wrong += n;
+    wrong = n;
   }
   for (int i = 0; i < THREADS; i++) free(jobs[i].want), free(jobs[i].got);
   mlaf_chunked_prefill_destroy(chunked);
