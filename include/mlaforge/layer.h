@@ -104,7 +104,7 @@ typedef struct mlaf_layer_desc {
   int32_t prefill_chunk; /* cached tokens that become keys and values at a time, of all its requests: it bounds the workspace.
                           * 0: 16384 */
   float eps;            /* of both norms */
-  float scale;          /* softmax scale, positive with prefill_tokens. 0: 1/sqrt(N+P), wrong for models with YaRN's mscale */
+  float scale;          /* softmax scale, positive. 0: 1/sqrt(N+P), wrong for models with YaRN's mscale */
   /* Rotations: [table_rows, P/2] cosines and sines by position; sin NULL: a row of cos has its P/2 sines behind. */
   const void *cos, *sin;
   int64_t table_row_stride; /* elements; 0: P/2, or P where sin is NULL */

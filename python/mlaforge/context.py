@@ -233,7 +233,8 @@ class Context:
             self.check(status)
 
     def call_flash(self, *arguments):
-        """The same with head_dim_v for q_len, a block table, and outputs that may be None: (out, lse), or None where `call` has to do."""
+        """The same with head_dim_v for q_len, a block table, outputs that may be None, and whether lse of rows without keys is +inf, not
+        -inf: (out, lse), or None where `call` has to do."""
         if self._flash is None or self._address is None:
             return None
         made = self._flash(self._address, self._plan_address, *arguments)

@@ -69,24 +69,8 @@ typedef struct job {
 
 static mlaf_status run_call(const job *j) { return mlaf_call_run(j->ctx, &j->call, j->stream); }
 
-static mlaf_status run_layer(const job *j) {
-  mlaf_layer_args a = j->step;
-#ifdef BEFORE
-  mlaf_status st = mlaf_workspace_get(j->ctx, j->stream, mlaf_layer_workspace_size(j->layer, &a), &a.workspace, &a.workspace_size);
-  if (st) return st;
-#endif
-  return mlaf_layer_execute(j->layer, &a, j->stream);
-}
-
-static mlaf_status run_chunked(const job *j) {
-  mlaf_chunked_prefill_args a = j->prefill;
-#ifdef BEFORE
-  mlaf_status st = mlaf_workspace_get(j->ctx, j->stream, mlaf_chunked_prefill_workspace(j->chunked, a.schedule), &a.workspace,
-                                      &a.workspace_size);
-  if (st) return st;
-#endif
-  return mlaf_chunked_prefill_execute(j->chunked, &a, j->stream);
-}
+static mlaf_status run_layer(const job *j) { return mlaf_layer_execute(j->layer, &j->step, j->stream); }
+static mlaf_status run_chunked(const job *j) { return mlaf_chunked_prefill_execute(j->chunked, &j->prefill, j->stream); }
 
 static mlaf_view view(void *data, int32_t dtype, int dims, const int64_t *shape) {
   mlaf_view v = {.data = data, .dtype = dtype, .dims = dims, .where = MLAF_WHERE_UNKNOWN};
@@ -171,7 +155,8 @@ static void prefill_job(rig *r, const model *m, const mlaf_layer *layer, int see
 static mlaf_chunked_prefill *make_chunked(rig *r) {
   mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
   mlaf_chunked_prefill *c = NULL;
-  d.heads = HEADS, d.nope = 32, d.rope = ROPE, d.vdim = 64, d.rank = RANK, d.page_tokens = PAGE, d.chunk_tokens = CHUNK, d.tokens = 32;
+  d.heads = HEADS, d.nope = 32, d.rope = ROPE, d.vdim = 64, d.rank = RANK, d.tokens = 32;
+  d.page_tokens = PAGE, d.chunk_tokens = CHUNK;
   must(r, mlaf_chunked_prefill_create(r->ctx, &d, &c), "mlaf_chunked_prefill_create");
   return c;
 }
