@@ -53,8 +53,9 @@ typedef struct mlaf_ctx_opts {
  *   mlaf_ctx_create(&o, &ctx, why, sizeof why); */
 MLAF_API mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size);
 
-/* Drop the caller's reference. Plans that are still held keep the device (not the database or the compiler) alive and
- * may be executed and released afterwards; nothing else may be called on the context. NULL is allowed. */
+/* Drop the caller's reference, with no other thread in a call on the context. Plans that are still held keep the device (not the
+ * database or the compiler) alive and may be executed and released afterwards; nothing else may be called on the context. NULL is
+ * allowed. */
 MLAF_API void mlaf_ctx_destroy(mlaf_ctx *ctx);
 
 /* Copy the detail of the latest failure on this context, of whatever thread, into `out` (NUL-terminated, cut to

@@ -54,7 +54,10 @@ def _struct(structure, **values):
 
 class Context:
     """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile` and `lengths` hold for every plan: by default
-    what is not tuned runs the model's choice, and what is not compiled is compiled at its first use."""
+    what is not tuned runs the model's choice, and what is not compiled is compiled at its first use.
+
+    Any number of threads may make calls on a context, on one stream or on several, each with outputs of its own; close and forget_plans want
+    no other thread in a call. check's text is that of the latest failure, of whatever thread."""
 
     _handle = _address = None  # what close() looks at, however far the constructor gets
 
