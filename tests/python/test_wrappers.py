@@ -212,10 +212,11 @@ class Wrappers(unittest.TestCase):
                 self.compare(case, o, lse, causal=False)
                 out, sums = self.flash(case, cache=cache)
                 self.compare(case, out, sums, causal=False, flash=True)
-        fewer = Buffer(self.ctx, (case.total_pages - 1, PAGE, ROPE), "bfloat16")
+        fewer, elsewhere = Buffer(self.ctx, (case.total_pages - 1, PAGE, ROPE), "bfloat16"), Foreign(pair[1])
+        elsewhere.get_device = lambda: 3
         for cache, says in (((pair[0], fewer), "the cache's kpe .*as many pages"), ((pair[1], pair[0]), "do not fit together"),
                             ((pair[0], case.ints([1])), "the cache's kpe is int32, must be bfloat16"),
-                            ((pair[0], OnHost(pair[1])), "the cache's kpe lies in host memory")):
+                            ((pair[0], elsewhere), "the cache's kpe lies on device 3")):
             with self.assertRaisesRegex(mlaforge.MlafError, says):
                 mlaforge.mla_decode_fwd(case.q, cache, o, *case.aiter_tables(), 1, lse=lse, ctx=self.ctx)
         with self.assertRaisesRegex((ValueError, mlaforge.MlafError), "the cache is 3 tensors, must be one, or two: ckv and kpe"):
@@ -225,7 +226,7 @@ class Wrappers(unittest.TestCase):
         case = Case(self.ctx, [5], 1)
         two = Foreign(case.kv)
         two.shape, two.stride = (case.total_pages, PAGE // 2, 2, COLS), lambda: (PAGE * COLS, 2 * COLS, COLS, 1)
-        says = "the cache has 2 KV heads, must have 1: .*more KV heads are not served"
+        says = "(cache|kv_buffer) has 2 KV heads, must have 1: .*more KV heads are not served"
         with self.assertRaisesRegex(mlaforge.MlafError, says):
             self.flash(case, cache=two)
         with self.assertRaisesRegex(mlaforge.MlafError, says):
