@@ -78,7 +78,7 @@ static void nothing_is_remembered_of_a_broken_machine(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char *tmp = mlaf_strdup(getenv("TMPDIR"));
-  setenv("TMPDIR", "/nonexistent", 1);
+  setenv("TMPDIR", "/proc/nowhere", 1);
   cli_result broken[] = {RUN(d, "tune", SMALL, EMU, "--max-candidates", "3"), RUN(d, "verify", SMALL, EMU),
                          RUN(d, "compile", SMALL, "--target", "gfx942")};
   if (tmp) setenv("TMPDIR", tmp, 1);
@@ -86,11 +86,11 @@ static void nothing_is_remembered_of_a_broken_machine(void **state) {
   free(tmp);
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
     assert_exit(broken[i], 3);
-    assert_has(broken[i].err, "'/nonexistent': No such file or directory (name another folder with TMPDIR)");
+    assert_has(broken[i].err, "'/proc/nowhere': No such file or directory (name another folder with TMPDIR)");
     release(&broken[i]);
   }
-  cli_result r = RUN(d, "db", "show", SMALL, "--samples", "--json");
-  assert_int_equal(each_json(r.out, NULL, NULL), 0);
+  cli_result r = RUN(d, "db", "show", SMALL, "--samples");
+  assert_has(r.out, "nothing to show");
   release(&r);
   r = RUN(d, "tune", SMALL, EMU, "--json", "--max-candidates", "3");
   assert_exit(r, 0);
