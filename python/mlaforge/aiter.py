@@ -9,8 +9,9 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
                    workspace=None, rope_style=None, rope_table=None, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
-    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P]; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
-    int32; lse [T, H] float32. sm_scale defaults to 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
+    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
+    each with or without a dimension of 1 before the last, as FlashInfer has them; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
+    int32; lse [T, H] float32. sm_scale is any finite number, 0 included; None: 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
     (causal). num_kv_splits is the tuner's business here and not looked at. mean_kv_len helps to choose the kernel; without it the
     length of kv_indices does. Pages of kv_buffer may lie apart by any whole number of rows. Without `workspace` (a tensor) the
     context keeps one for the stream, or, while PyTorch captures, the graph does.
@@ -24,10 +25,10 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         if logit_cap:
             fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
         if nhead_kv != 1:
-            fail(f"nhead_kv is {nhead_kv}; the latent cache has 1 head")
+            fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
         if page_size is not None:
-            check_page("kv_buffer", kv_buffer, page_size)
-        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
+            check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
+        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
                  qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     except FAULTS as why:
         _DECODE.explain(why, not ctx.emulated, (), locals())
@@ -35,7 +36,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
 
 
 _DECODE = Arguments(mla_decode_fwd, {
-    "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P]", "o": "[T, H, R]", "qo_indptr": "[B+1]", "kv_indptr": "[B+1]", "kv_indices": "[pages]",
+    "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
+    "o": "[T, H, R]", "qo_indptr": "[B+1]", "kv_indptr": "[B+1]", "kv_indices": "[pages]",
     "kv_last_page_lens": "[B]", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
     "rope_table": "[positions, P]"})
 

@@ -112,7 +112,8 @@ def _weight(name, tensor, dtype, matrices):
 class Layer:
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
-    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
+    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, positive, with
+    YaRN's factor where the model has one; None: (nope + rope) ** -0.5.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
     prefill_crossover: what the function of that name shall say; 0: it finds out.
@@ -141,6 +142,8 @@ class Layer:
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named, dtype)
         kv_b = named.get("kv_b_proj.weight")
+        if scale is not None and not scale > 0:
+            fail(f"scale is {scale}, must be positive, or None for (nope + rope) ** -0.5")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
@@ -162,7 +165,7 @@ class Layer:
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in {whole("q_lens", q, 1, 16) for q in lens}), ctx_min=first,
                        ctx_max=last, table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
-                       scale=scale, plan=ctypes.addressof(plan),
+                       scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
@@ -225,10 +228,8 @@ class Layer:
 
     def _workspace(self, args, hidden, given, stream):
         """What keeps it alive."""
-        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
-        if size == SIZE(-1).value:
-            size = 0  # what is wrong is said by the call
-        return self._ctx.lend_workspace(args, size, hidden, given, stream)
+        return self._ctx.lend_workspace(args, lambda: self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args)), hidden, given,
+                                        stream)
 
     @entry(hidden="[T, d]", positions="[T]", slots="[T]",
            cache="[pages, page, R+P] or [pages, page, 1, R+P], of a split cache a pair", seq_lens="[B]",
