@@ -192,8 +192,7 @@ end
 -- Of a statement: a set of "fall", "return", "break", "continue", the ways to leave it without having waited.
 local function with(a, b)
   local out = {}
-  for k in pairs(a) do out[k] = true end
-  for k in pairs(b) do out[k] = true end
+  for _, way in ipairs({ "fall", "return", "break", "continue" }) do out[way] = a[way] or b[way] end
   return out
 end
 
@@ -331,7 +330,8 @@ end
 local function read(source)
   local list = tokens_of(source)
   local functions, constants, kernel, global = {}, {}, nil, false
-  local self = setmetatable({ list = list, env = {}, constants = constants, functions = functions, thread = 0, depth = 0 }, walker)
+  local self = setmetatable({ list = list, env = {}, constants = constants, functions = functions,
+    order = {}, thread = 0, depth = 0 }, walker)
   local at = 1
   while at <= #list do
     local x = list[at]
@@ -343,9 +343,8 @@ local function read(source)
     elseif x == "constexpr" and TYPES[list[at + 1]] then
       local stop = at
       while list[stop] ~= ";" do stop = stop + 1 end
-      self.env = {}
+      self.env = constants
       self:assign(at, stop - 1)
-      for name, v in pairs(self.env) do constants[name] = v or nil end
       at = stop + 1
     elseif x:find("^[%a_]") and list[at + 1] == "(" and list[matching(list, at + 1) + 1] == "{" then
       local close = matching(list, at + 1)
@@ -355,7 +354,7 @@ local function read(source)
       end
       local last = matching(list, close + 1)
       local f = { name = x, params = params, from = close + 1, to = last, again = functions[x] ~= nil }
-      functions[x] = f
+      functions[x], self.order[#self.order + 1] = f, f
       if global then kernel, global = f, false end
       at = last + 1
     else
@@ -365,19 +364,19 @@ local function read(source)
   return self, kernel
 end
 
--- Which functions reach a wait at all: others need no walk.
+-- Marks the functions that reach a wait at all: others need no walk.
 local function mark(self)
   local changed = true
   while changed do
     changed = false
-    for name, f in pairs(self.functions) do
+    for _, f in ipairs(self.order) do
       for i = f.from, f.may_wait and 0 or f.to do
         local x = self.list[i]
-        if x == WAIT or x ~= name and self.functions[x] and self.functions[x].may_wait then f.may_wait, changed = true, true end
+        if x == WAIT or x ~= f.name and self.functions[x] and self.functions[x].may_wait then f.may_wait, changed = true, true end
       end
     end
   end
-  for _, f in pairs(self.functions) do
+  for _, f in ipairs(self.order) do
     if f.may_wait then f.body = block(self.list, f.from) end
   end
 end

@@ -1,4 +1,4 @@
--- Launches that overlap: in each kernel for CUDA some thread waits for the launch before, whatever is in memory (gen/overlap.lua).
+-- Launches that overlap: some thread of each CUDA kernel waits for the launch before, whatever is in memory (gen/overlap.lua).
 local T = ...
 local test, ok, eq = T.test, T.ok, T.eq
 local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
@@ -35,7 +35,8 @@ end)
 -- Each is found in every kernel: waits that only some launches reach, and ways out ahead of them.
 local MISTAKES = {
   { "no wait", "\n([^\n/]*)wait_for_previous_launch%(%);", "\n%1;" },
-  { "a wait where memory says so", "\n([^\n/]*)wait_for_previous_launch%(%);", "\n%1if (from_memory) wait_for_previous_launch();" },
+  { "a wait where memory says so", "\n([^\n/]*)wait_for_previous_launch%(%);",
+    "\n%1if (from_memory) wait_for_previous_launch();" },
   { "a wait in a loop that may not run", "\n([^\n/]*)wait_for_previous_launch%(%);",
     "\n%1for (int i = 0; i < from_memory; i++) wait_for_previous_launch();" },
   { "a way out ahead of it", '(\nextern "C" __global__.-%)%s*{\n)', "%1if (from_memory) return;\n" },

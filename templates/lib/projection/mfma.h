@@ -32,6 +32,7 @@
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
 //@ local all = waves + lines.turning(turn) -- waves; the last one turns columns meanwhile
 //@ declares{ threads = 64 * all, rows_per_wg = plan.tile // parts, lds_bytes = lds }
+//@ local shrinks = norm == 1 and dtype == "f16" -- gain.h; a bf16 stays as it is
 //@ local gain_on_w = norm == 1 and whole and dtype == "bf16" and blocks < pass // 16
 //@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
 //@ local side = require("projection/side")
@@ -45,7 +46,7 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${together}, WAYS = ${waves}, THREADS = ${64 * all};
 constexpr int TILE = ${plan.tile};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
-//@ if norm == 1 then
+//@ if shrinks then
 //@ include("lib/projection/gain.h")
 //@ end
 //@ include("lib/projection/one_trip.h")
@@ -73,6 +74,8 @@ struct operands {
 //@ end
 //@ if norm == 1 then
   const char* gain;
+//@ end
+//@ if shrinks then
   gain_scale shrink;
 //@ end
 };
@@ -84,7 +87,8 @@ struct sums_of_wave {
 };
 
 //@ if weights ~= 0 then
-//@ include("lib/projection/mfma_fp8.h", { layout = layout, norm = norm, blocks = blocks, values = plan.values })
+//@ include("lib/projection/mfma_fp8.h", { layout = layout, norm = norm, blocks = blocks, values = plan.values,
+//@   shrinks = shrinks })
 //@ elseif whole then
 // Lines in order: number j is what the lane loaded as number j ^ turn.
 template <int N>
@@ -129,7 +133,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
     }
   }
   __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
-//@   if norm == 1 then
+//@   if shrinks then
 #pragma unroll
   for (int n = 0; n < 2 * N; n++) gain[n / 2][n % 2] = shrunk(gain[n / 2][n % 2], o.shrink);
 //@   end
@@ -207,7 +211,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
       for (int i = 0; i < 4; i++) {
         const float lo = unpack_lo(v[i]), hi = unpack_hi(v[i]);
         s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
-        v[i] = multiply2(v[i], shrunk(gain[n][i], o.shrink));
+        v[i] = multiply2(v[i], ${shrinks and "shrunk(gain[n][i], o.shrink)" or "gain[n][i]"});
       }
 //@   end
 #pragma unroll
@@ -284,7 +288,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.arg
 //@ end
 //@ if norm == 1 then
   o.gain = a.gain + ${weights == 0 and 16 or 2 * plan.values} * group;
+//@   if shrinks then
   o.shrink = scale_of_gain(a, lane);
+//@   end
 //@ end
 //@ if turn > 0 then
   // Columns that turn are shared out over the head's blocks: a wave beside those that multiply.
@@ -333,7 +339,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.arg
 //@ end
       }
       __syncthreads();
-      finish(a, p, t0 + 16 * from, sums, squares${norm == 1 and ", o.shrink.up()" or ""});
+      finish(a, p, t0 + 16 * from, sums, squares${shrinks and ", o.shrink.up()" or ""});
     }
   }
 }

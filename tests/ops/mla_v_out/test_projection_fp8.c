@@ -60,7 +60,7 @@ static const struct {
     {MFMA_IN, "0x07030602u", "0x07060302u"},
     {MFMA_16, "o.x[g] + 2 * at + 16 * i", "o.x[g] + 2 * at"},
     {MFMA_NORM, "gain[n][i / 4][i % 4]", "gain[n][0][i % 4]"},
-    {MFMA_NORM_F16, "shrunk(gain[n][i / 4][i % 4], o.shrink)", "gain[n][i / 4][i % 4]"},
+    {MFMA_NORM_F16, "shrunk(weight, o.shrink)", "weight"},
     {DOT, "x == x ? x : not_a_number()", "x == x ? x : 0.0f"},
 };
 

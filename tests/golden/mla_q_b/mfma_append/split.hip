@@ -337,20 +337,6 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
-// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
-// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
-// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
-// where f16 has fewer bits. In bf16 nothing is done.
-struct gain_scale {
-  __device__ __forceinline__ float up() const { return 1.0f; }
-};
-MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
-MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
-MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
-MLAF_DEV gain_scale kept_scale(u32) { return {}; }
-MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
-  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
-}
 // [templates/lib/projection/one_trip.h]
 // Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
 // grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
@@ -386,7 +372,6 @@ struct operands {
   const char* w[1]; // rows of this lane
   const char* x[GROUPS];
   const char* gain;
-  gain_scale shrink;
 };
 struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
@@ -432,8 +417,6 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
     }
   }
   __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
-#pragma unroll
-  for (int n = 0; n < 2 * N; n++) gain[n / 2][n % 2] = shrunk(gain[n / 2][n % 2], o.shrink);
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     in_order<N>(w[b], turn);
@@ -483,7 +466,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_append_1
     o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
   }
   o.gain = a.gain + 16 * group;
-  o.shrink = scale_of_gain(a, lane);
   const i64 first = mine.part * (16 * GROUPS);
   for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
@@ -507,7 +489,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_append_1
         if (group == row / 4) squares[token] = s.squares[g][row % 4];
       }
       __syncthreads();
-      finish(a, p, t0 + 16 * from, sums, squares, o.shrink.up());
+      finish(a, p, t0 + 16 * from, sums, squares);
     }
   }
 }
