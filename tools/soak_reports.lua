@@ -16,7 +16,7 @@ function reports.key(device, problem, variant, knob, kernels)
   return table.concat({ device, problem, variant, knob, kernels }, "\t")
 end
 
--- { launches = by that key, wrong = kernels -> a problem that they were wrong for, n = reports }; nil and why: a file cannot be read.
+-- { launches = by that key, wrong = kernels -> a problem that they were wrong for, n = reports }; nil and why: no file to read.
 function reports.read(paths)
   local all = { launches = {}, wrong = {}, n = 0 }
   for _, path in ipairs(paths) do

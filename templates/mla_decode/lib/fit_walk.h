@@ -36,10 +36,10 @@ MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x)
   x.row = (i64)e.q_begin * H + first_row;
   x.rows = x.n * H - first_row;
   if (is_refused(x.n, e.q_begin, e.q_end, (int)total_q)) {
-    const int from = e.q_begin > 0 ? e.q_begin : 0;
+    const int all = (int)total_q, from = e.q_begin > 0 ? smaller(e.q_begin, all) : 0, to = smaller(e.q_end, all);
     x.n = 0;
     x.row = (i64)from * H;
-    x.rows = (smaller(e.q_end, (int)total_q) - from) * H;
+    x.rows = to > from ? (to - from) * H : 0;
   }
   x.first_page = e.page;
   x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers

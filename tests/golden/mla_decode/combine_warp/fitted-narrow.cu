@@ -263,7 +263,7 @@ MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_
 // Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {

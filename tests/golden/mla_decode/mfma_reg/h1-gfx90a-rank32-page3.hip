@@ -91,10 +91,11 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 // Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
@@ -142,10 +143,10 @@ MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x)
   x.row = (i64)e.q_begin * H + first_row;
   x.rows = x.n * H - first_row;
   if (is_refused(x.n, e.q_begin, e.q_end, (int)total_q)) {
-    const int from = e.q_begin > 0 ? e.q_begin : 0;
+    const int all = (int)total_q, from = e.q_begin > 0 ? smaller(e.q_begin, all) : 0, to = smaller(e.q_end, all);
     x.n = 0;
     x.row = (i64)from * H;
-    x.rows = (smaller(e.q_end, (int)total_q) - from) * H;
+    x.rows = to > from ? (to - from) * H : 0;
   }
   x.first_page = e.page;
   x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers

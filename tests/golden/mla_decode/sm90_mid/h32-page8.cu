@@ -124,10 +124,11 @@ MLAF_DEV float2 load_8(u32 at) {
 // Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
