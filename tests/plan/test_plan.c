@@ -275,6 +275,7 @@ static void a_neighbour_is_fitted(void **state) {
   plan = plan_with(ctx, &p, MLAF_EFFORT_ESTIMATE, 0, &info);
   assert_string_equal(info.rung, "model");
   assert_non_null(strstr(info.notes, "9.0 doublings of batch and ctx away"));
+  assert_string_equal(f->log, ""); /* nothing is wrong: no warning */
   mlaf_plan_release(plan);
   plan = plan_with(ctx, &p, MLAF_EFFORT_DB_ONLY, 0, &info);
   assert_string_equal(info.rung, "nearest");
