@@ -155,46 +155,6 @@ static bool take_some_twin(planner *p, mlaf_build *b) {
   return false;
 }
 
-/* A source that nobody wished for yet, taken over. */
-static void add_wish(mlaf_planner_wishes *w, const mlaf_compile_job *job, char **source) {
-  for (size_t i = 0; i < w->n; i++)
-    if (!strcmp(w->sources[i], *source)) return;
-  mlaf_compile_job *jobs = realloc(w->jobs, (w->n + 1) * sizeof *jobs);
-  if (jobs) w->jobs = jobs;
-  char **sources = realloc(w->sources, (w->n + 1) * sizeof *sources);
-  if (sources) w->sources = sources;
-  if (!jobs || !sources) return;
-  jobs[w->n] = *job;
-  jobs[w->n].source = sources[w->n] = *source;
-  jobs[w->n++].name = "a kernel that a plan wants"; /* its own goes with the build */
-  *source = NULL;
-}
-
-/* Whether all kernels of a build were looked at; from now on they were. Many plans are one kernel with other knobs. */
-static bool seen_all(mlaf_planner_wishes *w, const mlaf_build *b) {
-  bool all = true;
-  for (int i = 0; i < b->n; i++) {
-    bool there = !b->refs[i].template_name[0];
-    for (size_t k = 0; !there && k < w->n_seen; k++) there = !strcmp(w->seen[k], b->refs[i].symbol);
-    char(*grown)[64] = there ? NULL : realloc(w->seen, (w->n_seen + 1) * sizeof *grown);
-    all &= there;
-    if (!grown) continue;
-    w->seen = grown;
-    memcpy(w->seen[w->n_seen++], b->refs[i].symbol, sizeof *grown);
-  }
-  return all;
-}
-
-void mlaf_planner_wishes_clear(mlaf_planner_wishes *w) {
-  for (size_t i = 0; i < w->n; i++) {
-    mlaf_compile_job_clear(&w->jobs[i]);
-    free(w->sources[i]);
-  }
-  free(w->jobs);
-  free(w->sources);
-  free(w->seen);
-}
-
 /* Of a build, or of its twin, what no cache has. */
 static void wish(planner *p, mlaf_build *b) {
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
@@ -206,12 +166,10 @@ static void wish(planner *p, mlaf_build *b) {
   int kind = 0;
   while (kind < TWINS && start_twin(p, b, kind, &gen, &twin)) kind++;
   mlaf_build *x = kind < TWINS ? &twin : b;
-  const bool there = seen_all(p->wishes, x) || (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
+  const bool there = mlaf_planner_wishes_seen(p->wishes, x) || (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
                      mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
   if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n, &ignored))
-    for (size_t i = 0; i < n; i++)
-      for (int k = 0; k < MLAF_STAGES_MAX; k++)
-        if (x->source[k] && x->source[k] == jobs[i].source) add_wish(p->wishes, &jobs[i], &x->source[k]);
+    mlaf_planner_wishes_add(p->wishes, x, p->problem->op->calls);
   mlaf_build_clear(&twin);
 }
 
@@ -742,7 +700,7 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mla
   return run(ctx, problem, opts, NULL, out, err);
 }
 
-void mlaf_planner_wish(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes) {
+void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes) {
   mlaf_planned nothing;
   mlaf_err ignored;
   if (ctx->bundle || opts->flags & MLAF_PLAN_NO_COMPILE || opts->effort == MLAF_EFFORT_MEASURE) return;
