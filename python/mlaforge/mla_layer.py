@@ -4,7 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _one_of, _struct
-from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
+from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_schedule, make_schedule
 from .mla_projections import ENCODINGS
 from .tensors import check_tensor, dtype_name, fail, row_stride
@@ -126,7 +126,7 @@ class Layer:
     and Mistral-Small-4. 0: they are not scaled.
     Plans for all of it are made here, so that no call compiles."""
 
-    _handle = None
+    _handle = _fast = None
 
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
@@ -164,10 +164,23 @@ class Layer:
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))
         self._handle, self._held = handle, (weights, cos_sin_cache)
+        self.use(fast())
+
+    def use(self, module):
+        """Make calls by the compiled module, or by ctypes (None). What a layer starts with is the module where it is there."""
+        self._fast = self._run = None
+        if module is not None:
+            functions = (self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size,
+                         self._lib.mlaf_workspace_get)
+            self._run = module.forward
+            self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._ctx._handle.value,
+                                      self._handle.value, self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope,
+                                      self._page, self._split)
 
     def close(self):
         """None of its launches may still run."""
         if self._handle:
+            self._fast = None
             self._lib.mlaf_layer_destroy(self._handle)
             self._handle = None
 
@@ -234,10 +247,18 @@ class Layer:
         made of them is taken, and a launch is saved. True for all layers of a step but the first.
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
-        context.of_call(self._ctx)
-        rows = self._rows("hidden", hidden, None)
         if schedule is not None:
             check_schedule(schedule)
+        if self._fast is not None and self._ctx._address is not None:
+            made = self._run(self._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, residual, out, qo_indptr, kv_indptr,
+                             kv_indices, kv_last_page_lens, None if schedule is None else schedule.words, kv_len, workspace, stream,
+                             stage, same_tables)
+            if made.__class__ is int:
+                self._ctx.check(made)
+            elif made is not None:
+                return made
+        context.of_call(self._ctx)
+        rows = self._rows("hidden", hidden, None)
         tokens = hidden.shape[0]
         tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
                   "kv_indices": kv_indices, "kv_last_page_lens": kv_last_page_lens}
