@@ -330,8 +330,8 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   fast_find_torch();
   c.q_len = fast_as_int32(a[SIZE]);
-  const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && fast_read_view(a[O], &c.o) && fast_read_view(a[LSE], &c.lse) &&
-                   read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
+  const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && fast_read_view(a[O], &c.o) &&
+                   fast_read_view(a[LSE], &c.lse) && read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
   return good ? PyLong_FromLong(status) : NULL;
 }
@@ -461,7 +461,8 @@ static PyObject *flash_with(PyObject *const *a, flash_refs *r) {
   const int64_t size = PyLong_AsLongLong(a[SIZE]);
   if (PyErr_Occurred() || !read_common(a, &c, &r->dense)) return NULL;
   if (!is_plain(a, &c.q, size)) return none();
-  if (!take_outputs(a, &c.q, size, &r->out, &r->lse) || !fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
+  if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
+  if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
   if (!read_tables(a + TABLES, 2, &c) || !make_call(a, &c, &status)) return NULL;
   return status ? PyLong_FromLong(status) : PyTuple_Pack(2, r->out, r->lse);

@@ -16,7 +16,7 @@ int fast_find_torch(void);
 int fast_is_torch(PyObject *t);
 /* A dense tensor like a given one; NULL: an error is set, or PyTorch makes none so. */
 PyObject *fast_empty_like(PyObject *given);
-/* The stream that is current for a tensor's device, and one as the caller names it (an address, or an object with cuda_stream). */
+/* The stream that is current for a tensor's device, and one that the caller names: an address, or an object with cuda_stream. */
 void *fast_current_stream(PyObject *t, const mlaf_view *v);
 void *fast_named_stream(PyObject *given);
 int32_t fast_as_int32(PyObject *x);

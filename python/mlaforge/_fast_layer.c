@@ -1,5 +1,5 @@
-/* Layer.forward from tensors to mlaf_layer_execute. What is not plain, and what is wrong, is left to the Python code, which says so:
- * then the result is None, and nothing was launched. */
+/* Layer.forward from tensors to mlaf_layer_execute. What is not plain, and what is wrong, is left to the Python code: then the
+ * result is None, and nothing was launched. */
 #include "_fast.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct facts {
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
 /* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, mlaf_workspace_get, ctx, layer, ordinal, dtype,
- * hidden, rank, rope, page_size, split) -> what forward wants first. Addresses are integers. It is good until the layer is closed. */
+ * hidden, rank, rope, page_size, split) -> what forward wants first, good until the layer is closed. Addresses are integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
   unsigned long long at[6];
   facts f = {NULL};
@@ -46,8 +46,8 @@ PyObject *fast_layer(PyObject *self, PyObject *args) {
 /* --- tensors --- */
 
 enum {
-  FACTS, HIDDEN, POSITIONS, SLOTS, CACHE, SEQ_LENS, BLOCK_TABLE, Q_LEN, RESIDUAL, OUT, QO_INDPTR, KV_INDPTR, KV_INDICES, LAST_PAGES,
-  SCHEDULE, KV_LEN, WORKSPACE, STREAM, STAGE, SAME_TABLES, ARGUMENTS
+  FACTS, HIDDEN, POSITIONS, SLOTS, CACHE, SEQ_LENS, BLOCK_TABLE, Q_LEN, RESIDUAL, OUT, QO_INDPTR, KV_INDPTR, KV_INDICES,
+  LAST_PAGES, SCHEDULE, KV_LEN, WORKSPACE, STREAM, STAGE, SAME_TABLES, ARGUMENTS
 };
 
 /* One call. False of a function that reads: not served here. */

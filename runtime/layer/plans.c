@@ -6,8 +6,7 @@
 
 /* --- sizes that plans are made for --- */
 
-/* The smallest power of two that holds n; its exponent. */
-static int class_of(int64_t n) {
+int layer_class_of(int64_t n) {
   int k = 0;
   while (k < LAYER_CLASSES - 1 && INT64_C(1) << k < n) k++;
   return k;
@@ -62,7 +61,7 @@ static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, uin
 
 static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_plans *out, wanted *w, mlaf_err *err) {
   const int64_t most = layer_rows_most(s, kind);
-  const int first = class_of(layer_rows_least(s, kind)), last = class_of(most);
+  const int first = layer_class_of(layer_rows_least(s, kind)), last = layer_class_of(most);
   mlaf_point p;
   mlaf_status st = layer_point(s, kind, 1, &p, err);
   for (int k = first; !st && k <= last; k++) {
@@ -229,7 +228,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   layer_parts_of(s, kind, z->tokens, parts);
   kind = parts[0];
   if (layer_is_dequant(kind)) return p->by_rows[kind][0];
-  if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
+  if (kind != LAYER_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];

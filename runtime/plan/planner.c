@@ -166,7 +166,8 @@ static void wish(planner *p, mlaf_build *b) {
   int kind = 0;
   while (kind < TWINS && start_twin(p, b, kind, &gen, &twin)) kind++;
   mlaf_build *x = kind < TWINS ? &twin : b;
-  const bool there = mlaf_planner_wishes_seen(p->wishes, x) || (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
+  const bool there = mlaf_planner_wishes_seen(p->wishes, x) ||
+                     (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
                      mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
   if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n, &ignored))
     mlaf_planner_wishes_add(p->wishes, x, p->problem->op->calls);

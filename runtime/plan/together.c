@@ -148,7 +148,9 @@ static void remember(mlaf_ctx *ctx, mlaf_planner_wish *w, mlaf_compile_job *job)
   memcpy(w->build.refs[w->stage].code_key, job->key, sizeof job->key);
   void *code = job->code;
   job->code = NULL;
-  if (!mlaf_build_take(&w->build, w->stage, code, job->code_size, &ignored) && !mlaf_build_check(&w->build, w->calls, dev, &ignored))
+  mlaf_status st = mlaf_build_take(&w->build, w->stage, code, job->code_size, &ignored);
+  if (!st) st = mlaf_build_check(&w->build, w->calls, dev, &ignored);
+  if (!st)
     mlaf_build_remember(&w->build, &ctx->hashes, mlaf_ctx_target(ctx), mlaf_ctx_toolchain(ctx));
 }
 
@@ -190,7 +192,8 @@ size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *plans, si
   mlaf_planner_wishes wishes;
   size_t made = 0;
   mlaf_plan_wish *left = calloc(n + 1, sizeof *left);
-  const size_t n_left = left && mlaf_compiler_cache_dir(ctx->compiler) ? missing(ctx, plans, n, left) : 0; /* else nobody keeps it */
+  const bool kept = mlaf_compiler_cache_dir(ctx->compiler); /* else the plans would not find it */
+  const size_t n_left = left && kept ? missing(ctx, plans, n, left) : 0;
   if (n_left > 1) {
     mlaf_planner_wishes_init(&wishes);
     pthread_mutex_lock(&ctx->lock);
