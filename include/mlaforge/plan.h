@@ -9,7 +9,7 @@
 #include "mlaforge/problem.h"
 
 /* Opaque, immutable, reference-counted. Thread-safe: any number of threads may execute one plan at once, each with its
- * own workspace and outputs. */
+ * own outputs, and its own workspace or none (mlaf_execute). */
 typedef struct mlaf_plan mlaf_plan;
 
 typedef enum mlaf_effort {
@@ -134,7 +134,8 @@ typedef struct mlaf_execute_args {
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
   void *workspace;                  /* mlaf_plan_workspace_size bytes, 256-byte aligned; contents do not matter, but for what a
-                                     * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md) */
+                                     * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md). NULL
+                                     * with workspace_size 0: the stream's, which the context keeps (context.h) */
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
@@ -170,13 +171,17 @@ typedef struct mlaf_execute_args {
 MLAF_API size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_args *args);
 
 /* Launch on `stream` (hipStream_t; NULL: the default stream) and return without waiting. Any batch and any lengths, of
- * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. Never allocates, compiles, locks, logs or
- * synchronises on success: legal inside graph capture. Host-visible arguments are validated; what lies behind device
- * pointers is not (mlaf_check_tables does that for copies on the host), nor whether they are device pointers: an address of host
- * memory ends the use of a real device in this process (mlaf_call_run looks). The `struct_size` rule: smaller than the first
- * version, or larger with a non-zero tail, is E_ARG.
+ * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. With a workspace of the caller's it never allocates,
+ * compiles, locks, logs or synchronises on success: legal inside graph capture. Without one it locks the stream's while it
+ * launches, and allocates where that has to grow, which is E_ARG while the stream captures.
+ * Host-visible arguments are validated; what lies behind device pointers is not (mlaf_check_tables does that for copies on the
+ * host), nor whether they are device pointers: an address of host memory ends the use of a real device in this process
+ * (mlaf_call_run looks). The `struct_size` rule: smaller than the first version, or larger with a non-zero tail, is E_ARG.
  * Errors: E_ARG, E_DEVICE, E_FAULT (emulator); the detail, written under the context's lock, is in
- * mlaf_ctx_last_message while the context lives. */
+ * mlaf_ctx_last_message while the context lives.
+ * Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own. Threads that hand over a
+ * workspace need one each, also on one stream: an execution is up to three launches over it, and another thread's may come in
+ * between. Executions by one thread on one stream may share it. */
 MLAF_API mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream);
 
 /* Host copies of the tables of one batch, for mlaf_check_tables. */

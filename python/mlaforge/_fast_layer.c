@@ -14,24 +14,22 @@ typedef struct facts {
   mlaf_status (*execute)(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream);
   mlaf_status (*execute_stage)(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream);
   size_t (*workspace_size)(const mlaf_layer *layer, const mlaf_layer_args *args);
-  mlaf_status (*workspace_get)(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *out_size);
-  mlaf_ctx *ctx;
   const mlaf_layer *layer;
   int32_t ordinal, dtype, hidden, rank, rope, page, split;
 } facts;
 
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-/* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, mlaf_workspace_get, ctx, layer, ordinal, dtype,
- * hidden, rank, rope, page_size, split) -> what forward wants first, good until the layer is closed. Addresses are integers. */
+/* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank, rope,
+ * page_size, split) -> what forward wants first, good until the layer is closed. Addresses are integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
-  unsigned long long at[6];
+  unsigned long long at[4];
   facts f = {NULL};
-  if (!PyArg_ParseTuple(args, "KKKKKKiiiiiii", &at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &f.ordinal, &f.dtype, &f.hidden,
-                        &f.rank, &f.rope, &f.page, &f.split))
+  if (!PyArg_ParseTuple(args, "KKKKiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
+                        &f.rope, &f.page, &f.split))
     return NULL;
-  void *const to[] = {&f.execute, &f.execute_stage, &f.workspace_size, &f.workspace_get, &f.ctx, &f.layer};
-  for (int i = 0; i < 6; i++) {
+  void *const to[] = {&f.execute, &f.execute_stage, &f.workspace_size, &f.layer};
+  for (int i = 0; i < 4; i++) {
     const uintptr_t address = (uintptr_t)at[i];
     memcpy(to[i], &address, sizeof address);
   }
@@ -201,16 +199,15 @@ static int take_given(call *c) {
   return 1;
 }
 
-/* The caller's; PyTorch's, also while a stream is captured; or the context's for the stream. */
+/* The caller's, or PyTorch's on its current stream, also while that is captured. Else the library takes the context's. */
 static int take_workspace(call *c, void *stream) {
   mlaf_view v = {.data = NULL};
+  PyObject *hidden = c->a[HIDDEN];
   if (given(c, WORKSPACE)) return take_given(c);
+  if (!fast_is_torch(hidden) || (given(c, STREAM) && fast_current_stream(hidden, &c->hidden) != stream)) return 1;
   const size_t size = c->f->workspace_size(c->f->layer, &c->args);
   if (size == SIZE_MAX) return 0;
-  if (!fast_is_torch(c->a[HIDDEN]))
-    return !PyObject_HasAttrString(c->a[HIDDEN], "is_cuda") &&
-           !c->f->workspace_get(c->f->ctx, stream, size, &c->args.workspace, &c->args.workspace_size);
-  c->memory = PyObject_CallMethod(c->a[HIDDEN], "new_empty", "((n))", (Py_ssize_t)(size + 1) / 2);
+  c->memory = PyObject_CallMethod(hidden, "new_empty", "((n))", (Py_ssize_t)(size + 1) / 2);
   if (!c->memory || !fast_read_view(c->memory, &v)) return 0;
   c->args.workspace = v.data;
   c->args.workspace_size = (size + 1) / 2 * 2;

@@ -8,8 +8,9 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
                    workspace=None, rope_style=None, rope_table=None, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
-    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P]; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
-    int32; lse [T, H] float32. sm_scale defaults to 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
+    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
+    each with or without a dimension of 1 before the last, as FlashInfer has them; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
+    int32; lse [T, H] float32. sm_scale is any finite number, 0 included; None: 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
     (causal). num_kv_splits is the tuner's business here and not looked at. mean_kv_len helps to choose the kernel; without it the
     length of kv_indices does. Pages of kv_buffer may lie apart by any whole number of rows. Without `workspace` (a tensor) the
     context keeps one for the stream, or, while PyTorch captures, the graph does.
@@ -21,11 +22,13 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     if logit_cap:
         fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
     if nhead_kv != 1:
-        fail(f"nhead_kv is {nhead_kv}; the latent cache has 1 head")
-    if page_size is not None and page_size != kv_buffer.shape[1]:
-        fail(f"page_size is {page_size}, kv_buffer's shape says {kv_buffer.shape[1]}")
+        fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
+    if page_size is not None:
+        first = kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer
+        if page_size != first.shape[1]:
+            fail(f"page_size is {page_size}, kv_buffer's shape says {first.shape[1]}")
     (ctx or context._default or context.default_context()).call(
-        1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
+        1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
         qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     return o, lse
 

@@ -204,17 +204,16 @@ class Context:
         self.check(self._lib.mlaf_workspace_reserve(self._handle, address, _fit("size", size, ctypes.c_size_t)))
 
     def lend_workspace(self, args, size, like, given, stream):
-        """The workspace of a call, into its arguments: the caller's tensor, PyTorch's own memory (also while a graph is captured), or the
-        context's for that stream. Returns what keeps it alive."""
-        if given is None and hasattr(like, "is_cuda"):
-            given = like.new_empty(((size + 1) // 2,))
+        """The workspace of a call, into its arguments: the caller's tensor, or memory of PyTorch's own (also while a graph is captured).
+        PyTorch's belongs to its current stream: on another one, and without PyTorch, the arguments stay without, and the library takes
+        the context's for that stream, which it locks while it launches. Returns what keeps the memory alive: to be held until the
+        launches are out. size: a function, called where it is wanted."""
+        if given is None and getattr(like, "is_cuda", False) and calls.current_stream(like) == (stream or 0):
+            bytes_wanted = size()
+            given = like.new_empty(((bytes_wanted + 1) // 2,)) if 0 < bytes_wanted < ctypes.c_size_t(-1).value else None
         if given is not None:
             args.workspace, args.workspace_size = room(given)
-            return given
-        pointer, have = PTR(), ctypes.c_size_t()
-        self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
-        args.workspace, args.workspace_size = pointer, have
-        return None
+        return given
 
     def use(self, module):
         """Make calls by the compiled module, or by ctypes (None). What a context starts with is the module where it is there."""
@@ -234,7 +233,8 @@ class Context:
             self.check(status)
 
     def call_flash(self, *arguments):
-        """The same with head_dim_v for q_len, a block table, and outputs that may be None: (out, lse), or None where `call` has to do."""
+        """The same with head_dim_v for q_len, a block table, outputs that may be None, and whether lse of rows without keys is +inf, not
+        -inf: (out, lse), or None where `call` has to do."""
         if self._flash is None or self._address is None:
             return None
         made = self._flash(self._address, self._plan_address, *arguments)
@@ -252,22 +252,16 @@ class Context:
         """The same where what was tuned may be a vendor's library's product, which may want workspace: PyTorch's memory where `like` is
         its tensor, else the context's for that stream."""
         operation, plan = problem.split(":", 1)[0].encode(), self.plan_for(problem, LIBRARY)
-        size = self._lib.mlaf_run_workspace(plan, operation, ctypes.byref(args))
-        held = self.lend_workspace(args, size, like, None, stream) if 0 < size < ctypes.c_size_t(-1).value else None
+        held = self.lend_workspace(args, lambda: self._lib.mlaf_run_workspace(plan, operation, ctypes.byref(args)), like, None, stream)
         self.check(self._lib.mlaf_run(plan, operation, ctypes.byref(args), stream))
         del held
 
     def execute(self, problem, stream=None, **arguments):
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
-        unchecked. Without `workspace` the context's for this stream is used; what cannot be captured says so."""
+        unchecked. Without `workspace` the context's for this stream is used, by one call at a time; what cannot be captured says so."""
         args = _struct(ExecuteArgs, **arguments)
         plan = self._plan(problem, TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
-            if not args.workspace:
-                size = self._lib.mlaf_execute_workspace_size(plan, ctypes.byref(args))
-                pointer, have = PTR(), ctypes.c_size_t()
-                self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
-                args.workspace, args.workspace_size = pointer, have
             self.check(self._lib.mlaf_execute(plan, ctypes.byref(args), stream))
         finally:
             self._lib.mlaf_plan_release(plan)

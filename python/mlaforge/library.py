@@ -56,7 +56,7 @@ class Call(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("causal", I32)] + [(name, View) for name in (
         "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
         ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
-        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View)]
+        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32)]
 
 
 CALL_SIZE = ctypes.sizeof(Call)

@@ -164,10 +164,8 @@ class ChunkedPrefill:
                        fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
                        cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale, rope_table))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
-        size = self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host)
-        if size == SIZE(-1).value:
-            size = 0  # what is wrong is said by the call
-        held = self._ctx.lend_workspace(args, size, q, workspace, stream)
+        held = self._ctx.lend_workspace(args, lambda: self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host), q, workspace,
+                                        stream)
         status = self._lib.mlaf_chunked_prefill_execute(self._handle, ctypes.byref(args), stream)
         del held
         self._ctx.check(status)

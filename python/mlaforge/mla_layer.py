@@ -111,7 +111,8 @@ def _weight(name, tensor, dtype, matrices):
 class Layer:
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
-    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
+    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, positive, with
+    YaRN's factor where the model has one; None: (nope + rope) ** -0.5.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
     prefill_crossover: what the function of that name shall say; 0: it finds out.
@@ -140,6 +141,8 @@ class Layer:
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named, dtype)
         kv_b = named.get("kv_b_proj.weight")
+        if scale is not None and not scale > 0:
+            fail(f"scale is {scale}, must be positive, or None for (nope + rope) ** -0.5")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = page_size, residual, split_cache
@@ -162,7 +165,7 @@ class Layer:
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
                        ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
-                       scale=scale, plan=ctypes.addressof(plan),
+                       scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
@@ -175,12 +178,10 @@ class Layer:
         """Make calls by the compiled module, or by ctypes (None). What a layer starts with is the module where it is there."""
         self._fast = self._run = None
         if module is not None:
-            functions = (self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size,
-                         self._lib.mlaf_workspace_get)
+            functions = self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size
             self._run = module.forward
-            self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._ctx._handle.value,
-                                      self._handle.value, self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope,
-                                      self._page, self._split)
+            self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
+                                      self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split)
 
     def close(self):
         """None of its launches may still run."""
@@ -237,10 +238,8 @@ class Layer:
 
     def _workspace(self, args, hidden, given, stream):
         """What keeps it alive."""
-        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
-        if size == SIZE(-1).value:
-            size = 0  # what is wrong is said by the call
-        return self._ctx.lend_workspace(args, size, hidden, given, stream)
+        return self._ctx.lend_workspace(args, lambda: self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args)), hidden, given,
+                                        stream)
 
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,

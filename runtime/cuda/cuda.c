@@ -256,9 +256,10 @@ static bool same_tensor(const mlaf_tensor *a, const mlaf_tensor *b) {
          a->box_cols == b->box_cols && a->box_rows == b->box_rows && a->swizzle == b->swizzle;
 }
 
+/* Two rounds: tensors of one call often lie a multiple of a page apart, which one would leave in one place. */
 static kept_map *place_of(const mlaf_tensor *t) {
   uint64_t h = (uintptr_t)t->data ^ t->rows << 20 ^ (uint64_t)t->box_rows << 44 ^ t->cols << 52;
-  h *= 0x9e3779b97f4a7c15u;
+  for (int i = 0; i < 2; i++) h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
   return &kept_maps[h >> 56];
 }
 _Static_assert(KEPT_MAPS == 256, "a place is 8 bits of a hash");

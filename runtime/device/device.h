@@ -83,6 +83,9 @@ typedef struct mlaf_time_opts {
  * a process' first loads take long, and the device keeps what is loaded for whoever loads the same. */
 enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2, MLAF_DEVICE_LIBRARIES = 4, MLAF_DEVICE_SLOW_LOADS = 8 };
 
+/* The per-thread default stream of CUDA and HIP: one name for as many streams as there are threads. */
+#define MLAF_STREAM_PER_THREAD ((void *)(intptr_t)2)
+
 /* What `leave` puts back. */
 typedef struct mlaf_visit {
   void *before;

@@ -157,6 +157,10 @@ static mlaf_status check_tables(const mlaf_layer_args *a, int64_t tokens, mlaf_e
 static mlaf_status check_workspace(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err) {
   const size_t need = layer_workspace(layer, a);
   if (need == SIZE_MAX) return mlaf_fail(err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count", a->batch);
+  if (layer_leaves_workspace_out(a) && !(a->flags & MLAF_LAYER_SAME_TABLES)) return MLAF_OK;
+  if (layer_leaves_workspace_out(a))
+    return mlaf_fail(err, MLAF_E_ARG, "flags has MLAF_LAYER_SAME_TABLES, and the call no workspace of its own: hand over that of "
+                     "the call before, as other calls use the stream's in between");
   if (a->workspace && (uintptr_t)a->workspace % LAYER_ALIGN == 0 && a->workspace_size >= need) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "workspace has %zu bytes at %p, this call needs %zu, %d-byte aligned: "
                    "mlaf_layer_workspace_size tells", a->workspace_size, a->workspace, need, LAYER_ALIGN);

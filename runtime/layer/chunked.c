@@ -253,6 +253,9 @@ static mlaf_status merge(const call *x, const chunked_part *p) {
   return mlaf_run(x->c->merge, "mla_merge", &a, x->stream);
 }
 
+/* The stream's is meant. */
+static bool leaves_workspace_out(const mlaf_chunked_prefill_args *a) { return !a->workspace && !a->workspace_size; }
+
 static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *a, mlaf_err *err) {
   const chunked_head *h = chunked_head_of(a->schedule);
   if (a->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be 0", a->flags);
@@ -270,30 +273,44 @@ static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_
                      "not for the caller: 0 and NULL");
   if (h->chunks && !g->table) return mlaf_fail(err, MLAF_E_ARG, "cached.table is NULL, and there are %d chunks", h->chunks);
   const size_t need = places_of(c, h).size;
-  if (need && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))
+  if (need && !leaves_workspace_out(a) && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))
     return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes, must be %d-byte aligned and have %zu", a->workspace,
                      a->workspace_size, ALIGN, need);
   return MLAF_OK;
 }
 
-mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *args, void *stream) {
-  mlaf_err err; /* 4 KB that only a failure writes to */
-  if (!c) return MLAF_E_ARG;
-  mlaf_status st = MLAF_OK;
-  if (!args || args->struct_size < sizeof *args)
-    st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_chunked_prefill_execute: begin with MLAF_CHUNKED_PREFILL_ARGS_INIT");
-  if (!st) st = check_args(c, args, &err);
-  if (st) return report(c->shared, st, &err);
+static mlaf_status launch(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *args, void *stream) {
   const chunked_head *h = chunked_head_of(args->schedule);
-  if (!h->tokens) return MLAF_OK;
   call x = {.c = c, .h = h, .a = args, .workspace = args->workspace, .at = places_of(c, h), .stream = stream};
   spell_out(&x);
-  st = mlaf_run(c->fresh, "mla_prefill", &x.fresh, stream);
+  mlaf_status st = mlaf_run(c->fresh, "mla_prefill", &x.fresh, stream);
   for (int32_t i = 0; !st && i < h->chunks; i++) {
     const chunked_part *p = chunked_part_at(args->schedule, i);
     st = gather(&x, p);
     if (!st) st = attend(&x, p);
     if (!st) st = merge(&x, p);
   }
+  return st;
+}
+
+mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *args, void *stream) {
+  mlaf_err err; /* 4 KB that only a failure writes to */
+  mlaf_borrowed b = {.lane = NULL};
+  if (!c) return MLAF_E_ARG;
+  mlaf_status st = MLAF_OK;
+  if (!args || args->struct_size < sizeof *args)
+    st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_chunked_prefill_execute: begin with MLAF_CHUNKED_PREFILL_ARGS_INIT");
+  if (!st) st = check_args(c, args, &err);
+  if (st) return report(c->shared, st, &err);
+  mlaf_chunked_prefill_args a = *args;
+  if (!chunked_head_of(a.schedule)->tokens) return MLAF_OK;
+  const size_t need = places_of(c, chunked_head_of(a.schedule)).size;
+  if (need && leaves_workspace_out(&a)) {
+    st = mlaf_workspace_borrow(c->shared, stream, need, &b, &err);
+    if (st) return report(c->shared, st, &err);
+    a.workspace = b.memory, a.workspace_size = b.size;
+  }
+  st = launch(c, &a, stream);
+  if (b.lane) mlaf_workspace_give_back(&b);
   return st;
 }

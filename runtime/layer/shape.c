@@ -232,9 +232,9 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (d->q_scale_beta > 0 && d->q_scale_original < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_original is %d: with q_scale_beta %g it says how many positions "
                      "share a factor, 1 and up", d->q_scale_original, (double)d->q_scale_beta);
-  if (d->prefill_tokens && d->scale < 0)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, and prefills take a positive one: negate the queries' "
-                     "weights, or leave prefill_tokens 0", (double)d->scale);
+  if (d->scale < 0)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, must be positive, or 0 for 1/sqrt(nope + rope): negate the "
+                     "queries' weights", (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |

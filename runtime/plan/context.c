@@ -18,6 +18,7 @@ static mlaf_shared *shared_new(void) {
   if (!b) return NULL;
   atomic_init(&b->refs, 1);
   pthread_mutex_init(&b->message_lock, NULL);
+  mlaf_workspaces_init(&b->workspaces);
   return b;
 }
 
@@ -25,6 +26,7 @@ void mlaf_shared_release(mlaf_shared *b) {
   if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
   for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
     if (b->second[i].module) mlaf_ops(b->dev)->module_unload(b->dev, b->second[i].module);
+  mlaf_workspaces_clear(&b->workspaces, b->dev);
   mlaf_device_close(b->dev);
   pthread_mutex_destroy(&b->message_lock);
   free(b);
@@ -137,7 +139,6 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
   if (!st) {
     pthread_mutex_init(&ctx->lock, NULL);
     mlaf_registry_init(&ctx->registry);
-    mlaf_workspaces_init(&ctx->workspaces);
     ctx->log = (mlaf_log){o.log, o.log_user, o.log_level};
     ctx->flags = o.flags;
     st = open_parts(ctx, &o, &err);
@@ -156,7 +157,6 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
 void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   if (!ctx) return;
   mlaf_registry_clear(&ctx->registry);
-  mlaf_workspaces_clear(&ctx->workspaces, ctx->shared->dev);
   if (ctx->shared->dev) mlaf_recent_clear(&ctx->recent, ctx->shared->dev);
   mlaf_gen_close(ctx->gen);
   mlaf_db_close(ctx->db);

@@ -83,6 +83,8 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_warm_up(...) (api_called("mlaf_warm_up"), mlaf_warm_up(__VA_ARGS__))
 #define mlaf_warm_up_between(...) (api_called("mlaf_warm_up_between"), mlaf_warm_up_between(__VA_ARGS__))
 #define mlaf_workspace_get(...) (api_called("mlaf_workspace_get"), mlaf_workspace_get(__VA_ARGS__))
+#define mlaf_workspace_lock(...) (api_called("mlaf_workspace_lock"), mlaf_workspace_lock(__VA_ARGS__))
 #define mlaf_workspace_reserve(...) (api_called("mlaf_workspace_reserve"), mlaf_workspace_reserve(__VA_ARGS__))
+#define mlaf_workspace_unlock(...) (api_called("mlaf_workspace_unlock"), mlaf_workspace_unlock(__VA_ARGS__))
 
 #endif

@@ -265,7 +265,8 @@ static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
   size_t size = 0;
   mlaf_status st = mlaf_workspace_reserve(ctx, MLAF_ANY_STREAM, bytes);
   const long asked = heap.asked;
-  if (!st) st = mlaf_workspace_get(ctx, NULL, bytes, &workspace, &size);
+  if (!st) st = mlaf_workspace_lock(ctx, NULL, bytes, &workspace, &size);
+  if (!st) st = mlaf_workspace_unlock(ctx, NULL);
   if (!st) require(workspace && size >= bytes && heap.asked == asked, "nothing was reserved", 0, "");
   return st;
 }

@@ -1,6 +1,7 @@
 """What captures need of plans and workspaces, on a CUDA driver that is none (tests/cuda/fakecuda.c): streams capture, nothing can be
 allocated meanwhile, and kernels do nothing."""
 import ctypes
+import math
 import os
 import tempfile
 import unittest
@@ -76,7 +77,7 @@ class Captures(unittest.TestCase):
 
     def flash(self, stream):
         mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, *mlaforge.get_mla_metadata(), out=self.out,
-                                        lse=self.lse, ctx=self.ctx, stream=stream)
+                                        lse=self.lse, empty_lse=-math.inf, ctx=self.ctx, stream=stream)
 
     def test_a_plan_that_is_not_there_says_so(self):
         self.case(1, 16384)

@@ -124,7 +124,7 @@ class Wrappers(unittest.TestCase):
                     size += sum(y * y for y in want)
                     have = lse[row]
                     if math.isinf(want_lse):
-                        self.assertEqual(have, want_lse)
+                        self.assertEqual(have, -want_lse if flash else want_lse)
                     else:
                         self.assertAlmostEqual(have, want_lse, places=3)
         self.assertLess(math.sqrt(off / size), 5e-3)
@@ -151,14 +151,14 @@ class Wrappers(unittest.TestCase):
         mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
         self.compare(case, o, lse, causal=False)
 
-    def flash(self, case, metadata=None, causal=False, tensor=lambda buffer: buffer):
+    def flash(self, case, metadata=None, causal=False, tensor=lambda buffer: buffer, cache=None, **how):
         batch, most = len(case.lengths), max(len(t) for t in case.tables) + 1
         q = tensor(Buffer(self.ctx, (batch, case.q_len, HEADS, COLS), "bfloat16", case.q_values))
         block_table = tensor(Buffer(self.ctx, (batch, most), "int32",
                                     [x for t in case.tables for x in t + [-1] * (most - len(t))]))
-        lengths, cache = tensor(case.ints(case.lengths)), tensor(case.kv)
+        lengths, cache = tensor(case.ints(case.lengths)), cache or tensor(case.kv)
         metadata = metadata or mlaforge.get_mla_metadata(lengths, case.q_len * HEADS, 1)
-        out, lse = mlaforge.flash_mla_with_kvcache(q, cache, block_table, lengths, RANK, *metadata, causal=causal, ctx=self.ctx)
+        out, lse = mlaforge.flash_mla_with_kvcache(q, cache, block_table, lengths, RANK, *metadata, causal=causal, ctx=self.ctx, **how)
         self.assertEqual(out.shape, (batch, case.q_len, HEADS, RANK))
         self.assertEqual(lse.shape, (batch, HEADS, case.q_len))
         return out, lse
@@ -166,7 +166,72 @@ class Wrappers(unittest.TestCase):
     def test_flashmla(self):
         case = Case(self.ctx, [40, 0, 17], 1, seed=4)
         out, lse = self.flash(case)
-        self.compare(case, out, lse, causal=False)
+        self.compare(case, out, lse, causal=False, flash=True)
+
+    def test_lse_without_keys(self):
+        """+inf by FlashMLA's entry, as FlashMLA has it, unless that is not wanted; -inf by all others. Rows that see no key count, too."""
+        case = Case(self.ctx, [1, 0, 17], 2, seed=4)
+        for how, want in (({}, math.inf), ({"empty_lse": -math.inf}, -math.inf)):
+            out, lse = self.flash(case, causal=True, **how)
+            self.compare(case, out, lse, causal=True, flash=want > 0)
+            self.assertEqual([x for x in values(lse) if math.isinf(x)], [want] * 3 * HEADS)
+        o, lse = case.q.new_empty((6, HEADS, RANK)), case.q.new_empty((6, HEADS), dtype="float32")
+        mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 2, lse=lse, ctx=self.ctx)
+        self.compare(case, o, lse, causal=True)
+        with self.assertRaisesRegex(mlaforge.MlafError, "empty_lse is 0, must be math.inf .FlashMLA's. or -math.inf"):
+            self.flash(case, empty_lse=0)
+
+    def test_scale_none_is_the_default_and_0_is_0(self):
+        case = Case(self.ctx, [40, 3], 1, seed=14)
+        o, lse = case.q.new_empty((2, HEADS, RANK)), case.q.new_empty((2, HEADS), dtype="float32")
+        for scale in (None, 0, 0.0, -0.05, 0.3):
+            case.scale = COLS ** -0.5 if scale is None else scale
+            mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, scale, lse=lse, ctx=self.ctx)
+            self.compare(case, o, lse, causal=False)
+            out, sums = self.flash(case, softmax_scale=scale)
+            self.compare(case, out, sums, causal=False)
+        for scale in (math.nan, math.inf):
+            with self.assertRaisesRegex(mlaforge.MlafError, "scale is (nan|inf), must be finite"):
+                mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, scale, lse=lse, ctx=self.ctx)
+
+    def test_a_cache_of_two_tensors(self):
+        """ckv and kpe, with and without a dimension of heads, dense and as views of one tensor."""
+        case = Case(self.ctx, [40, 1, 0, 16], 1, seed=13)
+        rows = [case.kv_values[i:i + COLS] for i in range(0, len(case.kv_values), COLS)]
+        parts = {name: [x for row in rows for x in row[at]] for name, at in (("ckv", slice(0, RANK)), ("kpe", slice(RANK, COLS)))}
+        o, lse = case.q.new_empty((4, HEADS, RANK)), case.q.new_empty((4, HEADS), dtype="float32")
+        for head in ((), (1,)):
+            pair = [Buffer(self.ctx, (case.total_pages, PAGE, *head, n), "bfloat16", parts[name]) for name, n in (("ckv", RANK), ("kpe", ROPE))]
+            views = [Foreign(case.kv), Foreign(case.kv)]
+            for view, columns in zip(views, (RANK, ROPE)):
+                view.shape = (case.total_pages, PAGE, *head, columns)
+                view.stride = lambda head=head: (PAGE * COLS, COLS, *([COLS] if head else []), 1)
+            views[1].data_ptr = lambda: case.kv.data_ptr() + 2 * RANK
+            for cache in (tuple(pair), pair, views):
+                mlaforge.mla_decode_fwd(case.q, cache, o, *case.aiter_tables(), 1, page_size=PAGE, lse=lse, ctx=self.ctx)
+                self.compare(case, o, lse, causal=False)
+                out, sums = self.flash(case, cache=cache)
+                self.compare(case, out, sums, causal=False, flash=True)
+        fewer = Buffer(self.ctx, (case.total_pages - 1, PAGE, ROPE), "bfloat16")
+        for cache, says in (((pair[0], fewer), "the cache's kpe .*as many pages"), ((pair[1], pair[0]), "do not fit together"),
+                            ((pair[0], case.ints([1])), "the cache's kpe is int32, must be bfloat16"),
+                            ((pair[0], OnHost(pair[1])), "the cache's kpe lies in host memory")):
+            with self.assertRaisesRegex(mlaforge.MlafError, says):
+                mlaforge.mla_decode_fwd(case.q, cache, o, *case.aiter_tables(), 1, lse=lse, ctx=self.ctx)
+        with self.assertRaisesRegex((ValueError, mlaforge.MlafError), "the cache is 3 tensors, must be one, or two: ckv and kpe"):
+            mlaforge.mla_decode_fwd(case.q, (*pair, pair[0]), o, *case.aiter_tables(), 1, lse=lse, ctx=self.ctx)
+
+    def test_more_than_one_kv_head(self):
+        case = Case(self.ctx, [5], 1)
+        two = Foreign(case.kv)
+        two.shape, two.stride = (case.total_pages, PAGE // 2, 2, COLS), lambda: (PAGE * COLS, 2 * COLS, COLS, 1)
+        says = "the cache has 2 KV heads, must have 1: .*more KV heads are not served"
+        with self.assertRaisesRegex(mlaforge.MlafError, says):
+            self.flash(case, cache=two)
+        with self.assertRaisesRegex(mlaforge.MlafError, says):
+            mlaforge.mla_decode_fwd(case.q, two, case.q.new_empty((1, HEADS, RANK)), *case.aiter_tables(), 1, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "nhead_kv is 2, must be 1: .*more KV heads are not served"):
+            mlaforge.mla_decode_fwd(case.q, case.kv, case.q.new_empty((1, HEADS, RANK)), *case.aiter_tables(), 1, nhead_kv=2, ctx=self.ctx)
 
     def test_flashmla_causal_with_two_tokens(self):
         case = Case(self.ctx, [18, 5], 2, seed=5)
@@ -180,11 +245,11 @@ class Wrappers(unittest.TestCase):
         lengths, metadata = case.ints([0, 0, 0]), mlaforge.get_mla_metadata()
         block_table = Buffer(self.ctx, (3, most), "int32", [0] * 12)
         out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, block_table, lengths, RANK, *metadata, ctx=self.ctx)
-        self.assertTrue(all(x == -math.inf for x in values(lse)))
+        self.assertTrue(all(x == math.inf for x in values(lse)))
         self.ctx.write(lengths.data_ptr(), struct.pack("3i", *case.lengths))
         self.ctx.write(block_table.data_ptr(), struct.pack("12i", *[x for t in case.tables for x in t + [-1] * (most - len(t))]))
         out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, block_table, lengths, RANK, metadata[0], causal=True, ctx=self.ctx)
-        self.compare(case, out, lse, causal=False)
+        self.compare(case, out, lse, causal=False, flash=True)
 
     def test_flashmla_block_table_is_part_of_a_larger_one(self):
         case = Case(self.ctx, [40, 5], 1, seed=8)
@@ -213,7 +278,7 @@ class Wrappers(unittest.TestCase):
             mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
             self.compare(case, o, lse, causal=False)
             out, lse = self.flash(case)
-            self.compare(case, out, lse, causal=False)
+            self.compare(case, out, lse, causal=False, flash=True)
         case = Case(self.ctx, [5], 1)
         odd = Foreign(case.kv)
         odd.stride = lambda: (PAGE * COLS + 8, COLS, COLS, 1)
