@@ -486,7 +486,8 @@ static PyObject *flash_with(PyObject *const *a, flash_refs *r, int inverts) {
   const int64_t size = PyLong_AsLongLong(a[SIZE]);
   if (PyErr_Occurred() || !read_common(a, &c, &r->dense)) return NULL;
   if (!is_plain(a, &c.q, size, inverts)) return none();
-  if (!take_outputs(a, &c.q, size, &r->out, &r->lse) || !fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
+  if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
+  if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
   if (!read_tables(a + TABLES, 2, &c) || !make_call(a, &c, &status)) return NULL;
   if (status) return PyLong_FromLong(status);

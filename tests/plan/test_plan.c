@@ -444,6 +444,30 @@ static void unusable_choices_are_passed_over(void **state) {
   end(f);
 }
 
+/* What a range of problems wants is compiled in one batch, before any of its plans is made. */
+static void a_warm_up_compiles_at_once(void **state) {
+  fixture *f = begin();
+  mlaf_ctx *ctx = open_ctx(f);
+  mlaf_warm_up_opts range = MLAF_WARM_UP_INIT;
+  mlaf_warm_up_result made = MLAF_WARM_UP_RESULT_INIT;
+  range.batch_min = 1, range.batch_max = 64, range.ctx_min = 64, range.ctx_max = 4096;
+  assert_int_equal(mlaf_warm_up(ctx, &f->b.problem, &range, &made), MLAF_OK);
+  assert_in_range(made.compiles, 2, 99);
+  mlaf_problem p = f->b.problem;
+  for (p.batch = 1; p.batch <= 64; p.batch *= 4)
+    for (p.ctx = 64; p.ctx <= 4096; p.ctx *= 4) {
+      mlaf_plan *plan = NULL;
+      mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+      assert_int_equal(mlaf_plan_get(ctx, &p, NULL, &plan), MLAF_OK);
+      assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+      assert_int_equal(info.compiles, 0);
+      mlaf_plan_release(plan);
+    }
+  assert_string_equal(f->log, "");
+  mlaf_ctx_destroy(ctx);
+  end(f);
+}
+
 /* A corrupt code object in the cache is rebuilt, not loaded. */
 static void a_torn_cache_file_heals(void **state) {
   fixture *f = begin();
@@ -653,6 +677,7 @@ int main(void) {
       cmocka_unit_test(warm_plans_are_cheap),
       cmocka_unit_test(code_is_remembered), cmocka_unit_test(answers_are_remembered),
       cmocka_unit_test(unusable_choices_are_passed_over),
+      cmocka_unit_test(a_warm_up_compiles_at_once),
       cmocka_unit_test(a_torn_cache_file_heals),
       cmocka_unit_test(broken_databases),
       cmocka_unit_test(a_locked_database),
