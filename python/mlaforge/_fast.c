@@ -285,7 +285,7 @@ PyObject *fast_empty_like(PyObject *given) {
 enum { CTX, PLAN, CAUSAL, SIZE, MEAN, SCALE, STREAM, WORKSPACE, Q, CACHE, O, LSE, TABLES };
 
 /* What does not fit is as large as it gets: the library refuses that. */
-int32_t fast_as_int32(PyObject *x) {
+static int32_t as_int32(PyObject *x) {
   const long v = PyLong_AsLong(x);
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
@@ -305,8 +305,8 @@ static int read_cache(PyObject *cache, mlaf_call *c) {
 /* What is no tensor, and the tensors that are always there. */
 static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
   c->plan = PyLong_AsVoidPtr(a[PLAN]);
-  c->causal = fast_as_int32(a[CAUSAL]);
-  c->mean_kv_len = fast_as_int32(a[MEAN]);
+  c->causal = as_int32(a[CAUSAL]);
+  c->mean_kv_len = as_int32(a[MEAN]);
   c->scale = a[SCALE] == Py_None ? 0 : (float)PyFloat_AsDouble(a[SCALE]);
   c->flags = a[SCALE] == Py_None ? 0 : MLAF_CALL_SCALE;
   return !PyErr_Occurred() && read_q(a[Q], &c->q, held) && read_cache(a[CACHE], c) &&
@@ -345,7 +345,7 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   if (!run_call || (n != TABLES + 4 && n != TABLES + 2))
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   fast_find_torch();
-  c.q_len = fast_as_int32(a[SIZE]);
+  c.q_len = as_int32(a[SIZE]);
   const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && fast_read_view(a[O], &c.o) &&
                    fast_read_view(a[LSE], &c.lse) && read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);

@@ -19,7 +19,6 @@ PyObject *fast_empty_like(PyObject *given);
 /* The stream that is current for a tensor's device, and one that the caller names: an address, or an object with cuda_stream. */
 void *fast_current_stream(PyObject *t, const mlaf_view *v);
 void *fast_named_stream(PyObject *given);
-int32_t fast_as_int32(PyObject *x);
 
 /* --- _fast_layer.c --- */
 

@@ -117,6 +117,12 @@ static int read_cache(call *c) {
 
 /* --- requests --- */
 
+static int read_int32(PyObject *x, int32_t *out) {
+  const long v = PyLong_AsLong(x);
+  *out = (int32_t)v;
+  return !PyErr_Occurred() && v == *out;
+}
+
 static int given(const call *c, int i) { return c->a[i] != Py_None; }
 
 static int read_table(call *c) {
@@ -160,8 +166,7 @@ static int read_schedule(call *c) {
   if (!PyTuple_Check(s) || PyTuple_Size(s) != 3 || !fast_read_view(PyTuple_GetItem(s, 1), &v)) return 0;
   c->args.schedule = PyLong_AsVoidPtr(PyTuple_GetItem(s, 0));
   c->args.schedule_device = v.data;
-  c->args.batch = fast_as_int32(PyTuple_GetItem(s, 2));
-  return !PyErr_Occurred() && c->args.schedule;
+  return read_int32(PyTuple_GetItem(s, 2), &c->args.batch) && !PyErr_Occurred() && c->args.schedule;
 }
 
 static int read_batch(call *c) {
@@ -224,9 +229,7 @@ static int read_all(call *c) {
   const int64_t tokens = g->tokens = c->hidden.shape[0];
   g->hidden = c->hidden.data;
   g->flags = same ? MLAF_LAYER_SAME_TABLES : 0;
-  g->q_len = fast_as_int32(c->a[Q_LEN]);
-  g->ctx = fast_as_int32(c->a[KV_LEN]);
-  if (PyErr_Occurred() || !tokens) return 0;
+  if (!tokens || !read_int32(c->a[Q_LEN], &g->q_len) || !read_int32(c->a[KV_LEN], &g->ctx)) return 0;
   return row_stride(&c->hidden, 0, &g->hidden_token_stride) && read_schedule(c) && read_batch(c) &&
          read_numbers(c, c->a[SLOTS], MLAF_VIEW_INT64, tokens, &g->slots) &&
          read_numbers(c, c->a[POSITIONS], MLAF_VIEW_INT64, tokens, &g->positions) && read_cache(c) && read_tables(c) &&
