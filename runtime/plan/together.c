@@ -192,7 +192,7 @@ size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *plans, si
   mlaf_planner_wishes wishes;
   size_t made = 0;
   mlaf_plan_wish *left = calloc(n + 1, sizeof *left);
-  const bool kept = mlaf_compiler_cache_dir(ctx->compiler); /* else the plans would not find it */
+  const bool kept = !ctx->bundle && mlaf_compiler_cache_dir(ctx->compiler); /* else the plans would not look for it there */
   const size_t n_left = left && kept ? missing(ctx, plans, n, left) : 0;
   if (n_left > 1) {
     mlaf_planner_wishes_init(&wishes);
