@@ -154,6 +154,13 @@ static void remember(mlaf_ctx *ctx, mlaf_planner_wish *w, mlaf_compile_job *job)
     mlaf_build_remember(&w->build, &ctx->hashes, mlaf_ctx_target(ctx), mlaf_ctx_toolchain(ctx));
 }
 
+/* The longest source first: it takes longest, and what begins last should be short. */
+static int by_length(const void *a, const void *b) {
+  const mlaf_planner_wish *x = a, *y = b;
+  const size_t n = strlen(x->build.source[x->stage]), m = strlen(y->build.source[y->stage]);
+  return n < m ? 1 : n > m ? -1 : strcmp(x->build.refs[x->stage].symbol, y->build.refs[y->stage].symbol);
+}
+
 /* How many a compiler made. */
 static size_t compile_all(mlaf_ctx *ctx, mlaf_planner_wishes *w) {
   mlaf_compile_job *jobs = calloc(w->n, sizeof *jobs);
@@ -164,6 +171,7 @@ static size_t compile_all(mlaf_ctx *ctx, mlaf_planner_wishes *w) {
     free(jobs);
     return 0;
   }
+  qsort(w->list, w->n, sizeof *w->list, by_length);
   for (size_t i = 0; i < w->n; i++) {
     const mlaf_planner_wish *x = &w->list[i];
     jobs[i] = (mlaf_compile_job){.source = x->build.source[x->stage], .options = options, .target = target,
