@@ -60,7 +60,7 @@ class Schedule:
 
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
-        self.words = ctypes.addressof(host), device, batch  # as the compiled module takes them
+        self.passed = ctypes.addressof(host), device, batch  # as the compiled module takes them
 
 
 def check_schedule(schedule):

@@ -255,7 +255,7 @@ class Layer:
             check_schedule(schedule)
         if self._fast is not None and self._ctx._address is not None:
             made = self._run(self._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, residual, out, qo_indptr, kv_indptr,
-                             kv_indices, kv_last_page_lens, None if schedule is None else schedule.words, kv_len, workspace, stream,
+                             kv_indices, kv_last_page_lens, None if schedule is None else schedule.passed, kv_len, workspace, stream,
                              stage, same_tables)
             if made.__class__ is int:
                 self._ctx.check(made)
