@@ -78,6 +78,9 @@ typedef struct mlaf_chunked_prefill_args {
   void *workspace; /* mlaf_chunked_prefill_workspace bytes, 256-byte aligned. NULL with workspace_size 0: the stream's, which
                     * the context keeps (context.h) */
   size_t workspace_size;
+  /* Words that may be read at `schedule`, as mlaf_chunked_prefill_schedule was told: a schedule that says more is refused. 0: it
+   * is memory that only that function wrote, and what its head says is believed. */
+  size_t schedule_words;
 } mlaf_chunked_prefill_args;
 #define MLAF_CHUNKED_PREFILL_ARGS_INIT \
   {.struct_size = sizeof(mlaf_chunked_prefill_args), .fresh = MLAF_PREFILL_ARGS_INIT, .cached = MLAF_GATHER_KV_B_ARGS_INIT}

@@ -33,7 +33,7 @@ typedef struct mlaf_ctx_opts {
   void *log_user;           /* handed to log */
   mlaf_log_level log_level; /* lines above this level are not made */
   int32_t jobs;             /* parallel compiles; default: online CPUs */
-  double compile_timeout_s; /* per compile; default 120 */
+  double compile_timeout_s; /* CPU seconds of one compile; default 120. A busy machine uses up none of them */
   const char *bundle;       /* directory made by `mlaforge generate --targets`; default $MLAF_BUNDLE, "" : none */
 } mlaf_ctx_opts;
 
@@ -53,8 +53,9 @@ typedef struct mlaf_ctx_opts {
  *   mlaf_ctx_create(&o, &ctx, why, sizeof why); */
 MLAF_API mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size);
 
-/* Drop the caller's reference. Plans that are still held keep the device (not the database or the compiler) alive and
- * may be executed and released afterwards; nothing else may be called on the context. NULL is allowed. */
+/* Drop the caller's reference, with no other thread in a call on the context. Plans that are still held keep the device (not the
+ * database or the compiler) alive and may be executed and released afterwards; nothing else may be called on the context. NULL is
+ * allowed. */
 MLAF_API void mlaf_ctx_destroy(mlaf_ctx *ctx);
 
 /* Copy the detail of the latest failure on this context, of whatever thread, into `out` (NUL-terminated, cut to
@@ -78,6 +79,16 @@ MLAF_API mlaf_status mlaf_mem_free(mlaf_ctx *ctx, void *ptr); /* NULL is allowed
 MLAF_API mlaf_status mlaf_mem_write(mlaf_ctx *ctx, void *device_dst, const void *host_src, size_t bytes);
 MLAF_API mlaf_status mlaf_mem_read(mlaf_ctx *ctx, void *host_dst, const void *device_src, size_t bytes);
 MLAF_API mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *device_dst, int byte, size_t bytes);
+
+enum { MLAF_MEM_READ_ONLY = 1u << 0 }; /* a kernel that writes to it fails */
+/* On an emulator: let kernels work on `bytes` of host memory in place, under the address it has, until it is unregistered. The
+ * memory stays the caller's. Ranges may overlap, and may be registered several times; each is unregistered as often, with the
+ * same address and size.
+ * Errors: E_ARG (a GPU, whose kernels reach device memory only; no memory of this process; 0 bytes; not registered), E_NOMEM.
+ * Thread-safe; waits for launches that run on the context. */
+MLAF_API mlaf_status mlaf_mem_register(mlaf_ctx *ctx, void *host, size_t bytes, uint32_t flags);
+MLAF_API mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes);
+
 /* --- workspaces that the context keeps ---
  * One for each stream, as launches on one stream follow each other. mlaf_call_run, mlaf_execute, mlaf_run, mlaf_layer_execute and
  * mlaf_chunked_prefill_execute use it when they are handed none. Such a call locks its stream's workspace while it launches:

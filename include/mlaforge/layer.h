@@ -194,6 +194,9 @@ typedef struct mlaf_layer_args {
                                * workspace_size 0: the stream's, which the context keeps (context.h); not with
                                * MLAF_LAYER_SAME_TABLES */
   size_t workspace_size;
+  /* Words that may be read at `schedule`, as mlaf_layer_prefill_schedule was told: a schedule that says more is refused. 0: it is
+   * memory that only that function wrote, and what its head says is believed. */
+  size_t schedule_words;
 } mlaf_layer_args;
 #define MLAF_LAYER_ARGS_INIT \
   { .struct_size = sizeof(mlaf_layer_args), .q_len = 1 }

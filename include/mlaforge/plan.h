@@ -45,14 +45,15 @@ typedef struct mlaf_plan_opts {
  * measured near and suits better; more than 16 times away only for DB_ONLY and NO_COMPILE) -> shipped default -> model ->
  * baseline; the plan says which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is
  * passed over with a warning.
- * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM;
- * MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
+ * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM, E_IO (no room for
+ * the compiler's temporary files: $TMPDIR); MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
  * requests on to 8 values a doubling, 33, 66 and 132, ctx to 4), the plan is made at the first call of a rounded problem (and of
  * these flags, effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100
- * ns. Plans that were handed out stay valid whatever happens. Thread-safe. */
+ * ns. What was tuned for any problem that rounds to the same one serves them all. Plans that were handed out stay valid whatever
+ * happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
@@ -97,7 +98,7 @@ typedef struct mlaf_plan_info {
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
   const char *variant;   /* the name that rebuilds the variant */
-  const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
+  const char *tuned_for; /* the problem string of the choice; may differ from `problem` in sizes */
   const char *code;      /* "cache" or "bundle": nothing was compiled; "compiled" */
   const char *stale;     /* "" or why re-tuning would be worth it (compiler or driver differ) */
   const char *notes;     /* "" or the rungs that were passed over, and why */
@@ -127,7 +128,8 @@ typedef struct mlaf_execute_args {
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request */
+  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
+                                     * the problem's q_len, or with some outside [0, T): its rows are NaN */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */

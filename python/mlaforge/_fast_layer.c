@@ -158,14 +158,15 @@ static int read_tables(call *c) {
   return 1;
 }
 
-/* (address of the words on the host, a tensor of them on the device, requests), or None. */
+/* (address of the words on the host, a tensor of them on the device, requests, how many words), or None. */
 static int read_schedule(call *c) {
   PyObject *s = c->a[SCHEDULE];
   mlaf_view v = {.data = NULL};
   if (s == Py_None) return 1;
-  if (!PyTuple_Check(s) || PyTuple_Size(s) != 3 || !fast_read_view(PyTuple_GetItem(s, 1), &v)) return 0;
+  if (!PyTuple_Check(s) || PyTuple_Size(s) != 4 || !fast_read_view(PyTuple_GetItem(s, 1), &v)) return 0;
   c->args.schedule = PyLong_AsVoidPtr(PyTuple_GetItem(s, 0));
   c->args.schedule_device = v.data;
+  c->args.schedule_words = PyLong_AsSize_t(PyTuple_GetItem(s, 3));
   return read_int32(PyTuple_GetItem(s, 2), &c->args.batch) && !PyErr_Occurred() && c->args.schedule;
 }
 

@@ -5,7 +5,7 @@ import sys
 import threading
 
 from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, library
-from .tensors import contiguous, dtype_name
+from .tensors import contiguous, dtype_name, place
 
 DTYPES = {"bfloat16": 0, "float16": 1, "int32": 2, "float32": 3, "int64": 4, "float64": 5, "uint8": 6}
 OTHER, UNKNOWN = 7, -2
@@ -15,8 +15,8 @@ HEAD, TAIL = struct.Struct("@Ii"), struct.Struct("@iifiP")  # mlaf_call up to it
 TAIL_AT, ALLOC_AT, FLAGS_AT = Call.q_len.offset, Call.alloc.offset, Call.flags.offset
 FLAGS, SCALE_GIVEN = struct.Struct("@I"), 1  # MLAF_CALL_SCALE
 ADDRESS, EMPTY = struct.Struct("@P"), bytes(CALL_SIZE)
-LISTS = [CALL_VIEWS[name] for name in ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")]
-BLOCK = [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
+LIST_NAMES, BLOCK_NAMES = ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), ("block_table", "cache_seqlens")
+LISTS, BLOCK = [CALL_VIEWS[name] for name in LIST_NAMES], [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
 
 _codes, _here = {}, threading.local()  # by type of element; the call a thread is making
 
@@ -43,10 +43,8 @@ def _pack(memory, at, tensor):
         return
     shape, stride, dtype = tensor.shape, tensor.stride(), tensor.dtype
     code, dims = _codes.get(dtype), len(shape)
-    try:
-        where = tensor.get_device()
-    except (AttributeError, TypeError):
-        where = UNKNOWN
+    where = place(tensor)
+    where = UNKNOWN if where is None else where
     if dims > 4:  # the library says that these are too many
         shape, stride = shape[:4], stride[:4]
     VIEWS[min(dims, 4)].pack_into(memory, at, tensor.data_ptr(), _code(dtype, tensor) if code is None else code, dims, where, 0,
@@ -118,6 +116,15 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     _here.call = _here.held = None
     _here.memory = kept
     return status
+
+
+NAMES = ("causal", "max_seqlen_q", "mean_kv_len", "sm_scale", "stream", "workspace", "q", "the cache", "the output", "lse")
+
+
+def named(arguments):
+    """(name, value) of a call's arguments from causal on."""
+    tables = LIST_NAMES if len(arguments) - len(NAMES) == len(LIST_NAMES) else BLOCK_NAMES
+    return list(zip((*NAMES, *tables), arguments))
 
 
 def runners(module=None):

@@ -6,6 +6,8 @@ import sys
 from . import context
 from .calls import current_stream
 from .errors import MlafError
+from .entry import FAULTS, Arguments
+from .host import adopt, given
 from .tensors import empty, fail
 
 
@@ -105,17 +107,29 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     if empty_lse != INFINITY and empty_lse != -INFINITY:
         fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()
-    causal, mean_kv_len, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
-    made = ctx.call_flash(causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens,
-                          empty_lse == INFINITY)
-    if made is not None:
-        return made
-    if len(q.shape) != 4:
-        fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
-    if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
-        fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
-    if out is None or lse is None:
-        made = _outputs(ctx, q, head_dim_v)
-        out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-    ctx.call(causal, 0, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
-    return _with_empty(ctx, out, lse, empty_lse, stream)
+    try:
+        causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
+        made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens,
+                              empty_lse == INFINITY)
+        if made is not None:
+            return made
+        if ctx.emulated:
+            q, out, lse = (adopt(ctx, name, x) for name, x in (("q", q), ("out", out), ("lse", lse)))
+        if len(q.shape) != 4:
+            fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
+        if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
+            fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
+        if out is None or lse is None:
+            made = _outputs(ctx, q, head_dim_v)
+            out, lse = made[0] if out is None else out, made[1] if lse is None else lse
+        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
+        out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
+    except FAULTS as why:
+        _FLASH.explain(why, not ctx.emulated, (), locals())
+    return given((out, lse))
+
+
+_FLASH = Arguments(flash_mla_with_kvcache, {
+    "q": "[B, q_len, H, R+P]", "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
+    "block_table": "[B, most]", "cache_seqlens": "[B]", "head_dim_v": int,
+    "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v]", "lse": "[B, H, q_len]"})

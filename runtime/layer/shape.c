@@ -197,18 +197,20 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
 
 /* --- checks --- */
 
+enum { DIM_MOST = 1 << 20 }; /* more than any operation takes: sums and products of two fit */
+
 static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const struct {
     const char *name;
     int32_t value, least, most;
   } list[] = {
-      {"hidden", d->hidden, 1, INT32_MAX},     {"heads", d->heads, 1, INT32_MAX},
-      {"q_rank", d->q_rank, 0, INT32_MAX},     {"rank", d->rank, 1, INT32_MAX},
-      {"rope", d->rope, 0, INT32_MAX},         {"nope", d->nope, 1, INT32_MAX},
-      {"v", d->v, 1, INT32_MAX},               {"dtype", d->dtype, 0, MLAF_DTYPE_COUNT - 1},
+      {"hidden", d->hidden, 1, DIM_MOST},      {"heads", d->heads, 1, DIM_MOST},
+      {"q_rank", d->q_rank, 0, DIM_MOST},      {"rank", d->rank, 1, DIM_MOST},
+      {"rope", d->rope, 0, DIM_MOST},          {"nope", d->nope, 1, DIM_MOST},
+      {"v", d->v, 1, DIM_MOST},                {"dtype", d->dtype, 0, MLAF_DTYPE_COUNT - 1},
       {"rope_style", d->rope_style, 0, MLAF_LAYER_UNROTATED},
-      {"tp_size", d->tp_size, 1, INT32_MAX},   {"tp_rank", d->tp_rank, 0, d->tp_size - 1},
-      {"page_size", d->page_size, 1, INT32_MAX}, {"batch_max", d->batch_max, 1, 65536},
+      {"tp_size", d->tp_size, 1, DIM_MOST},    {"tp_rank", d->tp_rank, 0, d->tp_size < 1 ? 0 : d->tp_size - 1},
+      {"page_size", d->page_size, 1, DIM_MOST}, {"batch_max", d->batch_max, 1, 65536},
       {"ctx_max", d->ctx_max, 1, INT32_MAX},   {"ctx_min", d->ctx_min, 1, d->ctx_max},
       {"table_width", d->table_width, 1, INT32_MAX},
       {"prefill_tokens", d->prefill_tokens, 0, 1 << 20},

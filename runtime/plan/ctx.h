@@ -53,6 +53,7 @@ struct mlaf_ctx {
   mlaf_gen *gen;       /* NULL until first needed */
   mlaf_hashes hashes;  /* template hashes known without Lua */
   mlaf_recent recent;
+  bool loads_ahead; /* $MLAF_LOAD_AHEAD */
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }

@@ -48,15 +48,11 @@ static mlaf_lane *find_lane(_Atomic(mlaf_lane *) *bucket, const void *stream, ui
   return l;
 }
 
-/* A thread that asks again for what it holds would wait for itself: it gets an error. */
 static mlaf_lane *lane_new(void) {
   mlaf_lane *l = calloc(1, sizeof *l);
-  pthread_mutexattr_t checks;
   if (!l) return NULL;
-  pthread_mutexattr_init(&checks);
-  pthread_mutexattr_settype(&checks, PTHREAD_MUTEX_ERRORCHECK);
-  pthread_mutex_init(&l->lock, &checks);
-  pthread_mutexattr_destroy(&checks);
+  atomic_init(&l->holder, 0);
+  pthread_mutex_init(&l->lock, NULL);
   return l;
 }
 
@@ -86,13 +82,23 @@ static mlaf_lane *lane_of(mlaf_workspaces *w, void *stream) {
   return l;
 }
 
+/* Only the holder itself reads its own number there, so no order is needed. */
+static bool holds(mlaf_lane *l) { return atomic_load_explicit(&l->holder, memory_order_relaxed) == this_thread(); }
+
+static void lane_unlock(mlaf_lane *l) {
+  atomic_store_explicit(&l->holder, 0, memory_order_relaxed);
+  pthread_mutex_unlock(&l->lock);
+}
+
+/* A thread that asks again for what it holds would wait for itself: it gets an error. */
 static mlaf_status lane_lock(mlaf_workspaces *w, void *stream, mlaf_lane **out, mlaf_err *err) {
   mlaf_lane *l = lane_of(w, stream);
   if (!l) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a workspace");
-  const int failed = pthread_mutex_lock(&l->lock);
-  if (failed)
+  if (holds(l))
     return mlaf_fail(err, MLAF_E_ARG, "this thread holds the workspace of stream %p: hand it over with the call, or call "
                      "mlaf_workspace_unlock first", stream);
+  pthread_mutex_lock(&l->lock);
+  atomic_store_explicit(&l->holder, this_thread(), memory_order_relaxed);
   *out = l;
   return MLAF_OK;
 }
@@ -168,14 +174,14 @@ mlaf_status mlaf_workspace_borrow(mlaf_shared *shared, void *stream, size_t byte
   if (st) return st;
   if (l->size < bytes) st = grow(&shared->workspaces, shared->dev, l, bytes, err);
   if (st) {
-    pthread_mutex_unlock(&l->lock);
+    lane_unlock(l);
     return st;
   }
   *out = (mlaf_borrowed){l, l->memory, l->size};
   return MLAF_OK;
 }
 
-void mlaf_workspace_give_back(const mlaf_borrowed *b) { pthread_mutex_unlock(&b->lane->lock); }
+void mlaf_workspace_give_back(const mlaf_borrowed *b) { lane_unlock(b->lane); }
 
 /* --- the public functions --- */
 
@@ -205,7 +211,10 @@ mlaf_status mlaf_workspace_unlock(mlaf_ctx *ctx, void *stream) {
   mlaf_err err;
   if (!ctx) return MLAF_E_ARG;
   mlaf_lane *l = lane_of(&ctx->shared->workspaces, stream);
-  if (l && !pthread_mutex_unlock(&l->lock)) return MLAF_OK;
+  if (l && holds(l)) {
+    lane_unlock(l);
+    return MLAF_OK;
+  }
   return report(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_workspace_unlock: this thread does not hold the workspace of stream %p",
                                stream), &err);
 }

@@ -11,6 +11,7 @@
 typedef struct mlaf_lane {
   void *stream;
   uint64_t thread;      /* of MLAF_STREAM_PER_THREAD: whose; else 0 */
+  atomic_uint_fast64_t holder; /* the thread that holds the lock; 0: none */
   pthread_mutex_t lock; /* held for all launches of a call; guards the two fields that follow */
   void *memory;
   size_t size;

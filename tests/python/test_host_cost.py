@@ -273,7 +273,7 @@ class HostCost(unittest.TestCase):
                     mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, **how)
         for module in (fast(), None):
             self.ctx.use(module)
-            with self.assertRaisesRegex(mlaforge.MlafError, "q_len is 2147483647"):
+            with self.assertRaisesRegex(mlaforge.MlafError, "max_seqlen_q is 2147483647"):
                 mlaforge.mla_decode_fwd(*self.lists, (1 << 32) + 1)
         self.flash_into()
         before = self.driver_calls(self.flash_into)

@@ -177,7 +177,7 @@ class AppendTest(EmulatorTest):
             mlaforge.concat_and_cache_mla(ckv, kpe, Buffer(self.ctx, (1, BLOCK, ROW), "uint8"), slots, "fp8", far(Buffer(self.ctx, (1,), "float32", [1])),
                                           ctx=self.ctx)
         sin = far(Buffer(self.ctx, cos.shape, cos.dtype))
-        with self.assertRaisesRegex(mlaforge.MlafError, "the table of sines " + FAR):
+        with self.assertRaisesRegex(mlaforge.MlafError, "sin_cache " + FAR):
             mlaforge.fused_qk_rope_concat_and_cache_mla(q, pe, ckv, kpe, cache, Buffer(self.ctx, (2, 1, ROW), "bfloat16"), slots, None, None, slots, cos,
                                                         sin, False, True, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "q_out is float8_e4m3fn, must be bfloat16"):

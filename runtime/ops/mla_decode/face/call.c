@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "ops/mla_decode/fields.h"
+#include "ops/mla_decode/launch.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/face/face.h"
 
-enum { WORKSPACE_ALIGN = 256 };
+enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
 /* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe. */
 #define CALL_FIRST offsetof(mlaf_call, rope_table)
 #define CALL_SECOND offsetof(mlaf_call, cache_kpe)
@@ -98,7 +99,7 @@ static bool is_dense(const mlaf_view *v) {
   for (int i = v->dims - 1; i >= 0; i--) {
     if (!v->shape[i]) return true;
     if (v->shape[i] != 1 && v->stride[i] != expected) return false;
-    expected *= v->shape[i];
+    if (__builtin_mul_overflow(expected, v->shape[i], &expected)) return false;
   }
   return true;
 }
@@ -140,8 +141,9 @@ static mlaf_status read_rows(const reading *r, const char *name, const mlaf_view
     return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld KV heads, must have 1: all heads of queries read one latent cache, and "
                      "more KV heads are not served", name, (long long)k->shape[2]);
   if (tokens < 1) return bad_layout(r, name, k, "must have pages of one token at least");
-  if ((k->shape[3] > 1 && k->stride[3] != 1) || *row < k->shape[3])
+  if ((k->shape[3] > 1 && k->stride[3] != 1) || *row < k->shape[3] || *row < 1)
     return bad_layout(r, name, k, "must hold its rows at one distance, with columns side by side");
+  if (*row > MLAF_ROW_STRIDE_MAX) return bad_layout(r, name, k, "must have rows at most 2^27 elements apart");
   if (k->shape[0] <= 1 || k->stride[0] == tokens * *row) return MLAF_OK;
   if (k->stride[0] % *row || k->stride[0] < tokens * *row)
     return bad_layout(r, name, k, "must have its pages a whole number of rows apart: the kernels count rows");
@@ -226,8 +228,8 @@ static mlaf_status read_tensors(reading *r, int dims) {
 
 static mlaf_status read_lists(reading *r) {
   const mlaf_call *c = r->c;
-  const int64_t batch = c->qo_indptr.dims ? c->qo_indptr.shape[0] - 1 : -1;
   mlaf_status st = check_table(r, "qo_indptr", &c->qo_indptr, 1);
+  const int64_t batch = st ? 0 : c->qo_indptr.shape[0] - 1;
   if (!st) st = check_table(r, "kv_indptr", &c->kv_indptr, batch + 1);
   if (!st) st = check_table(r, "kv_indices", &c->kv_indices, 0);
   if (!st) st = check_table(r, "kv_last_page_lens", &c->kv_last_page_lens, batch);
@@ -342,9 +344,12 @@ static mlaf_status use_given(reading *r, size_t need) {
   int64_t bytes = dtypes[known_dtype(w->dtype)].size;
   mlaf_status st = check_place(r, "workspace", w);
   if (st) return st;
+  if (w->dims < 1 || w->dims > DIMS_MOST)
+    return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %d dimensions; 1 to %d are expected", w->dims, DIMS_MOST);
   if (!is_dense(w)) return bad_layout(r, "workspace", w, "must be contiguous");
-  for (int i = 0; i < w->dims; i++) bytes *= w->shape[i];
-  if ((size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
+  for (int i = 0; i < w->dims; i++) /* dense, so only the last product may be too much: more than anybody needs */
+    if (__builtin_mul_overflow(bytes, w->shape[i], &bytes)) bytes = INT64_MAX;
+  if (bytes < 0 || (size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
     return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %lld bytes at %p, this call needs %zu, %d-byte aligned", (long long)bytes,
                      w->data, need, WORKSPACE_ALIGN);
   r->args.workspace = w->data;
