@@ -140,7 +140,7 @@ typedef struct mlaf_execute_args {
                                      * with workspace_size 0: the stream's, which the context keeps (context.h) */
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
-  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
+  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite, no subnormal number */
   /* The tables' second form, for plans made with MLAF_PLAN_TABLES; all 0: the first form. Read on the device at each launch, by
    * one small kernel on the same stream, so that captured graphs see what they hold at the replay. */
   const int32_t *block_table;       /* [B] rows of page ids, in place of kv_indptr, kv_indices and kv_last_page_lens; a request

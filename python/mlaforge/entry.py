@@ -78,7 +78,7 @@ def check(name, kind, value, on_gpu=False):
         for i, x in enumerate(value):
             whole(f"{name}[{i}]", x, 0, MOST)
     elif kind is dict:
-        if not isinstance(value, dict):
+        if not hasattr(value, "items"):
             fail(f"{name} is {type(value).__name__}, must be a dictionary of tensors by their names")
         refuse(name, value) if on_gpu else None
     elif not ("pair" in kind and isinstance(value, (tuple, list)) and len(value) == 2):
@@ -112,22 +112,25 @@ def explained(**kinds):
     return decorate
 
 
+def _adopted(ctx, function, names, args, named):
+    """The call with arrays in host memory for the emulator `ctx`."""
+    taken = [adopt(ctx, name, value) for name, value in zip(names, args)] + list(args[len(names):])
+    return given(function(*taken, **{name: adopt(ctx, name, value) for name, value in named.items()}))
+
+
 def entry(**kinds):
-    """An entry point: a function with ctx=, or a method of what has a _ctx. On an emulator it takes arrays in host memory (host.py), on a GPU
-    it refuses them by the name of their argument."""
+    """An entry point: a function or a constructor with ctx=, or a method of what has a _ctx. On an emulator it takes arrays in host memory
+    (host.py), on a GPU it refuses them by the name of their argument."""
     def decorate(function):
         arguments = Arguments(function, kinds)
         names = tuple(arguments.parameters)
-        method = names[0] == "self"
+        method = names[0] == "self" and function.__name__ != "__init__"
 
         @functools.wraps(function)
         def call(*args, **named):
-            ctx = named.get("ctx") or (getattr(args[0], "_ctx", None) if method else None) or context._default or context.default_context()
+            ctx = args[0]._ctx if method else named.get("ctx") or context._default or context.default_context()
             try:
-                if not ctx.emulated:
-                    return function(*args, **named)
-                taken = [adopt(ctx, name, value) for name, value in zip(names, args)] + list(args[len(names):])
-                return given(function(*taken, **{name: adopt(ctx, name, value) for name, value in named.items()}))
+                return _adopted(ctx, function, names, args, named) if ctx.emulated else function(*args, **named)
             except FAULTS as why:
                 arguments.explain(why, not ctx.emulated, args, named)
         return call

@@ -1,4 +1,5 @@
 """Arrays in host memory on an emulator: what has data_ptr() on the CPU, __array_interface__ or DLPack is used where it lies, without a copy."""
+import collections.abc
 import ctypes
 import numbers
 import sys
@@ -13,6 +14,7 @@ TYPES = {"<f2": "float16", "<f4": "float32", "<f8": "float64", "<i4": "int32", "
 DL_TYPES = {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (0, 32): "int32", (0, 64): "int64", (1, 8): "uint8",
             (4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (11, 8): "float8_e4m3fnuz"}
 DL_CPU = 1
+NAMES = {name: name for name in SIZES}  # one object a name: the compiled module knows types by theirs
 
 
 class _DLTensor(ctypes.Structure):
@@ -29,12 +31,13 @@ class HostArray:
     """An array of another library, whose memory kernels of the emulator `ctx` reach while this lives. Has what Buffer has; new_empty and
     contiguous only where the library makes arrays."""
 
+    array = _range = None
+
     def __init__(self, ctx, name, array, data, shape, strides, dtype, item, read_only=False, keep=None):
-        self.array, self.shape, self.dtype = array, tuple(shape), SIZES_NAMES.get(dtype, dtype)
+        self.array, self.shape, self.dtype = array, tuple(shape), NAMES.get(dtype, dtype)
         self._ctx, self._data, self._strides, self._item, self._keep = ctx, data or 0, tuple(strides), item, keep
         low = sum((n - 1) * s for n, s in zip(self.shape, self._strides) if s < 0)
         high = sum((n - 1) * s for n, s in zip(self.shape, self._strides) if s > 0)
-        self._range = None
         if not ctx._handle:
             fail("the context is closed")
         if all(self.shape) and self._data:
@@ -46,7 +49,7 @@ class HostArray:
             self._range = first, size
 
     def __del__(self):
-        if getattr(self, "_range", None) and self._ctx._handle:
+        if self._range and self._ctx._handle:
             self._ctx._lib.mlaf_mem_unregister(self._ctx._handle, *self._range)
 
     def data_ptr(self):
@@ -92,9 +95,6 @@ class HostArray:
         return None if copy is None else lambda: self if is_dense(self) else adopt(self._ctx, "a copy", copy())
 
 
-SIZES_NAMES = {name: name for name in SIZES}  # one object a name: the compiled module knows types by theirs
-
-
 def _elements(name, strides, item):
     if any(s % item for s in strides):
         fail(f"{name} has strides of {tuple(strides)} bytes, must be whole elements of {item}")
@@ -137,7 +137,7 @@ def _from_dlpack(ctx, name, array):
 
 def adopt(ctx, name, value):
     """`value` as the emulator `ctx` takes it; what is no array in host memory comes back as it is. Looks into tuples, lists and dictionaries."""
-    if isinstance(value, dict):
+    if isinstance(value, collections.abc.Mapping):
         return {key: adopt(ctx, key, x) for key, x in value.items()}
     if isinstance(value, (tuple, list)):
         return type(value)(adopt(ctx, name, x) for x in value) if type(value) in (tuple, list) else value
@@ -162,7 +162,7 @@ def given(result):
 
 def refuse(name, value):
     """An error where `value`, or a member of it, is an array in host memory."""
-    if isinstance(value, dict):
+    if isinstance(value, collections.abc.Mapping):
         for key, x in value.items():
             refuse(key, x)
     elif isinstance(value, (tuple, list)):

@@ -73,8 +73,9 @@ typedef struct mlaf_choice {
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);
 
-/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db. Creates the file
- * unless read_only. E_DB names the cause: another program's file, a newer schema (opened read-only), corruption. */
+/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else
+ * ~/.local/share/mlaforge/tuning.db. Creates the file unless read_only. E_DB names the cause: another program's file, a newer
+ * schema (opened read-only), corruption. */
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* The user's file as above, with the layers behind it: the site's ($MLAF_SITE_DB, else /etc/mlaforge/tuning.db when it is
  * there; a database or a tuning text) and what was shipped (the tuning texts in $MLAF_TUNING_DIR, else in
@@ -86,6 +87,10 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* What is in the file (nothing, when there is none) in memory, to be changed without changing the file: for dry runs. */
 mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* What the pages of a damaged file and of its log hold, as a database in memory to merge from: also what a damaged first page or
+ * inner page hides. Rows that were deleted may come back, misses do not; rows of schemas before today's are passed over. E_DB: no
+ * page holds a sample or a choice. */
+mlaf_status mlaf_db_recover(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A tuning text as a database in memory, for reading. `name` is what messages call it. */
 mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */

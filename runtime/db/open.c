@@ -12,13 +12,12 @@
 #define QUICK_CHECK_MAX (512 * 1024) /* bytes: below this a whole check costs about a millisecond */
 
 static const char fix_damaged[] =
-    "move it aside with: mv '%s' '%s.damaged'; rm -f '%s-wal' '%s-shm' (mlaforge then starts a new one; shipped "
-    "choices "
-    "come back with: mlaforge db import FILE.tsv)";
+    "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place: rm -f '%s-wal' '%s-shm'; "
+    "mv '%s' '%s.damaged'; mv '%s.saved' '%s'";
 
 static mlaf_status fail_damaged(const char *path, const char *cause, mlaf_err *err) {
   char fix[MLAF_ERR_MAX / 2];
-  snprintf(fix, sizeof fix, fix_damaged, path, path, path, path);
+  snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
   return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (%s): %s", path, cause, fix);
 }
 
@@ -92,7 +91,8 @@ static mlaf_status name_of(const char *path, char **out, mlaf_err *err) {
   const char *value = path ? path : getenv("MLAF_DB");
   if (value && !*value)
     return mlaf_fail(err, MLAF_E_ARG, path ? "a tuning database needs the name of a file, not ''"
-                     : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one in your home directory");
+                                           : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one "
+                                             "in your home directory");
   *out = value ? file_path(value) : home_path();
   return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
 }
@@ -141,8 +141,9 @@ static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
     return fail_damaged(path, "cut short inside its header", err);
   if (memcmp(head, "SQLite format 3", 16) != 0)
     return mlaf_fail(err, MLAF_E_DB,
-                     "'%s' is not a tuning database but %s: name another file with --db; it was not touched", path,
-                     guess_format(head, (size_t)n));
+                     "'%s' is not a tuning database but %s: name another file with --db; it was not touched (if it was one and "
+                     "its first page is damaged: mlaforge db merge '%s' --db NEW saves what the others hold)",
+                     path, guess_format(head, (size_t)n), path);
   uint32_t id = (uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 | (uint32_t)head[70] << 8 | head[71];
   *suspect = id != MLAF_DB_APPLICATION_ID;
   return MLAF_OK;

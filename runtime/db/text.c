@@ -21,8 +21,8 @@ mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, m
     if (whole && device_id && strcmp(device_id, row.device) != 0) continue;
     if (!whole || !mlaf_text_print_row(out, &row))
       status = mlaf_fail(err, MLAF_E_DB,
-                         "tuning database '%s' is damaged (choice of '%s' on '%s'); move it aside with: "
-                         "mv '%s' '%s.damaged'",
+                         "tuning database '%s' is damaged (choice of '%s' on '%s'); save what is whole with: "
+                         "mlaforge db merge '%s' --db '%s.saved'",
                          db->path, row.choice.problem, row.device, db->path, db->path);
   }
   if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "exporting");

@@ -1,4 +1,5 @@
 /* A layer's description: checks, and its stages as problems of other operations. */
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -228,6 +229,9 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
+  if (fpclassify(d->scale) == FP_SUBNORMAL)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, must be at least %g in size, or 0", (double)d->scale,
+                     (double)FLT_MIN);
   if (!(d->q_scale_beta >= 0 && d->q_scale_beta <= MLAF_Q_SCALE_BETA_MOST))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_beta is %g, must be in 0..%g", (double)d->q_scale_beta,
                      (double)MLAF_Q_SCALE_BETA_MOST);

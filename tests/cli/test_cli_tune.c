@@ -147,6 +147,20 @@ static void merge_diff_check_gc(void **state) {
   assert_exit(r, 3);
   assert_int_equal(access(d->db, F_OK), -1);
   release(&r);
+  FILE *f = fopen(a, "r+"); /* the first page: the schema and where each table begins */
+  assert_non_null(f);
+  fseek(f, 100, SEEK_SET);
+  for (int i = 100; i < 4096; i++) fputc(0x55, f);
+  fclose(f);
+  r = RUN(d, "db", "check", "--db", a);
+  assert_has(r.err, "save what its pages hold with: mlaforge db merge '");
+  assert_true(!strstr(r.err, "move it aside"));
+  release(&r);
+  r = RUN(d, "db", "merge", a);
+  assert_exit(r, 0);
+  assert_has(r.out, "is damaged, so this is what its pages hold:");
+  assert_has(r.out, ": 1 samples of 1 problems new, 0 known");
+  release(&r);
 }
 
 static void why_names_every_rung(void **state) {

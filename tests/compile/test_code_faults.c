@@ -201,7 +201,7 @@ static bool as_nobody(void) {
   return geteuid() != 0 || (setresgid(nobody, nobody, nobody) == 0 && setresuid(nobody, nobody, nobody) == 0);
 }
 
-static bool no_scratch(const char *dir) { return setenv("TMPDIR", "/nonexistent", 1) == 0; }
+static bool no_scratch(const char *dir) { return setenv("TMPDIR", "/proc/nowhere", 1) == 0; }
 static bool closed_scratch(const char *dir) { return setenv("TMPDIR", "/sys", 1) == 0; } /* to root, too */
 static bool full_scratch(const char *dir) {
   return own_mounts() && mount("none", dir, "tmpfs", 0, "size=64k") == 0 && setenv("TMPDIR", dir, 1) == 0;
@@ -234,7 +234,7 @@ typedef struct surroundings {
   const char *says; /* cause and cure */
 } surroundings;
 static const surroundings all_surroundings[] = {
-    {"no scratch folder", no_scratch, MLAF_E_IO, "'/nonexistent': No such file or directory (name another folder with TMPDIR)"},
+    {"no scratch folder", no_scratch, MLAF_E_IO, "'/proc/nowhere': No such file or directory (name another folder with TMPDIR)"},
     {"scratch folder that cannot be written", closed_scratch, MLAF_E_IO, "name another folder with TMPDIR"},
     {"full scratch folder", full_scratch, MLAF_E_IO,
      "No space left on device (free some space or name another folder with TMPDIR)"},

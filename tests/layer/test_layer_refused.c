@@ -71,6 +71,9 @@ static void wrong_descriptions(void **state) {
     create_says(r, &x, MLAF_E_ARG, said[i]);
   }
   x = m;
+  x.desc.scale = 1e-40f;
+  create_says(r, &x, MLAF_E_ARG, "scale is 9.99995e-41, must be at least 1.17549e-38");
+  x = m;
   x.desc.scale = -0.1f; /* with prefills and without */
   create_says(r, &x, MLAF_E_ARG, "scale is -0.1, must be positive, or 0 for 1/sqrt(nope + rope)");
   x.desc.prefill_tokens = 16;

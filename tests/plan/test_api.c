@@ -227,6 +227,7 @@ static void execute_arguments(void **state) {
   BAD(a.num_pages = -1, "num_pages is -1");
   BAD(a.scale = NAN, "scale is nan");
   BAD(a.scale = INFINITY, "scale is inf");
+  BAD(a.scale = -1e-40f, "scale is -9.99995e-41, must be");
   BAD(a.q = NULL, "q is NULL");
   BAD(a.q = (char *)a.q + 8, "q is");
   BAD(a.ckv = NULL, "ckv is NULL");

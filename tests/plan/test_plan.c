@@ -573,14 +573,14 @@ static void no_scratch_folder(void **state) {
   mlaf_plan_info info;
   char *tmp = mlaf_strdup(getenv("TMPDIR"));
   mlaf_ctx *ctx = open_ctx(f);
-  setenv("TMPDIR", "/nonexistent", 1);
+  setenv("TMPDIR", "/proc/nowhere", 1);
   expect_failure(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, MLAF_E_IO, "name another folder with TMPDIR");
   if (tmp) setenv("TMPDIR", tmp, 1);
   else unsetenv("TMPDIR");
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
   assert_string_equal(info.rung, "model");
   /* what is compiled already needs no scratch folder */
-  setenv("TMPDIR", "/nonexistent", 1);
+  setenv("TMPDIR", "/proc/nowhere", 1);
   mlaf_ctx_destroy(ctx);
   ctx = open_ctx(f);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));

@@ -2,6 +2,7 @@
  * tensors behind its maps, as many blocks. */
 #include "ops/mla_prefill/embed/mlaf_embed_mla_prefill.c" /* to look at its block */
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "cmocka_all.h"
@@ -31,7 +32,8 @@ static mlaf_prefill_args random_args(void) {
     a.lse_head_stride = or_extreme((int64_t)next(5000) - (next(20) ? 0 : 5000));
   }
   a.flags = !next(50), a.batch = or_extreme_32((int32_t)next(300) - !next(50));
-  a.scale = next(40) ? 0.1f : next(2) ? -1.0f : 1.0f / 0.0f;
+  static const float bad_scales[] = {1e-40f, -1, INFINITY};
+  a.scale = next(40) ? 0.1f : bad_scales[next(3)];
   a.total_q = or_extreme(next(30) ? (int64_t)next(70000) : (int64_t)(x >> 31) - 5);
   if (!next(3)) a.q_scale = address(), a.k_scale = address(), a.v_scale = next(2) ? NULL : address();
   a.total_k = or_extreme(next(4) ? (int64_t)next(70000) : next(4) ? 0 : (int64_t)(x >> 30) - 5);
