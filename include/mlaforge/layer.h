@@ -55,9 +55,15 @@ enum {
                                       * as it has query tokens. Attention then reads no row before all are written */
   MLAF_LAYER_ABSORB_APART = 1u << 8, /* queries go into the latent space in a launch of their own, not in q_b's */
   MLAF_LAYER_V_OUT_APART = 1u << 9, /* values are made in a launch of their own, not in attention's last one */
-  MLAF_LAYER_DEQUANT_MANY = 1u << 10 /* where a call has more than 128 tokens, each matrix of 8 bits but kv_b_proj becomes one of
-                                      * 16 in the workspace first, by a launch of its own: weights are rounded once more, and a
-                                      * prefill took 0.30 to 0.83 of the time (one H200). Without effect on matrices of 16 bits */
+  /* The next three are about matrices of 8 bits, and have no effect on others. Without them a call of more than 128 tokens
+   * multiplies by 8 bits or as with DEQUANT_MANY, whichever is estimated to be faster. */
+  MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* where a call has more than 128 tokens, each matrix of 8 bits but kv_b_proj becomes one of
+                                      * 16 in the workspace first, by a launch of its own: weights are rounded once more */
+  MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are made 16 bits when the layer is created, in device memory that it
+                                      * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,
+                                      * whichever is estimated to be faster for its tokens. The weights must be there when
+                                      * the layer is created; who changes them makes the layer anew */
+  MLAF_LAYER_DEQUANT_NEVER = 1u << 12 /* products by 8 bits alone: no weight is rounded */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
@@ -131,7 +137,7 @@ MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int join
                                            char *why, size_t why_size);
 
 /* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds). Nothing
- * is copied: weights and tables stay where they are and must outlive the layer.
+ * is copied, but with MLAF_LAYER_KEEP_16: weights and tables stay where they are and must outlive the layer.
  * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_create; the detail is in
  * mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights,
@@ -238,7 +244,8 @@ typedef struct mlaf_layer_stage {
 #define MLAF_LAYER_STAGE_INIT \
   { .struct_size = sizeof(mlaf_layer_stage) }
 
-/* Of calls for few tokens a request; of a prefill mlaf_layer_stage_at knows them up to the first that it refuses. */
+/* Of calls for few tokens a request, at most (with MLAF_LAYER_KEEP_16 some calls have fewer); of these and of a prefill
+ * mlaf_layer_stage_at knows them up to the first that it refuses. */
 MLAF_API size_t mlaf_layer_stages(const mlaf_layer *layer);
 /* Stage i of a call with these sizes (as mlaf_layer_workspace_size's). E_ARG past the end. Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out);

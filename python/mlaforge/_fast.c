@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "mlaforge/call.h"
+#include "_fast.h"
 
 enum { DTYPES = 16 };
 
@@ -136,7 +136,7 @@ static int read_dl(PyObject *t, mlaf_view *v) {
   return 1;
 }
 
-static int read_view(PyObject *t, mlaf_view *v) {
+int fast_read_view(PyObject *t, mlaf_view *v) {
   if (t == Py_None) return 1; /* left out */
   if (dl && (PyObject *)Py_TYPE(t) == torch_tensor && read_dl(t, v)) return 1;
   PyObject *data = PyObject_CallMethodObjArgs(t, name.data_ptr, NULL);
@@ -150,7 +150,7 @@ static int read_view(PyObject *t, mlaf_view *v) {
   return 1;
 }
 
-static int is_dense(const mlaf_view *v) {
+int fast_is_dense(const mlaf_view *v) {
   int64_t expected = 1;
   for (int i = (v->dims > 4 ? 4 : v->dims) - 1; i >= 0; i--) {
     if (v->shape[i] > 1 && v->stride[i] != expected) return 0;
@@ -161,15 +161,15 @@ static int is_dense(const mlaf_view *v) {
 
 /* Kernels read q dense. A copy, in stream order, where the library makes one; *held keeps it. */
 static int read_q(PyObject *q, mlaf_view *v, PyObject **held) {
-  if (!read_view(q, v)) return 0;
-  if (is_dense(v)) return 1;
+  if (!fast_read_view(q, v)) return 0;
+  if (fast_is_dense(v)) return 1;
   *held = PyObject_CallMethodObjArgs(q, name.contiguous, NULL);
   if (!*held) { /* the library says what is wrong with q */
     PyErr_Clear();
     return 1;
   }
   *v = (mlaf_view){.data = NULL};
-  return read_view(*held, v);
+  return fast_read_view(*held, v);
 }
 
 /* --- PyTorch --- */
@@ -196,7 +196,7 @@ static void find_like(PyObject *torch) {
 }
 
 /* 1 once PyTorch is known. It is looked for, never imported. */
-static int find_torch(void) {
+int fast_find_torch(void) {
   if (torch_tensor) return 1;
   PyObject *key = PyUnicode_FromString("torch"), *torch = key ? PyImport_GetModule(key) : NULL;
   PyObject *c = torch ? PyObject_GetAttrString(torch, "_C") : NULL;
@@ -221,8 +221,8 @@ static int find_torch(void) {
 }
 
 /* Address of the stream that is current for q's device. */
-static void *current_stream(PyObject *q, const mlaf_view *v) {
-  if (v->where < 0 || !find_torch() || !torch_stream || PyObject_IsInstance(q, torch_tensor) <= 0) {
+void *fast_current_stream(PyObject *q, const mlaf_view *v) {
+  if (v->where < 0 || !fast_find_torch() || !torch_stream || PyObject_IsInstance(q, torch_tensor) <= 0) {
     PyErr_Clear();
     return NULL;
   }
@@ -238,7 +238,7 @@ static void *current_stream(PyObject *q, const mlaf_view *v) {
 }
 
 /* A stream as the caller names it: None, an address, an object with cuda_stream. */
-static void *named_stream(PyObject *given) {
+void *fast_named_stream(PyObject *given) {
   if (PyLong_CheckExact(given)) return PyLong_AsVoidPtr(given);
   PyObject *inner = PyObject_GetAttr(given, name.cuda_stream);
   if (!inner) PyErr_Clear();
@@ -258,17 +258,26 @@ static void *alloc(void *user, size_t bytes) {
   torch_memory *m = user;
   void *data = NULL;
   PyGILState_STATE gil = PyGILState_Ensure();
-  if (find_torch() && PyObject_IsInstance(m->q, torch_tensor) == 1 && current_stream(m->q, m->view) == m->stream) {
+  if (fast_find_torch() && PyObject_IsInstance(m->q, torch_tensor) == 1 && fast_current_stream(m->q, m->view) == m->stream) {
     PyObject *new_empty = PyObject_GetAttr(m->q, name.new_empty), *arguments = Py_BuildValue("((n))", (Py_ssize_t)bytes);
     mlaf_view v = {.data = NULL};
     if (new_empty && arguments) m->held = PyObject_Call(new_empty, arguments, torch_bytes);
-    if (m->held && read_view(m->held, &v)) data = v.data;
+    if (m->held && fast_read_view(m->held, &v)) data = v.data;
     Py_XDECREF(new_empty);
     Py_XDECREF(arguments);
   }
   PyErr_Clear(); /* the library says what to do without */
   PyGILState_Release(gil);
   return data;
+}
+
+int fast_is_torch(PyObject *t) { return fast_find_torch() && (PyObject *)Py_TYPE(t) == torch_tensor; }
+
+PyObject *fast_empty_like(PyObject *given) {
+  PyObject *arguments = torch_like ? PyTuple_Pack(1, given) : NULL, *made = NULL;
+  if (arguments) made = PyObject_Call(torch_like, arguments, torch_dense);
+  Py_XDECREF(arguments);
+  return made;
 }
 
 /* --- the call --- */
@@ -283,12 +292,12 @@ static int32_t as_int32(PyObject *x) {
 
 /* One tensor, or a pair of latent and rope columns. */
 static int read_cache(PyObject *cache, mlaf_call *c) {
-  if (!PyTuple_Check(cache) && !PyList_Check(cache)) return read_view(cache, &c->cache);
+  if (!PyTuple_Check(cache) && !PyList_Check(cache)) return fast_read_view(cache, &c->cache);
   PyObject *pair = PySequence_Tuple(cache);
   int good = pair && PyTuple_Size(pair) == 2;
   if (pair && !good)
     PyErr_Format(PyExc_ValueError, "the cache is %zd tensors, must be one, or two: ckv and kpe", PyTuple_Size(pair));
-  good = good && read_view(PyTuple_GetItem(pair, 0), &c->cache) && read_view(PyTuple_GetItem(pair, 1), &c->cache_kpe);
+  good = good && fast_read_view(PyTuple_GetItem(pair, 0), &c->cache) && fast_read_view(PyTuple_GetItem(pair, 1), &c->cache_kpe);
   Py_XDECREF(pair);
   return good;
 }
@@ -301,21 +310,21 @@ static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
   c->scale = a[SCALE] == Py_None ? 0 : (float)PyFloat_AsDouble(a[SCALE]);
   c->flags = a[SCALE] == Py_None ? 0 : MLAF_CALL_SCALE;
   return !PyErr_Occurred() && read_q(a[Q], &c->q, held) && read_cache(a[CACHE], c) &&
-         read_view(a[WORKSPACE], &c->workspace);
+         fast_read_view(a[WORKSPACE], &c->workspace);
 }
 
 static int read_tables(PyObject *const *a, Py_ssize_t n, mlaf_call *c) {
   mlaf_view *const lists[] = {&c->qo_indptr, &c->kv_indptr, &c->kv_indices, &c->kv_last_page_lens};
   mlaf_view *const block[] = {&c->block_table, &c->seq_lens};
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!read_view(a[i], n == 4 ? lists[i] : block[i])) return 0;
+    if (!fast_read_view(a[i], n == 4 ? lists[i] : block[i])) return 0;
   return 1;
 }
 
 /* False: a Python error is set. */
 static int make_call(PyObject *const *a, mlaf_call *c, int *status) {
   torch_memory memory = {.q = a[Q], .view = &c->q};
-  memory.stream = a[STREAM] == Py_None ? current_stream(a[Q], &c->q) : named_stream(a[STREAM]);
+  memory.stream = a[STREAM] == Py_None ? fast_current_stream(a[Q], &c->q) : fast_named_stream(a[STREAM]);
   void *ctx = PyLong_AsVoidPtr(a[CTX]);
   if (PyErr_Occurred()) return 0;
   c->alloc = alloc;
@@ -335,10 +344,10 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   int status = 0;
   if (!run_call || (n != TABLES + 4 && n != TABLES + 2))
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
-  find_torch();
+  fast_find_torch();
   c.q_len = as_int32(a[SIZE]);
-  const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && read_view(a[O], &c.o) && read_view(a[LSE], &c.lse) &&
-                   read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
+  const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && fast_read_view(a[O], &c.o) &&
+                   fast_read_view(a[LSE], &c.lse) && read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
   return good ? PyLong_FromLong(status) : NULL;
 }
@@ -409,16 +418,10 @@ static likeness likeness_of(PyObject *q, const mlaf_view *v, int64_t size) {
   return layout;
 }
 
-static PyObject *make_like(PyObject *given) {
-  PyObject *arguments = PyTuple_Pack(1, given), *made = arguments ? PyObject_Call(torch_like, arguments, torch_dense) : NULL;
-  Py_XDECREF(arguments);
-  return made;
-}
-
 /* out [B, q_len, H, size]. */
 static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size, const likeness *l) {
   const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
-  if (l->out) return make_like(l->out);
+  if (l->out) return fast_empty_like(l->out);
   PyObject *shape = Py_BuildValue("(LLLL)", b, n, h, (long long)size);
   PyObject *strides = Py_BuildValue("(LLLL)", n * h * size, h * size, (long long)size, 1LL);
   PyObject *out = shape && strides ? PyObject_CallMethodObjArgs(q, name.new_strided, shape, strides, NULL) : NULL;
@@ -430,7 +433,7 @@ static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size, const l
 /* lse [B, H, q_len] over memory of [B, q_len, H]. */
 static PyObject *make_lse(PyObject *q, const mlaf_view *v, const likeness *l) {
   const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
-  if (l->lse) return make_like(l->lse);
+  if (l->lse) return fast_empty_like(l->lse);
   PyObject *make = PyObject_GetAttr(q, name.new_strided);
   PyObject *layout = Py_BuildValue("((LLL)(LLL))", b, h, n, n * h, 1LL, h);
   PyObject *lse = make && layout ? PyObject_Call(make, layout, torch_floats) : NULL;
@@ -483,7 +486,8 @@ static PyObject *flash_with(PyObject *const *a, flash_refs *r, int inverts) {
   const int64_t size = PyLong_AsLongLong(a[SIZE]);
   if (PyErr_Occurred() || !read_common(a, &c, &r->dense)) return NULL;
   if (!is_plain(a, &c.q, size, inverts)) return none();
-  if (!take_outputs(a, &c.q, size, &r->out, &r->lse) || !read_view(r->out, &c.o) || !read_view(r->lse, &c.lse)) return NULL;
+  if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
+  if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
   if (!read_tables(a + TABLES, 2, &c) || !make_call(a, &c, &status)) return NULL;
   if (status) return PyLong_FromLong(status);
@@ -497,7 +501,7 @@ static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   flash_refs r = {NULL, NULL, NULL};
   if (!run_call || n != TABLES + 3)
     return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
-  find_torch();
+  fast_find_torch();
   PyObject *result = flash_with(a, &r, PyObject_IsTrue(a[TABLES + 2]));
   Py_XDECREF(r.dense);
   Py_XDECREF(r.out);
@@ -516,6 +520,8 @@ static PyObject *bind(PyObject *self, PyObject *address) {
 static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL},
                                 {"flash", (PyCFunction)(void (*)(void))flash, METH_FASTCALL, NULL},
                                 {"bind", bind, METH_O, NULL},
+                                {"layer", fast_layer, METH_VARARGS, NULL},
+                                {"forward", (PyCFunction)(void (*)(void))fast_forward, METH_FASTCALL, NULL},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT, .m_name = "_fast", .m_size = -1, .m_methods = methods};
 

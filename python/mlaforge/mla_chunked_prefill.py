@@ -65,6 +65,7 @@ class Schedule:
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
         self.words = len(host)
+        self.passed = ctypes.addressof(host), device, batch, self.words  # as the compiled module takes them
 
 
 def check_schedule(schedule):

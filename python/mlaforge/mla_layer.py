@@ -6,7 +6,7 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
-from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
+from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_schedule, make_schedule
 from .mla_projections import ENCODINGS
 from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
@@ -15,7 +15,8 @@ __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, APPEND_APART, ROWS_ANYWHERE, ABSORB_APART, V_OUT_APART, DEQUANT_MANY = (1 << i for i in range(11))
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, APPEND_APART, ROWS_ANYWHERE, ABSORB_APART, V_OUT_APART, DEQUANT_MANY, KEEP_16, \
+    DEQUANT_NEVER = (1 << i for i in range(13))
 SAME_TABLES = 1
 SIZE = ctypes.c_size_t
 
@@ -123,19 +124,22 @@ class Layer:
     append_apart: rows are appended in a launch of their own, not beside q_b.
     absorb_apart: queries go into the latent space in a launch of their own, not in q_b's, where that could be.
     v_out_apart: values are made in a launch of their own, not in attention's last one, where that could be.
-    dequant_many: with more than 128 tokens matrices of 8 bits become ones of 16 first; faster, and rounded once more.
+    dequant_many: with more than 128 tokens matrices of 8 bits become ones of 16 first, in each call, and are rounded once more. None: where that is
+    estimated to be faster; True: always; False: never.
+    keep_16: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many tokens
+    then take what layers of 16 bits take.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
     Plans for all of it are made here, so that no call compiles."""
 
-    _handle = None
+    _handle = _fast = None
 
     @entry(weights=dict, heads=int, scale=float, cos_sin_cache="[positions, P]")
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
-                 absorb_apart=False, v_out_apart=False, dequant_many=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, dtype=None, ctx=None):
+                 absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, dtype=None, ctx=None):
         self._ctx, self._lib = context.of_call(ctx), _functions()
         style, lens = style_of("style", style, "unrotated"), q_lens if isinstance(q_lens, (tuple, list, set, frozenset, range)) else (q_lens,)
         first, last = span("kv_len", kv_len)
@@ -149,7 +153,8 @@ class Layer:
         self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (APPEND_APART if append_apart else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
-        flags |= (ABSORB_APART if absorb_apart else 0) | (V_OUT_APART if v_out_apart else 0) | (DEQUANT_MANY if dequant_many else 0)
+        flags |= (ABSORB_APART if absorb_apart else 0) | (V_OUT_APART if v_out_apart else 0)
+        flags |= (DEQUANT_NEVER if dequant_many is False else DEQUANT_MANY if dequant_many else 0) | (KEEP_16 if keep_16 else 0)
         flags |= KV_B_16 if matrices in ENCODINGS and kv_b is not None and dtype_name(kv_b) == self._dtype else 0
         table = {}
         if rope and style != "unrotated":
@@ -172,10 +177,21 @@ class Layer:
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))
         self._handle, self._held = handle, (weights, cos_sin_cache)
+        self.use(fast())
+
+    def use(self, module):
+        """Make calls by the compiled module, or by ctypes (None). What a layer starts with is the module where it is there."""
+        self._fast = self._run = None
+        if module is not None:
+            functions = self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size
+            self._run = module.forward
+            self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
+                                      self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split)
 
     def close(self):
         """None of its launches may still run."""
         if self._handle:
+            self._fast = None
             self._lib.mlaf_layer_destroy(self._handle)
             self._handle = None
 
@@ -245,10 +261,18 @@ class Layer:
         made of them is taken, and a launch is saved. True for all layers of a step but the first.
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
-        context.of_call(self._ctx)
-        rows = self._rows("hidden", hidden, None)
         if schedule is not None:
             check_schedule(schedule)
+        if self._fast is not None and self._ctx._address is not None:
+            made = self._run(self._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, residual, out, qo_indptr, kv_indptr,
+                             kv_indices, kv_last_page_lens, None if schedule is None else schedule.passed, kv_len, workspace, stream,
+                             stage, same_tables)
+            if made.__class__ is int:
+                self._ctx.check(made)
+            elif made is not None:
+                return made
+        context.of_call(self._ctx)
+        rows = self._rows("hidden", hidden, None)
         tokens = hidden.shape[0]
         tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
                   "kv_indices": kv_indices, "kv_last_page_lens": kv_last_page_lens}
@@ -299,7 +323,10 @@ class Layer:
         args, found = _struct(LayerArgs, batch=whole("batch", batch, 1, 1 << 20), q_len=q_len, ctx=kv_len), []
         for i in range(self._lib.mlaf_layer_stages(self._handle)):
             stage, info = _struct(LayerStage), PlanInfo(struct_size=ctypes.sizeof(PlanInfo))
-            self._ctx.check(self._lib.mlaf_layer_stage_at(self._handle, i, ctypes.byref(args), ctypes.byref(stage)))
+            status = self._lib.mlaf_layer_stage_at(self._handle, i, ctypes.byref(args), ctypes.byref(stage))
+            if status and i:  # fewer, where matrices of 16 bits serve that have kernels for two stages
+                break
+            self._ctx.check(status)
             self._ctx.check(self._lib.mlaf_plan_query(stage.plan, ctypes.byref(info)))
             found.append({"name": stage.name.decode(), "operation": stage.operation.decode(), "problem": info.problem.decode(),
                           "variant": info.variant.decode(), "rung": info.rung.decode(), "bytes": stage.bytes, "flops": stage.flops})

@@ -45,6 +45,8 @@ mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *l
 void mlaf_compiler_close(mlaf_compiler *c);
 /* The cache's directory, NULL when there is no cache. Lives as long as the compiler. */
 const char *mlaf_compiler_cache_dir(const mlaf_compiler *c);
+/* Worker processes that it may have at once. */
+int mlaf_compiler_jobs(const mlaf_compiler *c);
 /* Identity of the compiler ("hiprtc 6.4.43484 LLVM 21.1 build-id ..."), part of every cache key. */
 mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err);
 /* The same for the compiler of `target`: NVRTC ("nvrtc 13.0 build-id ...") for "sm_*", which $MLAF_NVRTC, $CUDA_HOME,

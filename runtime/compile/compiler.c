@@ -63,6 +63,8 @@ void mlaf_compiler_close(mlaf_compiler *c) {
   free(c);
 }
 
+int mlaf_compiler_jobs(const mlaf_compiler *c) { return c->jobs; }
+
 void mlaf_compiler_count(mlaf_compiler *c, mlaf_compile_count what) {
   uint64_t *const counters[] = {[MLAF_COUNT_COMPILED] = &c->stats.compiled, [MLAF_COUNT_HIT] = &c->stats.cache_hits,
                                 [MLAF_COUNT_CRASH] = &c->stats.worker_crashes, [MLAF_COUNT_TIMEOUT] = &c->stats.timeouts};

@@ -329,7 +329,8 @@ static void fill_scale(const mlaf_layer *l, const mlaf_layer_args *a, void *q, m
   out->original = l->shape.d.q_scale_original;
 }
 
-static void fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out) {
+void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out) {
+  *out = (mlaf_dequant_args)MLAF_DEQUANT_ARGS_INIT;
   out->rows = rows;
   out->w = w->data;
   out->w_row_stride = w->stride;
@@ -500,11 +501,9 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->scale.tokens = z.tokens;
     fill_scale(l, a, q, &out->scale);
   } else if (kind == LAYER_DEQUANT) {
-    out->dequant = (mlaf_dequant_args)MLAF_DEQUANT_ARGS_INIT;
-    fill_dequant(&l->weights.kv_b, layer_kv_b_rows(&l->shape), behind(a->workspace, p.kv_b), &out->dequant);
+    layer_fill_dequant(&l->weights.kv_b, layer_kv_b_rows(&l->shape), behind(a->workspace, p.kv_b), &out->dequant);
   } else if (layer_is_dequant(kind)) {
-    out->dequant = (mlaf_dequant_args)MLAF_DEQUANT_ARGS_INIT;
-    fill_dequant(tensor_of(l, stage), layer_matrix(&l->shape, stage).rows, behind(a->workspace, p.w), &out->dequant);
+    layer_fill_dequant(tensor_of(l, stage), layer_matrix(&l->shape, stage).rows, behind(a->workspace, p.w), &out->dequant);
   } else if (kind == LAYER_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, &p, &out->gather);

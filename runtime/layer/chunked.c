@@ -67,7 +67,19 @@ void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
   }
 }
 
-/* No request waits for these plans. Where one is compiled others will be, so those are compiled together first. */
+mlaf_status chunked_wishes(const mlaf_chunked_prefill_desc *d, const mlaf_plan_opts *opts, mlaf_plan_wish out[CHUNKED_PARTS],
+                           mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
+    char problem[MLAF_PROBLEM_TEXT_MAX];
+    chunked_problem(d, i, problem);
+    out[i] = (mlaf_plan_wish){.opts = opts};
+    st = mlaf_point_parse(NULL, problem, &out[i].at, err->text, sizeof err->text);
+  }
+  return st;
+}
+
+/* No request waits for these plans. */
 static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_plan **const plans[CHUNKED_PARTS] = {&c->fresh, &c->context, &c->gather, &c->merge};
   mlaf_plan_wish wishes[CHUNKED_PARTS];
@@ -75,19 +87,12 @@ static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_err err;
   mlaf_status st = mlaf_plan_read_opts(c->d.plan, &opts, &err);
   opts.flags |= MLAF_PLAN_LIBRARY; /* the workspace has room for what gathering by one wants */
-  for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
-    char problem[MLAF_PROBLEM_TEXT_MAX];
-    chunked_problem(&c->d, i, problem);
-    wishes[i] = (mlaf_plan_wish){.opts = &opts};
-    st = mlaf_point_parse(NULL, problem, &wishes[i].at, err.text, sizeof err.text);
-  }
+  if (!st) st = chunked_wishes(&c->d, &opts, wishes, &err);
   if (st) return report(ctx->shared, st, &err);
-  int32_t compiles = 0;
+  mlaf_plan_compile_together(ctx, wishes, CHUNKED_PARTS);
   for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
-    const int32_t before = compiles;
-    const mlaf_registry_how how = {.quiet = true, .compiles = &compiles};
+    const mlaf_registry_how how = {.quiet = true};
     st = mlaf_registry_get(ctx, &wishes[i].at, &opts, &how, plans[i]);
-    if (!st && !before && compiles) mlaf_plan_compile_together(ctx, wishes + i + 1, (size_t)(CHUNKED_PARTS - i - 1));
   }
   return st;
 }

@@ -163,14 +163,29 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
 /* Whether attention's launches have LAYER_V_OUT's work, too: then that launches nothing. */
 bool layer_goes_on(const layer_shape *s, const layer_plans *p, const layer_sizes *sizes);
 
-/* --- args.c: one call --- */
+/* The smallest power of two that holds n: its exponent. Plans of rows are made for these. */
+int layer_class_of(int64_t n);
+
+/* --- alternative.c: a layer of 8-bit matrices, and the same one by 16 bits --- */
 
 struct mlaf_layer {
   mlaf_shared *shared; /* where messages go; one reference */
   layer_shape shape;
   layer_weights weights;
   layer_plans plans;
+  struct mlaf_layer *alternative; /* by matrices of 16 bits; NULL: none. It has none itself */
+  void *copies;                   /* MLAF_LAYER_KEEP_16: device memory of the alternative's matrices */
+  bool by_alternative[LAYER_FORMS][LAYER_CLASSES]; /* whether it serves calls of so many tokens */
 };
+/* Makes the alternative where the description allows one. A failure is an error with MLAF_LAYER_KEEP_16 alone; it is reported. */
+mlaf_status layer_alternative_make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer);
+void layer_alternative_clear(mlaf_layer *layer);
+/* Which of the two serves a call of these sizes. */
+const mlaf_layer *layer_serving(const mlaf_layer *layer, const layer_sizes *z);
+/* The description of the alternative. False: there is none. */
+bool layer_alternative_desc(const layer_shape *s, mlaf_layer_desc *out);
+
+/* --- args.c: one call --- */
 
 /* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. What becomes of a block table
  * lies in front, at the same place for all layers that get the same tables. */
@@ -201,6 +216,8 @@ mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, 
 static inline bool layer_leaves_workspace_out(const mlaf_layer_args *a) { return !a->workspace && !a->workspace_size; }
 /* With workspace_size 0 a workspace of any size is meant: for asking how large it has to be. */
 void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
+/* Of a matrix, or `rows` of it: dense, in 16 bits, to y. */
+void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out);
 void layer_fill_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out);
 /* Bytes of workspace for checked sizes; SIZE_MAX: there are none. */
 size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a);

@@ -47,14 +47,16 @@ mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const 
   mlaf_layer *layer = calloc(1, sizeof *layer);
   if (!layer) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory for a layer");
   mlaf_status st = report(ctx->shared, take(layer, desc, weights, n_weights, &err), &err);
+  layer->shared = ctx->shared;
   if (!st) st = layer_plans_make(ctx, &layer->shape, &layer->plans);
+  if (!st) st = layer_alternative_make(ctx, desc->plan, layer);
   layer->shape.d.plan = NULL; /* the caller's, and done with */
   if (st) {
+    layer_alternative_clear(layer);
     layer_plans_clear(&layer->plans);
     free(layer);
     return st;
   }
-  layer->shared = ctx->shared;
   atomic_fetch_add_explicit(&ctx->shared->refs, 1, memory_order_relaxed);
   *out = layer;
   return MLAF_OK;
@@ -62,6 +64,7 @@ mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const 
 
 void mlaf_layer_destroy(mlaf_layer *layer) {
   if (!layer) return;
+  layer_alternative_clear(layer);
   layer_plans_clear(&layer->plans);
   mlaf_shared_release(layer->shared);
   free(layer);
@@ -98,10 +101,14 @@ size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args 
   mlaf_err err;
   mlaf_whole_args whole;
   if (!layer) return 0;
-  if (!args) return workspace_most(layer);
+  if (!args) {
+    const size_t own = workspace_most(layer), other = layer->alternative ? workspace_most(layer->alternative) : 0;
+    return own > other ? own : other;
+  }
   const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
   if (!a || layer_check_sizes(&layer->shape, a, &err)) return SIZE_MAX;
-  return layer_sizes_of(&layer->shape, a).tokens ? layer_workspace(layer, a) : 0;
+  const layer_sizes z = layer_sizes_of(&layer->shape, a);
+  return z.tokens ? layer_workspace(layer_serving(layer, &z), a) : 0;
 }
 
 /* --- a prefill's schedule --- */
@@ -202,9 +209,11 @@ static mlaf_status run(const mlaf_layer *layer, int64_t one, const mlaf_layer_ar
   mlaf_whole_args whole;
   const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
   mlaf_status st = a ? layer_check_sizes(&layer->shape, a, &err) : MLAF_E_ARG;
-  if (!st && !layer_sizes_of(&layer->shape, a).tokens) return MLAF_OK;
-  if (!st) st = layer_check_args(layer, a, &err);
   if (st) return report(layer->shared, st, &err);
+  const layer_sizes z = layer_sizes_of(&layer->shape, a);
+  if (!z.tokens) return MLAF_OK;
+  layer = layer_serving(layer, &z);
+  if ((st = layer_check_args(layer, a, &err))) return report(layer->shared, st, &err);
   return layer_leaves_workspace_out(a) ? run_borrowing(layer, one, a, stream) : run_stages(layer, one, a, stream);
 }
 
@@ -214,7 +223,11 @@ mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *a
 
 /* --- looking inside --- */
 
-size_t mlaf_layer_stages(const mlaf_layer *layer) { return layer ? (size_t)layer->shape.n[LAYER_FEW] : 0; }
+size_t mlaf_layer_stages(const mlaf_layer *layer) {
+  if (!layer) return 0;
+  const int own = layer->shape.n[LAYER_FEW], other = layer->alternative ? layer->alternative->shape.n[LAYER_FEW] : 0;
+  return (size_t)(own > other ? own : other);
+}
 
 mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream) {
   return layer ? run(layer, i < LAYER_KINDS ? (int64_t)i : LAYER_KINDS, args, stream) : MLAF_E_ARG;
@@ -270,13 +283,14 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
   mlaf_err err;
   mlaf_whole_args whole;
   if (!layer) return MLAF_E_ARG;
-  const layer_shape *s = &layer->shape;
   const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
-  mlaf_status st = a ? layer_check_sizes(s, a, &err) : MLAF_E_ARG;
-  if (!st && (!out || out->struct_size < sizeof *out || !layer_sizes_of(s, a).tokens))
+  mlaf_status st = a ? layer_check_sizes(&layer->shape, a, &err) : MLAF_E_ARG;
+  if (!st && (!out || out->struct_size < sizeof *out || !layer_sizes_of(&layer->shape, a).tokens))
     st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_layer_stage_at: a call of 1 token or more, and MLAF_LAYER_STAGE_INIT, are wanted");
   if (st) return report(layer->shared, st, &err);
-  const layer_sizes z = layer_sizes_of(s, a);
+  const layer_sizes z = layer_sizes_of(&layer->shape, a);
+  layer = layer_serving(layer, &z);
+  const layer_shape *s = &layer->shape;
   if (i >= (size_t)s->n[z.form]) return report(layer->shared, no_stage(s, i, z.form, &err), &err);
   const layer_kind kind = s->kinds[z.form][i];
   const bool on = layer_goes_on(s, &layer->plans, &z), idle = on && kind == LAYER_V_OUT;

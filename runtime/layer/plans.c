@@ -6,8 +6,7 @@
 
 /* --- sizes that plans are made for --- */
 
-/* The smallest power of two that holds n; its exponent. */
-static int class_of(int64_t n) {
+int layer_class_of(int64_t n) {
   int k = 0;
   while (k < LAYER_CLASSES - 1 && INT64_C(1) << k < n) k++;
   return k;
@@ -62,7 +61,7 @@ static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, uin
 
 static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_plans *out, wanted *w, mlaf_err *err) {
   const int64_t most = layer_rows_most(s, kind);
-  const int first = class_of(layer_rows_least(s, kind)), last = class_of(most);
+  const int first = layer_class_of(layer_rows_least(s, kind)), last = layer_class_of(most);
   mlaf_point p;
   mlaf_status st = layer_point(s, kind, 1, &p, err);
   for (int k = first; !st && k <= last; k++) {
@@ -76,7 +75,8 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
 static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
   const uint32_t ahead = s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0 : (uint32_t)MLAF_PLAN_AHEAD;
   mlaf_point p;
-  mlaf_plan **plans = out->decode[q_len - 1] = calloc(n_decode(out), sizeof *plans);
+  if (!out->decode[q_len - 1]) out->decode[q_len - 1] = calloc(n_decode(out), sizeof **out->decode);
+  mlaf_plan **plans = out->decode[q_len - 1];
   if (!plans) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
   mlaf_status st = layer_point(s, LAYER_DECODE, q_len, &p, err);
   for (size_t i = 0; !st && i < n_decode(out); i++) {
@@ -90,7 +90,7 @@ static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out
 }
 
 static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wanted *w, mlaf_err *err) {
-  const size_t most = (size_t)LAYER_KINDS * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out);
+  const size_t most = (size_t)LAYER_KINDS * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out) + CHUNKED_PARTS;
   *w = (wanted){.n = 0};
   mlaf_status st = mlaf_plan_read_opts(s->d.plan, &w->rows, err);
   if (st) return st;
@@ -102,32 +102,59 @@ static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wa
   return w->list && w->to ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
 }
 
-/* One after the other. Where one was compiled others will be, so those are compiled together first. Frees what is wanted. */
-static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
-  int32_t compiles = 0;
-  bool together = false;
-  for (size_t i = 0; !st && i < w->n; i++) {
-    const mlaf_registry_how how = {.quiet = true, .inside = w->list[i].inside, .compiles = &compiles};
-    st = mlaf_registry_get(ctx, &w->list[i].at, w->list[i].opts, &how, w->to[i]);
-    if (!st && compiles && !together) mlaf_plan_compile_together(ctx, w->list + i + 1, w->n - i - 1);
-    together |= compiles > 0;
-  }
+static void free_wanted(wanted *w) {
   free(w->list);
   free(w->to);
+}
+
+/* One after the other; what they compile was compiled together before. Frees what is wanted. */
+static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
+  for (size_t i = 0; !st && i < w->n; i++) {
+    const mlaf_registry_how how = {.quiet = true, .inside = w->list[i].inside};
+    st = mlaf_registry_get(ctx, &w->list[i].at, w->list[i].opts, &how, w->to[i]);
+  }
+  free_wanted(w);
   return st;
 }
 
 /* All plans but a prefill's and those of queries that q_b takes on. */
+static mlaf_status want_all(const layer_shape *s, layer_plans *out, wanted *w, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int k = 0; !st && k < LAYER_KINDS; k++)
+    if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k))
+      st = want_by_rows(s, k, out, w, err);
+  for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
+    if (layer_plans_q_len(s, q)) st = want_decode(s, q, out, w, err);
+  return st;
+}
+
+static mlaf_status want_prefill(const layer_shape *s, wanted *w, mlaf_err *err) {
+  const mlaf_chunked_prefill_desc d = layer_chunked(s);
+  const mlaf_status st = chunked_wishes(&d, &w->rows, w->list + w->n, err);
+  if (!st) w->n += CHUNKED_PARTS;
+  return st;
+}
+
 static mlaf_status make_all(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
   wanted w;
   mlaf_err err;
   mlaf_status st = begin_wanted(s, out, &w, &err);
-  for (int k = 0; !st && k < LAYER_KINDS; k++)
-    if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k))
-      st = want_by_rows(s, k, out, &w, &err);
-  for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
-    if (layer_plans_q_len(s, q)) st = want_decode(s, q, out, &w, &err);
+  if (!st) st = want_all(s, out, &w, &err);
   return make_wanted(ctx, &w, report(ctx, st, &err));
+}
+
+/* Everything that will be planned, with the queries that q_b may take on. What fails here fails again when plans are made. */
+static void compile_all(mlaf_ctx *ctx, const layer_shape *shape, layer_plans *out) {
+  wanted w;
+  mlaf_err ignored;
+  layer_shape s = *shape;
+  if (layer_shape_may_join(&s, mlaf_info(mlaf_ctx_device(ctx))->target)) layer_shape_set_latent(&s, true);
+  mlaf_status st = begin_wanted(&s, out, &w, &ignored);
+  if (!st && s.latent && layer_rows_most(&s, LAYER_LATENT)) st = want_by_rows(&s, LAYER_LATENT, out, &w, &ignored);
+  if (!st) st = want_all(&s, out, &w, &ignored);
+  if (!st && layer_rows_most(&s, LAYER_PREFILL)) st = want_prefill(&s, &w, &ignored);
+  if (!st) mlaf_plan_compile_together(ctx, w.list, w.n);
+  free_wanted(&w);
 }
 
 static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
@@ -159,6 +186,7 @@ static void try_latent(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 
 mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   mlaf_status st = make_sizes(ctx, s, out);
+  if (!st) compile_all(ctx, s, out);
   if (!st) try_latent(ctx, s, out);
   if (!st) st = make_all(ctx, s, out);
   if (!st && layer_rows_most(s, LAYER_PREFILL)) {
@@ -200,7 +228,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   layer_parts_of(s, kind, z->tokens, parts);
   kind = parts[0];
   if (layer_is_dequant(kind)) return p->by_rows[kind][0];
-  if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
+  if (kind != LAYER_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];

@@ -244,8 +244,11 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |
-                         MLAF_LAYER_DEQUANT_MANY;
+                         MLAF_LAYER_DEQUANT_MANY | MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_NEVER;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
+  if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & (MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_MANY))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16 or "
+                     "MLAF_LAYER_DEQUANT_MANY, which dequantise: leave one out");
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }
@@ -391,15 +394,55 @@ static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind,
   return st;
 }
 
+static mlaf_status list_layer(listing *l, const layer_shape *s, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int k = 0; !st && k < LAYER_KINDS && !l->found; k++)
+    if (layer_rows_most(s, k)) st = list_stage(l, s, k, err);
+  return st;
+}
+
+/* What the alternative of a layer of 8 bits has that the layer has not: of copies all products, else those of many tokens. */
+static mlaf_status list_alternative(listing *l, const layer_shape *s, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int k = 0; !st && k < LAYER_KINDS && !l->found; k++) {
+    const bool product = k < LAYER_SCALE || k == LAYER_ABSORB || k == LAYER_V_OUT || k == LAYER_O_PROJ;
+    if ((s->d.weights ? k >= LAYER_TO_16 : product) && layer_rows_most(s, k)) st = list_stage(l, s, k, err);
+  }
+  return st;
+}
+
+/* What makes the copies that a layer keeps. */
+static mlaf_status list_copies(listing *l, const layer_shape *s, mlaf_err *err) {
+  const layer_kind made[] = {s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A, LAYER_Q_A, LAYER_Q_B, LAYER_MATRICES - 1};
+  mlaf_status st = MLAF_OK;
+  mlaf_point p;
+  if (!(s->d.flags & MLAF_LAYER_KEEP_16)) return MLAF_OK;
+  for (int i = 0; !st && i < 4 && !l->found; i++) {
+    if (made[i] == LAYER_Q_A && (s->joined || !s->d.q_rank)) continue;
+    st = layer_point(s, (layer_kind)(LAYER_TO_16 + made[i]), 1, &p, err);
+    if (!st) found(l, &p);
+  }
+  if (!st && !l->found && layer_kv_b_bytes(s) == 1) {
+    st = layer_point(s, LAYER_DEQUANT, 1, &p, err);
+    if (!st) found(l, &p);
+  }
+  return st;
+}
+
 mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_t i, char *out, size_t out_size, char *why,
                                   size_t why_size) {
   mlaf_err err;
   layer_shape s;
   listing l = {.left = i, .out = out, .size = out_size};
   if (!desc || !out || !out_size) return MLAF_E_ARG;
+  mlaf_layer_desc other;
   mlaf_status st = layer_shape_take(desc, joined, &s, &err);
-  for (int k = 0; !st && k < LAYER_KINDS && !l.found; k++)
-    if (layer_rows_most(&s, k)) st = list_stage(&l, &s, k, &err);
+  if (!st) st = list_layer(&l, &s, &err);
+  if (!st && !l.found && layer_alternative_desc(&s, &other)) {
+    st = list_copies(&l, &s, &err);
+    if (!st) st = layer_shape_take(&other, joined, &s, &err);
+    if (!st) st = list_alternative(&l, &s, &err);
+  }
   if (!st && !l.found) out[0] = 0;
   if (st && why && why_size) snprintf(why, why_size, "%s", err.text);
   return st;

@@ -110,24 +110,6 @@ bool mlaf_plan_goes_on(const mlaf_plan *plan) {
   return false;
 }
 
-void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n) {
-  mlaf_planner_wishes all = {.n = 0};
-  mlaf_err ignored;
-  if (!mlaf_compiler_cache_dir(ctx->compiler)) return; /* nobody would keep it */
-  pthread_mutex_lock(&ctx->lock);
-  for (size_t i = 0; i < n; i++) {
-    mlaf_plan_opts o;
-    mlaf_point at = wishes[i].at;
-    if (mlaf_plan_read_opts(wishes[i].opts, &o, &ignored)) continue;
-    o.flags |= wishes[i].inside;
-    mlaf_point_round(&at);
-    mlaf_planner_wish(ctx, &at, &o, &all);
-  }
-  if (all.n > 1) mlaf_compile(ctx->compiler, all.jobs, all.n, NULL, NULL, &ignored);
-  pthread_mutex_unlock(&ctx->lock);
-  mlaf_planner_wishes_clear(&all);
-}
-
 mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts) {
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;

@@ -30,8 +30,9 @@ typedef struct mlaf_plan_wish {
   uint32_t inside; /* MLAF_PLAN_AHEAD ... */
 } mlaf_plan_wish;
 /* Has what these plans would compile one after the other compiled by all workers at once; the plans then find it in the cache.
- * Nothing but time depends on it: what does not compile is said when its plan is made. */
-void mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n);
+ * Returns how many kernels were. Nothing but time depends on it: what does not compile is said when its plan is made. Plans that
+ * the context has cost nothing. Takes the lock. */
+size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n);
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
 /* Its kernels on their device. */
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);

@@ -43,16 +43,29 @@ static bool may_compile(const planner *p) { return !(p->opts->flags & MLAF_PLAN_
 static bool compiles(const planner *p) { return may_compile(p) && !p->trouble.status; }
 static bool may_ask_model(const planner *p) { return may_compile(p) && p->opts->effort != MLAF_EFFORT_DB_ONLY; }
 
-/* A rung does not hold: say so, remember why. */
+/* Notes and logs why a source of the choice was skipped. Nothing is wrong where it only does not apply to this problem. */
+static void skip(planner *p, bool wrong, const mlaf_err *why, const char *what) {
+  p->last = *why;
+  mlaf_text_fmt(&p->notes, "%s%s: %.400s", p->notes.len ? "; " : "", what, why->text);
+  if (!p->wishes)
+    mlaf_log_line(&p->ctx->log, wrong ? MLAF_LOG_WARN : MLAF_LOG_INFO, "plan: passing over %s: %s", what, why->text);
+}
+
+/* It should have served. */
 static void MLAF_PRINTF(3, 4) pass_over(planner *p, const mlaf_err *why, const char *fmt, ...) {
   char what[512];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(what, sizeof what, fmt, ap);
   va_end(ap);
-  p->last = *why;
-  mlaf_text_fmt(&p->notes, "%s%s: %.400s", p->notes.len ? "; " : "", what, why->text);
-  if (!p->wishes) mlaf_log_line(&p->ctx->log, MLAF_LOG_WARN, "plan: passing over %s: %s", what, why->text);
+  skip(p, true, why, what);
+}
+
+/* A stored choice is for other problems, or for callers who ask for more. */
+static void does_not_apply(planner *p, const mlaf_choice *c, const mlaf_err *why) {
+  char what[512];
+  snprintf(what, sizeof what, "choice %s of %s", c->variant, c->problem);
+  skip(p, false, why, what);
 }
 
 /* Load what was built and say who it is. */
@@ -144,46 +157,6 @@ static bool take_some_twin(planner *p, mlaf_build *b) {
   return false;
 }
 
-/* A source that nobody wished for yet, taken over. */
-static void add_wish(mlaf_planner_wishes *w, const mlaf_compile_job *job, char **source) {
-  for (size_t i = 0; i < w->n; i++)
-    if (!strcmp(w->sources[i], *source)) return;
-  mlaf_compile_job *jobs = realloc(w->jobs, (w->n + 1) * sizeof *jobs);
-  if (jobs) w->jobs = jobs;
-  char **sources = realloc(w->sources, (w->n + 1) * sizeof *sources);
-  if (sources) w->sources = sources;
-  if (!jobs || !sources) return;
-  jobs[w->n] = *job;
-  jobs[w->n].source = sources[w->n] = *source;
-  jobs[w->n++].name = "a kernel that a plan wants"; /* its own goes with the build */
-  *source = NULL;
-}
-
-/* Whether all kernels of a build were looked at; from now on they were. Many plans are one kernel with other knobs. */
-static bool seen_all(mlaf_planner_wishes *w, const mlaf_build *b) {
-  bool all = true;
-  for (int i = 0; i < b->n; i++) {
-    bool there = !b->refs[i].template_name[0];
-    for (size_t k = 0; !there && k < w->n_seen; k++) there = !strcmp(w->seen[k], b->refs[i].symbol);
-    char(*grown)[64] = there ? NULL : realloc(w->seen, (w->n_seen + 1) * sizeof *grown);
-    all &= there;
-    if (!grown) continue;
-    w->seen = grown;
-    memcpy(w->seen[w->n_seen++], b->refs[i].symbol, sizeof *grown);
-  }
-  return all;
-}
-
-void mlaf_planner_wishes_clear(mlaf_planner_wishes *w) {
-  for (size_t i = 0; i < w->n; i++) {
-    mlaf_compile_job_clear(&w->jobs[i]);
-    free(w->sources[i]);
-  }
-  free(w->jobs);
-  free(w->sources);
-  free(w->seen);
-}
-
 /* Of a build, or of its twin, what no cache has. */
 static void wish(planner *p, mlaf_build *b) {
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
@@ -195,12 +168,11 @@ static void wish(planner *p, mlaf_build *b) {
   int kind = 0;
   while (kind < TWINS && start_twin(p, b, kind, &gen, &twin)) kind++;
   mlaf_build *x = kind < TWINS ? &twin : b;
-  const bool there = seen_all(p->wishes, x) || (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
+  const bool there = mlaf_planner_wishes_seen(p->wishes, x) ||
+                     (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
                      mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
   if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n, &ignored))
-    for (size_t i = 0; i < n; i++)
-      for (int k = 0; k < MLAF_STAGES_MAX; k++)
-        if (x->source[k] && x->source[k] == jobs[i].source) add_wish(p->wishes, &jobs[i], &x->source[k]);
+    mlaf_planner_wishes_add(p->wishes, x, p->problem->op->calls);
   mlaf_build_clear(&twin);
 }
 
@@ -287,12 +259,12 @@ static bool is_refused(const planner *p, const mlaf_choice *c) {
   return false;
 }
 
-static void refuse(planner *p, const mlaf_choice *c, const mlaf_err *why) {
+/* It will not be looked at again. */
+static void refuse(planner *p, const mlaf_choice *c) {
   if (p->n_refused < REFUSED_MAX) {
     memcpy(p->refused[p->n_refused].problem, c->problem, sizeof c->problem);
     memcpy(p->refused[p->n_refused++].variant, c->variant, sizeof c->variant);
   }
-  pass_over(p, why, "choice %s of %s", c->variant, c->problem);
 }
 
 /* Choices come nearest first, so one note does for all that are too far. Who may not ask the model takes them all the same. */
@@ -300,7 +272,7 @@ static bool out_of_reach(planner *p, const mlaf_choice *c) {
   mlaf_err why;
   if (mlaf_in_reach(p->problem, c->distance, false) || !may_ask_model(p)) return false;
   mlaf_fail(&why, MLAF_E_NOT_TUNED, "%.1f doublings of batch and ctx away: the model looks at the problem itself", c->distance);
-  if (!p->far) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  if (!p->far) does_not_apply(p, c, &why);
   return p->far = true;
 }
 
@@ -317,7 +289,7 @@ static bool for_one_request(planner *p, const mlaf_choice *c) {
   if (!reason) return false;
   mlaf_fail(&why, MLAF_E_NOT_TUNED, "tuned for one request: %s", reason);
   free(reason);
-  if (!p->single) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  if (!p->single) does_not_apply(p, c, &why);
   return p->single = true;
 }
 
@@ -340,14 +312,15 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
   mlaf_err why = {MLAF_OK, ""};
   if (out_of_reach(p, c) || for_one_request(p, c)) return false;
   if (mlaf_is_library(c->variant) && !library_serves(p, c, &why)) { /* one note does for all */
-    if (!p->library) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+    if (!p->library) does_not_apply(p, c, &why);
     p->library = true;
     return false;
   }
   if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
   if (!check_hashes(p, c, &why)) return true;
   why.status = MLAF_E_NOT_TUNED; /* whatever the reason, there is no valid choice here */
-  refuse(p, c, &why);
+  pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  refuse(p, c);
   return false;
 }
 
@@ -479,6 +452,14 @@ static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung r
   return refit && !try_build(p, choice, start_refit, rung, &ignored) ? MLAF_OK : st;
 }
 
+/* What try_choice said of it. A library's product may be for another number of tokens or another version (NOT_TUNED), and the
+ * library need not be here (NO_DEVICE). */
+static void give_up(planner *p, const mlaf_choice *c, const mlaf_err *why) {
+  if (why->status == MLAF_E_NOT_TUNED || why->status == MLAF_E_NO_DEVICE) does_not_apply(p, c, why);
+  else pass_over(p, why, "choice %s of %s", c->variant, c->problem);
+  refuse(p, c);
+}
+
 /* The best usable choice, or NOT_TUNED; a database that fails is passed over like one that is empty. */
 static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
   mlaf_err why = {MLAF_OK, ""};
@@ -508,7 +489,7 @@ static mlaf_status from_lengths(planner *p, const char *lengths) {
          !mlaf_db_choose_lengths(p->ctx->db, info(p), p->problem, lengths, accept_choice, p, &choice, &why)) {
     if (!try_choice(p, &choice, MLAF_RUNG_EXACT, &why)) return MLAF_OK;
     p->library |= mlaf_is_library(choice.variant);
-    refuse(p, &choice, &why);
+    give_up(p, &choice, &why);
   }
   mlaf_text_fmt(&p->notes, "%s%s", p->notes.len ? "; " : "", why.text);
   return MLAF_E_NOT_TUNED;
@@ -530,7 +511,7 @@ static mlaf_status from_library(planner *p) {
   if (!st && n) {
     st = try_variant(p, &list[0], MLAF_RUNG_MODEL, &why);
     why.status = st;
-    if (st) pass_over(p, &why, "%s", list[0].name);
+    if (st) skip(p, st != MLAF_E_NO_DEVICE, &why, list[0].name); /* the library is not here */
   }
   const bool none = !n;
   mlaf_variants_free(list, n);
@@ -571,7 +552,7 @@ static mlaf_status from_database(planner *p) {
     if (!st) return MLAF_OK;
     why.status = st;
     p->library |= mlaf_is_library(choice.variant) && choice.distance == 0;
-    refuse(p, &choice, &why);
+    give_up(p, &choice, &why);
   }
   return MLAF_E_NOT_TUNED;
 }
@@ -724,7 +705,7 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mla
   return run(ctx, problem, opts, NULL, out, err);
 }
 
-void mlaf_planner_wish(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes) {
+void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes) {
   mlaf_planned nothing;
   mlaf_err ignored;
   if (ctx->bundle || opts->flags & MLAF_PLAN_NO_COMPILE || opts->effort == MLAF_EFFORT_MEASURE) return;

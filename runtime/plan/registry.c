@@ -173,9 +173,21 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts
   return MLAF_OK;
 }
 
+static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
+
+bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside) {
+  const mlaf_plan_opts *o = opts ? opts : &none;
+  mlaf_point at = *p;
+  if (o->struct_size < offsetof(mlaf_plan_opts, lengths)) return false;
+  mlaf_point_round(&at);
+  const mlaf_registry_key key = make_key(&at, o, inside);
+  mlaf_plan *plan = find(&ctx->registry, &key);
+  mlaf_plan_release(plan);
+  return plan != NULL;
+}
+
 mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_registry_how *how,
                               mlaf_plan **out) {
-  static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
   const mlaf_plan_opts *o = opts ? opts : &none;
   mlaf_point at = *p;
   if (o->struct_size < offsetof(mlaf_plan_opts, lengths)) return mlaf_plan_create_at(ctx, p, opts, out); /* says what is wrong */

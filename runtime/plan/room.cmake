@@ -36,7 +36,7 @@ if(mlaf_shared_complete)
   endif()
   find_path(MLAF_PYTHON_H Python.h HINTS ${python_include} DOC "Folder of Python.h, 3.10 or later")
   if(MLAF_PYTHON_H AND NOT MLAF_SANITIZE)
-    add_library(mlaforge_fast MODULE ${CMAKE_SOURCE_DIR}/python/mlaforge/_fast.c)
+    add_library(mlaforge_fast MODULE ${CMAKE_SOURCE_DIR}/python/mlaforge/_fast.c ${CMAKE_SOURCE_DIR}/python/mlaforge/_fast_layer.c)
     target_include_directories(mlaforge_fast PRIVATE include ${MLAF_PYTHON_H})
     set_target_properties(mlaforge_fast PROPERTIES PREFIX "" OUTPUT_NAME _fast SUFFIX .abi3.so
                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})

@@ -14,6 +14,8 @@ typedef struct warming {
   const mlaf_plan_opts *opts;
   mlaf_warm_size_fn size;
   void *user;
+  mlaf_plan_wish *wishes; /* of all points */
+  size_t n_wishes;
   mlaf_warm_up_result result;
   char (*names)[NAME]; /* of first kernels that were met */
 } warming;
@@ -42,6 +44,15 @@ static void note(warming *w, const mlaf_plan *plan, const mlaf_point *p) {
   if (size != SIZE_MAX && size > w->result.workspace) w->result.workspace = size;
 }
 
+/* Memory that is short costs time: what is not among the wishes is compiled when its plan is made. */
+static mlaf_status add_wish(warming *w, const mlaf_point *p) {
+  mlaf_plan_wish *grown = realloc(w->wishes, (w->n_wishes + 1) * sizeof *grown);
+  if (!grown) return MLAF_OK;
+  w->wishes = grown;
+  w->wishes[w->n_wishes++] = (mlaf_plan_wish){.at = *p, .opts = w->opts};
+  return MLAF_OK;
+}
+
 static mlaf_status warm_one(warming *w, const mlaf_point *p) {
   mlaf_registry_how how = {.quiet = true, .compiles = &w->result.compiles};
   mlaf_plan *plan = NULL;
@@ -52,18 +63,19 @@ static mlaf_status warm_one(warming *w, const mlaf_point *p) {
   return MLAF_OK;
 }
 
-/* All rounded values of field i and those behind it. */
-static mlaf_status warm_from(warming *w, const mlaf_point *p, int i) {
+/* Calls `each` for all rounded values of field i and those behind it. */
+typedef mlaf_status (*each_fn)(warming *w, const mlaf_point *p);
+static mlaf_status for_each(warming *w, const mlaf_point *p, int i, each_fn each) {
   const mlaf_op *op = p->op;
   while (i < op->n_fields && op->fields[i].role != MLAF_SIZE) i++;
-  if (i == op->n_fields) return warm_one(w, p);
+  if (i == op->n_fields) return each(w, p);
   const mlaf_field *f = &op->fields[i];
   const int32_t last = mlaf_field_round(f, w->to->v[i]);
   mlaf_status st = MLAF_OK;
   for (int32_t x = mlaf_field_round(f, p->v[i]); !st && x <= last; x = mlaf_field_round(f, x + 1)) {
     mlaf_point at = *p;
     at.v[i] = x < f->max ? x : f->max;
-    st = warm_from(w, &at, i + 1);
+    st = for_each(w, &at, i + 1, each);
   }
   return st;
 }
@@ -80,8 +92,11 @@ mlaf_status mlaf_warm_between(mlaf_ctx *ctx, const mlaf_point *from, const mlaf_
       return mlaf_plan_refuse(ctx, MLAF_E_ARG, "warming up from %s to %s: one shape and rising sizes are wanted",
                               mlaf_point_text(from).s, mlaf_point_text(to).s);
   if (!(w.names = calloc(NAMES, sizeof *w.names))) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory to warm up");
-  const mlaf_status st = warm_from(&w, from, 0); /* has reported what failed */
+  for_each(&w, from, 0, add_wish);
+  w.result.compiles = (int32_t)mlaf_plan_compile_together(ctx, w.wishes, w.n_wishes);
+  const mlaf_status st = for_each(&w, from, 0, warm_one); /* has reported what failed */
   free(w.names);
+  free(w.wishes);
   if (st) return st;
   atomic_store(&ctx->warm, true);
   w.result.seconds = now_s() - begun;

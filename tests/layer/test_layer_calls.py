@@ -222,6 +222,18 @@ class LayerTest(unittest.TestCase):
         finally:
             type(self).rows = kept
         layer.close()
+        layer = self.make(weights, batch=1, keep_16=True)  # of one token, too, where estimates say so
+        args = (Buffer(self.ctx, (1, D), "bfloat16", bits), zero, zero, cache, one, self.ints("int32", [0], 1, 1))
+        again = layer(*args)
+        try:
+            type(self).rows = rows
+            self.near(again, self.reference([wide(b) for b in bits], [], 0))
+        finally:
+            type(self).rows = kept
+        self.assertEqual(len({",e4m3fnuz," in s["problem"] for s in layer.stages() if s["name"] in ("q_a", "kv_a", "q_b", "o_proj")}), 1)
+        layer.close()
+        with self.assertRaisesRegex(mlaforge.MlafError, "MLAF_LAYER_DEQUANT_NEVER"):
+            self.make(weights, batch=1, keep_16=True, dequant_many=False)
         for missing, why in (("o_proj.weight_scale_inv", "o_proj.weight_scale_inv is missing"), ("o_proj.weight", "is missing among")):
             with self.assertRaisesRegex(Exception, why):
                 self.make({k: w for k, w in weights.items() if not k.endswith(missing)}, batch=1)

@@ -156,7 +156,8 @@ static void dequantised_first(void **state) {
     layer_shape s;
     mlaf_err err = {MLAF_OK, ""};
     const bool does = !(flags[i] & MLAF_LAYER_KV_B_16);
-    d.flags = flags[i], d.weights = MLAF_LAYER_E4M3FN, d.tp_size = 8, d.batch_max = 300, d.prefill_tokens = 4096;
+    d.flags = flags[i] | MLAF_LAYER_DEQUANT_NEVER, d.weights = MLAF_LAYER_E4M3FN, d.tp_size = 8, d.batch_max = 300;
+    d.prefill_tokens = 4096;
     d.q_scale_beta = 0.1f, d.q_scale_original = 8192;
     if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
     for (int k = 0; k < s.n[LAYER_MANY]; k++) assert_int_equal(s.kinds[LAYER_MANY][k] == LAYER_DEQUANT, does && !k);
@@ -171,6 +172,41 @@ static void dequantised_first(void **state) {
     const layer_places a = layer_places_of(&s, &few), b = layer_places_of(&s, &many);
     assert_int_equal(a.kv - a.kv_b, 0);
     assert_int_equal(b.kv - b.kv_b, does ? (size_t)4096 * 512 * 2 : 0);
+  }
+}
+
+static int count_problems(const mlaf_layer_desc *d, const char *begin) {
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  int n = 0;
+  for (size_t at = 0; !mlaf_layer_problem_at(d, true, at, text, sizeof text, NULL, 0) && *text; at++)
+    n += !strncmp(text, begin, strlen(begin));
+  return n;
+}
+
+/* A layer of 8 bits whose calls may have many tokens has an alternative by 16 bits, unless it is told which one to take. A bundle
+ * for it holds both. */
+static void has_an_alternative(void **state) {
+  const struct {
+    uint32_t flags;
+    int32_t weights, batch;
+    bool has;
+    int dequant, wide; /* problems: mla_dequant's, and o_proj's of 16 bits */
+  } list[] = {{0, MLAF_LAYER_E4M3FN, 300, true, 3, 2},
+              {0, MLAF_LAYER_E4M3FN, 128, false, 0, 0},
+              {MLAF_LAYER_DEQUANT_MANY, MLAF_LAYER_E4M3FN, 300, false, 3, 2},
+              {MLAF_LAYER_DEQUANT_NEVER, MLAF_LAYER_E4M3FN, 300, false, 0, 0},
+              {MLAF_LAYER_KEEP_16, MLAF_LAYER_E4M3FN, 64, true, 4, 7},
+              {MLAF_LAYER_KEEP_16 | MLAF_LAYER_KV_B_16, MLAF_LAYER_E4M3FN, 64, true, 3, 7},
+              {MLAF_LAYER_KEEP_16, MLAF_LAYER_WEIGHTS_16, 64, false, 0, 7}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    mlaf_layer_desc d = MLAF_LAYER_DESC_INIT, other;
+    layer_shape s;
+    mlaf_err err = {MLAF_OK, ""};
+    d.flags = list[i].flags, d.weights = list[i].weights, d.tp_size = 8, d.batch_max = list[i].batch;
+    if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
+    assert_int_equal(layer_alternative_desc(&s, &other), list[i].has);
+    assert_int_equal(count_problems(&d, "mla_dequant:"), list[i].dequant);
+    assert_int_equal(count_problems(&d, "mla_o_proj:d7168,h16,v128,bf16,t"), list[i].wide);
   }
 }
 
@@ -207,7 +243,7 @@ int main(void) {
       cmocka_unit_test(its_problem),
       cmocka_unit_test(where_it_may_be),
       cmocka_unit_test(scaled_on_their_way),
-      cmocka_unit_test(dequantised_first),
+      cmocka_unit_test(dequantised_first), cmocka_unit_test(has_an_alternative),
       cmocka_unit_test(dequantised_for_many),
       cmocka_unit_test(goes_on),
   };

@@ -1,4 +1,5 @@
 /* Many tokens through a layer with matrices of 8 bits that become ones of 16 first: the same bits as a layer of those 16. */
+#include "layer/inside.h"
 #include "layer/rig.h"
 
 enum { B = 3, T = 140, WORDS = 256, HIDDEN = 128 };
@@ -46,6 +47,7 @@ static void run(rig *r, const model *m, const uint16_t (*x)[HIDDEN], outcome *ou
   int64_t positions[T], slots[T];
   int32_t schedule[WORDS];
   mlaf_layer *layer = make_layer(r, m);
+  if (layer->copies) memset(layer->by_alternative, true, sizeof layer->by_alternative); /* whatever estimates say */
   r->seed = 11; /* each gets the same cache */
   begin(r, m, layer, &(step){.batch = B, .q = 1, .past = {59, 49, 29}}, &c);
   for (int b = 0, t = 0; b < B; b++)
@@ -77,7 +79,7 @@ static void run(rig *r, const model *m, const uint16_t (*x)[HIDDEN], outcome *ou
 
 static void many_tokens(void **state) {
   static uint16_t x[T][HIDDEN];
-  static outcome wide, want, plain;
+  static outcome wide, want, kept, plain;
   rig *r = *state;
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, MLAF_LAYER_DEQUANT_MANY);
@@ -90,7 +92,10 @@ static void many_tokens(void **state) {
   run(r, &other, x, &want);
   assert_memory_equal(wide.y, want.y, sizeof wide.y);
   assert_memory_equal(wide.cache, want.cache, sizeof(uint16_t) * PAGES * PAGE * (size_t)(m.d.rank + m.d.rope));
-  m.desc.flags = 0;
+  m.desc.flags = MLAF_LAYER_KEEP_16;
+  run(r, &m, x, &kept);
+  assert_memory_equal(kept.y, want.y, sizeof kept.y);
+  m.desc.flags = MLAF_LAYER_DEQUANT_NEVER;
   run(r, &m, x, &plain);
   assert_memory_not_equal(plain.y, wide.y, sizeof wide.y); /* weights were rounded */
   double off = 0, all = 0;
@@ -100,7 +105,7 @@ static void many_tokens(void **state) {
       off += (a - b) * (a - b), all += a * a;
     }
   assert_true(sqrt(off / all) < 1e-2);
-  free(wide.cache), free(want.cache), free(plain.cache);
+  free(wide.cache), free(want.cache), free(kept.cache), free(plain.cache);
   free_model(&m);
 }
 

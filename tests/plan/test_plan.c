@@ -278,6 +278,7 @@ static void a_neighbour_is_fitted(void **state) {
   plan = plan_with(ctx, &p, MLAF_EFFORT_ESTIMATE, 0, &info);
   assert_string_equal(info.rung, "model");
   assert_non_null(strstr(info.notes, "9.0 doublings of batch and ctx away"));
+  assert_string_equal(f->log, ""); /* nothing is wrong: no warning */
   mlaf_plan_release(plan);
   plan = plan_with(ctx, &p, MLAF_EFFORT_DB_ONLY, 0, &info);
   assert_string_equal(info.rung, "nearest");
@@ -442,6 +443,30 @@ static void unusable_choices_are_passed_over(void **state) {
   expect_failure(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_NOT_TUNED, "schedule=balanced");
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
   assert_string_equal(info.rung, "model");
+  mlaf_ctx_destroy(ctx);
+  end(f);
+}
+
+/* What a range of problems wants is compiled in one batch, before any of its plans is made. */
+static void a_warm_up_compiles_at_once(void **state) {
+  fixture *f = begin();
+  mlaf_ctx *ctx = open_ctx(f);
+  mlaf_warm_up_opts range = MLAF_WARM_UP_INIT;
+  mlaf_warm_up_result made = MLAF_WARM_UP_RESULT_INIT;
+  range.batch_min = 1, range.batch_max = 8, range.ctx_min = 512, range.ctx_max = 1024;
+  assert_int_equal(mlaf_warm_up(ctx, &f->b.problem, &range, &made), MLAF_OK);
+  assert_in_range(made.compiles, 2, 99);
+  mlaf_problem p = f->b.problem;
+  for (p.batch = 1; p.batch <= 8; p.batch++)
+    for (p.ctx = 512; p.ctx <= 1024; p.ctx *= 2) {
+      mlaf_plan *plan = NULL;
+      mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+      assert_int_equal(mlaf_plan_get(ctx, &p, NULL, &plan), MLAF_OK);
+      assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+      assert_int_equal(info.compiles, 0);
+      mlaf_plan_release(plan);
+    }
+  assert_string_equal(f->log, "");
   mlaf_ctx_destroy(ctx);
   end(f);
 }
@@ -705,6 +730,7 @@ int main(void) {
       cmocka_unit_test(warm_plans_are_cheap),
       cmocka_unit_test(code_is_remembered), cmocka_unit_test(answers_are_remembered),
       cmocka_unit_test(unusable_choices_are_passed_over),
+      cmocka_unit_test(a_warm_up_compiles_at_once),
       cmocka_unit_test(a_torn_cache_file_heals),
       cmocka_unit_test(broken_databases),
       cmocka_unit_test(a_locked_database),

@@ -55,7 +55,7 @@ like = []  # what tensors were made like
 
 
 def empty_like(model, memory_format=None):
-    assert memory_format == "dense" and model.stride() == (0,) * len(model.shape)
+    assert memory_format == "dense"
     like.append(model)
     made = Tensor(model.ctx, model.shape, object.__getattribute__(model, "dtype"))
     made_now.append(made)
@@ -166,6 +166,43 @@ class HostCost(unittest.TestCase):
     def test_flash_mla_into_tensors(self):
         self.check("flash_mla_with_kvcache", self.flash_into, launches=0, graphs=1, tensors=6, functions=2, bytecodes=130)
 
+    def layer(self):
+        """A layer of 16 heads, and what a call of 4 requests takes: the same tensors each time."""
+        d, low, batch = 512, 128, 4
+        new = lambda shape, dtype="bfloat16": Tensor(self.ctx, shape, dtype)
+        shapes = {"fused_qkv_a_proj_with_mqa": (low + COLS, d), "q_a_layernorm": (low,), "kv_a_layernorm": (RANK,), "q_b_proj": (HEADS * 192, low),
+                  "kv_b_proj": (HEADS * 256, RANK), "o_proj": (d, HEADS * 128)}
+        layer = mlaforge.Layer({f"{name}.weight": new(shape) for name, shape in shapes.items()}, heads=HEADS, scale=0.1, batch=batch,
+                               cos_sin_cache=new((1024, COLS - RANK), "float32"), kv_len=(1024, 1024), ctx=self.ctx)
+        lengths, block = (Tensor(self.ctx, shape, "int32", bytes(4 * n)) for shape, n in (((batch,), batch), ((batch, 16), 16 * batch)))
+        return layer, dict(hidden=new((batch, d)), positions=new((batch,), "int64"), slots=new((batch,), "int64"), cache=new((64, PAGE, COLS)),
+                           seq_lens=lengths, block_table=block, out=new((batch, d)), workspace=new((layer.workspace_size(),), "uint8"))
+
+    def test_layer(self):
+        layer, tensors = self.layer()
+        call = lambda: layer(**tensors)
+        call()
+        compiled = self.driver_calls(call)
+        asked.clear()
+        self.assertIs(call(), tensors["out"])
+        for what in ("data_ptr", "dtype", "shape", "stride", "get_device"):
+            self.assertLessEqual(asked[what], len(tensors) + 1, what)  # lengths say how many requests there are, first
+        entered, ran = count_python(call)
+        self.assertLessEqual(len(entered), 2, entered)
+        self.assertLessEqual(ran, 110)
+        print(f"\nLayer: driver {compiled}, {ran} bytecodes of {entered}")
+        for one in (call, lambda: layer(**{**tensors, "out": None}), lambda: layer(**{**tensors, "workspace": None}),
+                    lambda: layer(**tensors, stage=2), lambda: layer(**tensors, same_tables=True)):
+            layer.use(None)
+            one()
+            launches = lambda: {name: n for name, n in self.driver_calls(one).items() if name in (*LAUNCHES, GRAPH)}
+            by_ctypes = launches()
+            layer.use(fast())
+            one()
+            self.assertNotIn("_rows", count_python(one)[0])  # which the way without the module begins with
+            self.assertEqual(launches(), by_ctypes)
+        layer.close()
+
     def test_flash_mla_inverts_lse_where_it_is_wanted(self):
         for how, want in (({}, [self.lse]), ({"empty_lse": -float("inf")}, [])):
             inverted.clear()
@@ -185,6 +222,7 @@ class HostCost(unittest.TestCase):
                 like.clear()
                 out, lse = flash()
                 self.assertEqual((len(made_now), len(like)), (2, alike))
+                self.assertTrue(all(model.stride() == (0,) * len(model.shape) for model in like))
                 self.assertIs(out, made_now[0])
                 self.assertIs(lse, made_now[1])
                 self.assertEqual([layout(out), layout(lse)], [layout(t) for t in want])
