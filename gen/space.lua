@@ -468,4 +468,27 @@ function space.baseline(p, target)
   return best_of(at_all_knobs(p, op, target, arch, b.family, { text = params.print(b.params) }, finish(k, target)))
 end
 
+-- The best of an operation's batch-invariant variants at sizes of its own, so that a plan's sizes change no bits.
+local function best_invariant(at, target, arch, op)
+  local best
+  for _, item in ipairs(kernels_of(at, target, op.invariant.families)) do
+    for _, n in ipairs(item.rejected and {} or { op.invariant.knob(at, item.kernel.cost, arch) }) do
+      local x = { family = item.family, point = item.point, kernel = item.kernel, n = n,
+        name = item.name, model_ns = op.model.estimate(at, arch, item.kernel.cost, 1, 0) }
+      if not best or by_model(x, best) then best = x end
+    end
+  end
+  return best
+end
+
+-- The batch-invariant variant of a problem's shape: what it computes of a request depends on nothing else in the launch.
+function space.invariant(p, target)
+  local arch, op = loader.require("arch/" .. target), ops.of(p)
+  local rule = op.invariant or error(("%s has no batch-invariant plan"):format(op.name), 0)
+  local at = rule.at(p)
+  local best = best_invariant(at, target, arch, op)
+  if not best then error(("%s has no batch-invariant kernel for %s"):format(target, require("problem").print(p)), 0) end
+  return space.variant(p, target, variant_name(best.family, best.point.text, best.n, rule.second and rule.second()))
+end
+
 return space

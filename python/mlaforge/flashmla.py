@@ -43,20 +43,22 @@ def _refuse(is_fp8_kvcache, no_tables):
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
                            extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, mean_kv_len=None,
-                           workspace=None, out=None, lse=None, ctx=None, stream=None):
+                           workspace=None, out=None, lse=None, batch_invariant=False, ctx=None, stream=None):
     """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
     q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P]; block_table [B, most] and cache_seqlens [B] int32, both on the device,
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
-    `workspace` as in mla_decode_fwd. fp8 caches and sparse decode are not served.
+    `workspace` and `batch_invariant` as in mla_decode_fwd. fp8 caches and sparse decode are not served.
     """
     if is_fp8_kvcache or indices is not None or extra_indices_in_kvcache is not None or extra_k_cache is not None or \
             topk_length is not None or extra_topk_length is not None or attn_sink is not None or block_table is None or \
             cache_seqlens is None:
         _refuse(is_fp8_kvcache, block_table is None or cache_seqlens is None)
     ctx = ctx or context._default or context.default_context()
+    if batch_invariant:
+        ctx = ctx.with_batch_invariance()
     causal, mean_kv_len, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale or 0.0
     made = ctx.call_flash(causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
     if made is not None:

@@ -1,6 +1,6 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch.
+// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
@@ -12,6 +12,20 @@ struct piece {
   bool bad;                        // a cache without pages
 };
 
+//@ if invariant then
+typedef own_walk walk;
+MLAF_DEV walk begin_walk(const mlaf_decode_args&) { return own_open(); }
+
+MLAF_DEV bool next_of_walk(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  mlaf_piece y;
+  if (!own_next(a, PAGE, w, y)) return false;
+  qo = y.qo;
+  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
+  x.n = smaller(y.q_tokens, Q_LEN);
+  x.part = y.slot < 0 ? -1 : (y.slot * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
+  return true;
+}
+//@ else
 struct walk {
 //@ if fitted then
   mlaf_part part;
@@ -80,10 +94,13 @@ MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo
 }
 //@ end
 
+//@ end
 // The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   int qo;
-//@ if fitted then
+//@ if invariant then
+  if (!next_of_walk(a, w, x, qo)) return false;
+//@ elseif fitted then
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
 //@ else
   if (!next_range(a, w, x, qo)) return false;

@@ -1,0 +1,30 @@
+-- What batch-invariant decode plans are made of (gen/ops.lua: invariant).
+local params = require("params")
+local plan = require("ops/mla_decode/plans/invariant")
+local partials = require("ops/mla_decode/partials")
+
+local invariant = {
+  sizes = { batch = 64, ctx = 4096 }, -- of the launch that kernels are ranked by
+  -- The families whose walk has that schedule, and the combine kernel behind each.
+  combine = { mfma_reg = "combine_invariant", mfma_lds = "combine_invariant", mfma_reg_rotate = "combine_invariant" },
+}
+
+for _, name in ipairs { "sm90_few", "sm90_few_rotate", "sm90_mid", "sm90_mid_gather", "sm90_many", "sm90_many_gather",
+  "sm90_many_rotate", "sm90_small_rank" } do
+  invariant.combine[name] = partials.merge(name, nil, "invariant")
+end
+
+-- The problem at those sizes.
+local known = setmetatable({}, { __mode = "k" })
+function invariant.at(p)
+  known[p] = known[p] or params.merge(p, invariant.sizes)
+  return known[p]
+end
+
+invariant.families = {}
+for name in sorted(invariant.combine) do invariant.families[#invariant.families + 1] = name .. "_invariant" end
+
+function invariant.knob() return plan.most end
+function invariant.second() return "rows=4,team=2" end -- few blocks: of many rows most have nothing to add
+
+return invariant
