@@ -77,6 +77,57 @@ class DecodeTest(BatchInvarianceTest):
     def test_many_heads(self):
         self.check(128, 1)
 
+class ProjectionTest(BatchInvarianceTest):
+    """The rows of T tokens are the last ones of the most tokens' rows, whatever T is."""
+    TOKENS = [1, 3, 8, 17, 64, 129]
+    H, N, P, R, V, D, L = 2, 32, 32, 64, 32, 256, 192
+
+    def rows(self, bits, columns, tokens):
+        return bits[(self.TOKENS[-1] - tokens) * columns:]
+
+    def check(self, columns, out_columns, call):
+        """call(x, tokens) of x [tokens, columns] gives a tensor with out_columns a token."""
+        bits, whole = self.bits(self.TOKENS[-1] * columns), None
+        for tokens in reversed(self.TOKENS):
+            x = self.rows(bits, columns, tokens)
+            got = call(x, tokens).read()
+            whole = got if whole is None else whole
+            self.assertEqual(got, whole[-2 * tokens * out_columns:], f"{tokens} tokens")
+
+    def test_flat(self):
+        import mlaforge
+        w, b, o = self.make((self.L + self.R + self.P, self.D)), self.make((self.H * (self.N + self.P), self.L)), self.make((self.D, self.H * self.V))
+        gain, rest = self.make((self.L,)), self.bits(self.TOKENS[-1] * self.D)
+
+        def flat(function, columns, outer, **more):
+            def call(bits, tokens):
+                x, y = Buffer(self.ctx, (tokens, columns), "bfloat16", bits), self.empty((tokens, outer))
+                given = {name: of(tokens) if callable(of) else of for name, of in more.items()}
+                return function(x, out=y, batch_invariant=True, ctx=self.ctx, **given)
+            return call
+
+        self.check(self.D, w.shape[0], flat(mlaforge.mla_qkv_a, self.D, w.shape[0], w=w, rank=self.R, rope=self.P))
+        for norm in (None, gain):
+            self.check(self.L, b.shape[0], flat(mlaforge.mla_q_b, self.L, b.shape[0], w=b, nope=self.N, rope=self.P, norm_weight=norm))
+        residual = lambda tokens: Buffer(self.ctx, (tokens, self.D), "bfloat16", self.rows(rest, self.D, tokens))
+        self.check(self.H * self.V, self.D, flat(mlaforge.mla_o_proj, self.H * self.V, self.D, w=o, v=self.V, residual=residual))
+
+    def test_by_head(self):
+        import mlaforge
+        kv_b, table = self.make((self.H, self.N + self.V, self.R)), Buffer(self.ctx, (256, self.P), "float32", [0.5] * (256 * self.P))
+
+        def by_head(function, columns, outer, **more):
+            def call(bits, tokens):
+                x, y = Buffer(self.ctx, (tokens, self.H, columns), "bfloat16", bits), self.empty((tokens, self.H, outer))
+                given = {name: of(tokens) if callable(of) else of for name, of in more.items()}
+                return function(x, kv_b, out=y, batch_invariant=True, ctx=self.ctx, **given)
+            return call
+
+        at = lambda tokens: self.ints(range(self.TOKENS[-1] - tokens, self.TOKENS[-1]), "int64")
+        self.check(self.H * (self.N + self.P), self.H * (self.R + self.P),
+                   by_head(mlaforge.mla_q_absorb, self.N + self.P, self.R + self.P, positions=at, cos_sin_cache=table, nope=self.N))
+        self.check(self.H * self.R, self.H * self.V, by_head(mlaforge.mla_v_out, self.R, self.V, v=self.V))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -4,7 +4,6 @@ local plan = require("ops/mla_decode/plans/invariant")
 local partials = require("ops/mla_decode/partials")
 
 local invariant = {
-  sizes = { batch = 64, ctx = 4096 }, -- of the launch that kernels are ranked by
   -- The families whose walk has that schedule, and the combine kernel behind each.
   combine = { mfma_reg = "combine_invariant", mfma_lds = "combine_invariant", mfma_reg_rotate = "combine_invariant" },
 }
@@ -14,12 +13,14 @@ for _, name in ipairs { "sm90_few", "sm90_few_rotate", "sm90_mid", "sm90_mid_gat
   invariant.combine[name] = partials.merge(name, nil, "invariant")
 end
 
--- The problem at those sizes.
+-- The problem at the sizes that kernels are ranked by.
 local known = setmetatable({}, { __mode = "k" })
 function invariant.at(p)
-  known[p] = known[p] or params.merge(p, invariant.sizes)
+  known[p] = known[p] or params.merge(p, { batch = 64, ctx = 4096 })
   return known[p]
 end
+function invariant.sizes(p) return { invariant.at(p) } end
+function invariant.key(_, values) return params.print(values) end
 
 invariant.families = {}
 for name in sorted(invariant.combine) do invariant.families[#invariant.families + 1] = name .. "_invariant" end
