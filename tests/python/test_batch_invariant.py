@@ -128,6 +128,47 @@ class ProjectionTest(BatchInvarianceTest):
                    by_head(mlaforge.mla_q_absorb, self.N + self.P, self.R + self.P, positions=at, cos_sin_cache=table, nope=self.N))
         self.check(self.H * self.R, self.H * self.V, by_head(mlaforge.mla_v_out, self.R, self.V, v=self.V))
 
+class PrefillTest(BatchInvarianceTest):
+    H, N, P, V = 2, 64, 32, 64
+    LENGTHS = [(130, 130), (64, 64), (1, 1), (40, 77), (0, 9), (5, 300), (200, 200)]  # new tokens and keys
+
+    def prefill(self, which, causal, tokens=None):
+        """O and LSE of requests by their numbers; tokens: only so many of the first one's."""
+        import mlaforge
+        pairs = [(tokens, tokens) if tokens else self.LENGTHS[i] for i in which]
+        tq, tk = (sum(p[j] for p in pairs) for j in (0, 1))
+        sides = [[], [], [], []]
+        for i, (n, keys) in zip(which, pairs):
+            for side, bits, columns, rows in zip(sides, self.inputs[i], (self.H * (self.N + self.P), self.H * self.N, self.P, self.H * self.V), (n, keys, keys, keys)):
+                side += bits[:rows * columns]
+        q, k, k_pe, v = (Buffer(self.ctx, shape, "bfloat16", side) for shape, side in zip(
+            ((tq, self.H, self.N + self.P), (tk, self.H, self.N), (tk, self.P), (tk, self.H, self.V)), sides))
+        sums = [self.ints(list(itertools.accumulate((p[j] for p in pairs), initial=0))) for j in (0, 1)]
+        o, lse = self.empty((tq, self.H, self.V)), Buffer(self.ctx, (self.H, tq), "float32", [0.0] * (self.H * tq), (1, self.H))
+        mlaforge.mla_prefill_varlen(q, k, k_pe, v, *sums, max(p[0] for p in pairs), max(p[1] for p in pairs), 0.9, causal, o, lse,
+                                    batch_invariant=True, ctx=self.ctx)
+        o, lse, out, at = o.read(), lse.read(), [], 0
+        for n, _ in pairs:
+            out.append((o[2 * self.H * self.V * at:2 * self.H * self.V * (at + n)], lse[4 * self.H * at:4 * self.H * (at + n)]))
+            at += n
+        return out
+
+    def test_requests_and_prefixes(self):
+        self.inputs = [[self.bits(rows * columns) for rows, columns in (
+            (n, self.H * (self.N + self.P)), (keys, self.H * self.N), (keys, self.P), (keys, self.H * self.V))] for n, keys in self.LENGTHS]
+        whole = list(range(len(self.LENGTHS)))
+        for causal in (True, False):
+            alone = [self.prefill([i], causal)[0] for i in whole]
+            for turn in range(len(whole)):
+                order = whole[turn:] + whole[:turn]
+                for i, got in zip(order, self.prefill(order, causal)):
+                    self.assertEqual(got, alone[i], f"request {i}, batch {turn}, causal {causal}")
+        o, lse = self.prefill([6], True)[0]
+        for tokens in (1, 3, 40, 64, 65, 128, 190):
+            short, short_lse = self.prefill([6], True, tokens)[0]
+            self.assertEqual(short, o[:len(short)], f"the first {tokens} of 200 tokens")
+            self.assertEqual(short_lse, lse[:len(short_lse)])
+
 
 if __name__ == "__main__":
     unittest.main()
