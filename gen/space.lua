@@ -502,6 +502,7 @@ end
 function space.invariant(p, target)
   local arch, op = loader.require("arch/" .. target), ops.of(p)
   local rule = op.invariant or error(("%s has no batch-invariant plan"):format(op.name), 0)
+  if rule.any then return space.best(p, target, 1)[1] or error("no kernel fits " .. require("problem").print(p), 0) end
   local key = invariant_key(p, target, arch, op)
   local item = key and invariant_times(p, target, arch, op)[key]
   if not item then error(("%s has no batch-invariant kernel for %s"):format(target, require("problem").print(p)), 0) end
