@@ -497,8 +497,8 @@ local function invariant_key(p, target, arch, op)
   return best
 end
 
--- The batch-invariant variant of a problem: what it computes of a request (of a token, where an operation has no requests) depends
--- on nothing else in the launch, and is the same in the variant of any other batch.
+-- The batch-invariant variant of a problem: what it computes of a request (of a token, where an operation has no requests)
+-- depends on nothing else in the launch, and is the same in the variant of any other batch.
 function space.invariant(p, target)
   local arch, op = loader.require("arch/" .. target), ops.of(p)
   local rule = op.invariant or error(("%s has no batch-invariant plan"):format(op.name), 0)
@@ -507,7 +507,7 @@ function space.invariant(p, target)
   local item = key and invariant_times(p, target, arch, op)[key]
   if not item then error(("%s has no batch-invariant kernel for %s"):format(target, require("problem").print(p)), 0) end
   local second = rule.second and rule.second()
-  return space.variant(p, target, variant_name(item.family, item.point.text, rule.knob(), second))
+  return space.variant(p, target, variant_name(item.family, item.point.text, rule.knob(p), second))
 end
 
 return space

@@ -208,7 +208,7 @@ def cut_root(root, folder, cut):
     for part in ("gen", "templates"):
         shutil.copytree(os.path.join(root, part), os.path.join(there, part))
     with open(os.path.join(there, "gen/ops/mla_decode/plans/invariant.lua"), "w") as f:
-        f.write(f"return {{ cut = {{ least = {least}, knee = {knee}, wide = {wide} }}, most = {most} }}\n")
+        f.write(f"return {{ cut = function() return {{ least = {least}, knee = {knee}, wide = {wide} }} end, most = function() return {most} end }}\n")
     return there
 
 

@@ -1,7 +1,7 @@
--- Projections of batch-invariant plans (gen/ops.lua: invariant): families NAME_invariant, whose kernels are those of NAME, and add
--- up a token's sums in one order however many tokens there are. The tokens of a pass are rows (or columns) of one matrix
--- instruction each, so a plan for more tokens has a wider pass of otherwise one kernel; what else could change the order is fixed.
--- A library's products, dot products and streams for few tokens, and families for many, have orders of their own.
+-- Projections of batch-invariant plans (gen/ops.lua: invariant): families NAME_invariant, whose kernels are those of NAME, and
+-- add up a token's sums in one order however many tokens there are. The tokens of a pass are rows (or columns) of one matrix
+-- instruction each, so a plan for more tokens has a wider pass of otherwise one kernel; what else could change the order is
+-- fixed. A library's products, dot products and streams for few tokens, and families for many, have orders of their own.
 local params = require("params")
 local lines = require("projection/lines")
 local invariant = {}

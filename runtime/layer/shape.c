@@ -295,8 +295,8 @@ static mlaf_status take_invariance(layer_shape *s, mlaf_err *err) {
   mlaf_status st = mlaf_plan_read_opts(s->d.plan, &opts, err);
   if (st || !(opts.flags & MLAF_PLAN_BATCH_INVARIANT)) return st;
   if (s->d.flags & MLAF_LAYER_DEQUANT_MANY)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: MLAF_LAYER_DEQUANT_MANY rounds weights once more in calls of more than %d "
-                     "tokens, and plan asks for BATCH_INVARIANT: leave one of them out", LAYER_BESIDE_MOST);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: MLAF_LAYER_DEQUANT_MANY rounds weights once more in calls of more than "
+                     "%d tokens, and plan asks for BATCH_INVARIANT: leave one of them out", LAYER_BESIDE_MOST);
   s->invariant = true;
   s->d.flags |= MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;
   return MLAF_OK;

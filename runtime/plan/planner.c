@@ -688,8 +688,8 @@ static mlaf_status from_invariant(planner *p) {
   mlaf_variant v = {.name = NULL};
   mlaf_err why = {MLAF_OK, ""};
   if (p->ctx->bundle) {
-    mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "BATCH_INVARIANT: bundles hold no batch-invariant kernels: open the context without one");
-    return MLAF_E_NOT_TUNED;
+    return mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "BATCH_INVARIANT: bundles hold no batch-invariant kernels: open the context "
+                     "without one");
   }
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
   if (!st) st = mlaf_gen_invariant(gen, mlaf_point_text(p->problem).s, info(p)->target, &v, &why);

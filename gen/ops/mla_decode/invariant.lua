@@ -25,7 +25,7 @@ function invariant.key(_, values) return params.print(values) end
 invariant.families = {}
 for name in sorted(invariant.combine) do invariant.families[#invariant.families + 1] = name .. "_invariant" end
 
-function invariant.knob() return plan.most end
+function invariant.knob(p) return plan.most(p.heads * p.q_len) end
 function invariant.second() return "rows=4,team=2" end -- few blocks: of many rows most have nothing to add
 
 return invariant

@@ -1,6 +1,6 @@
-// The parts of all requests of a batch-invariant launch (mla_decode/lib/own_cut.h), laid end to end and dealt out to the blocks of
-// a group of rows in turns: block z of Z takes parts z, z + Z, ... For warps of 32 lanes: all lanes together, every warp that asks
-// gets the same answers. The includer has mla_decode/lib/schedule.h and fit.h.
+// The parts of all requests of a batch-invariant launch (mla_decode/lib/own_cut.h), laid end to end and dealt out to the blocks
+// of a group of rows in turns: block z of Z takes parts z, z + Z, ... For warps of 32 lanes: all lanes together, every warp
+// that asks gets the same answers. The includer has mla_decode/lib/schedule.h and fit.h.
 //@ needs("OWN_PARTS_BITS")
 struct own_walk { // where a block's walk stands
   int next;       // its next part
@@ -18,8 +18,8 @@ MLAF_DEV int own_parts_of_lane(const mlaf_decode_args& a, int page_size, int fir
   return request < a.batch ? own_parts(tokens, fit_splits(&a)) : 0;
 }
 
-// The block's next piece, of a request with query tokens; false: there is none left. slot: the part's number, -1: it is all of its
-// request.
+// The block's next piece, of a request with query tokens; false: there is none left. slot: the part's number, -1: it is all of
+// its request.
 MLAF_DEV bool own_next(const mlaf_decode_args& a, int page_size, own_walk& w, mlaf_piece& x) {
   while (w.request < a.batch) {
     const int parts = own_parts_of_lane(a, page_size, w.request), wanted = w.next - w.before;

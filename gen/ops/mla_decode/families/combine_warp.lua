@@ -76,7 +76,7 @@ end
 local function make_invariant(bits)
   local x = make(bits, 0)
   x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_warp_invariant", "mla_decode/combine_warp", { partials = bits }
-  x.problem = { "dtype", "heads", "page_size", "rank" }
+  x.problem = { "dtype", "heads", "page_size", "q_len", "rank" }
   return x
 end
 

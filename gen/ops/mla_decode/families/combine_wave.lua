@@ -41,7 +41,7 @@ end
 local function make_invariant()
   local x = make(0)
   x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_wave_invariant", "mla_decode/combine_wave", nil
-  x.problem = { "dtype", "heads", "page_size", "rank" }
+  x.problem = { "dtype", "heads", "page_size", "q_len", "rank" }
   return x
 end
 

@@ -19,7 +19,8 @@ local function make(of, combine)
     asked = true, template = of.template, body = of.body, arch = of.arch, problem = of.problem,
     params = points, fixed = params.merge(of.fixed or {}, { schedule = "invariant" }), rules = rules,
     cost = function(p, v, arch)
-      local cost = params.merge(of.cost(invariant.at(p), fitted(v), arch), { combine = combine, always_combines = true, own = true })
+      local more = { combine = combine, always_combines = true, own = true }
+      local cost = params.merge(of.cost(invariant.at(p), fitted(v), arch), more)
       if cost.ns then
         local ns = cost.ns
         cost.ns = function() return ns(1) end

@@ -1,5 +1,5 @@
--- Prefill for batch-invariant plans: mfma and mma, whose rows add up their keys from the first one on, but for what a row's past is
--- worth (templates/mla_prefill/mfma_invariant.hip.in). Fields: gen/ops.lua.
+-- Prefill for batch-invariant plans: mfma and mma, whose rows add up their keys from the first one on, but for what a row's
+-- past is worth (templates/mla_prefill/mfma_invariant.hip.in). Fields: gen/ops.lua.
 local params = require("params")
 
 local families = {}
