@@ -228,6 +228,21 @@ class LayerTest(BatchInvarianceTest):
             for i, got in zip(which, self.step(which, 1, fresh=33)):
                 self.assertEqual(got, alone[i], f"request {i} of {self.CACHED[i]} cached tokens")
 
+class RefusedTest(BatchInvarianceTest):
+    def test_what_there_is_not_is_named(self):
+        import mlaforge
+        x, w = self.make((1, 64)), self.make((96, 64))
+        with mlaforge.Context(device="emu:gfx942", effort="measure") as ctx:
+            with self.assertRaisesRegex(mlaforge.MlafError, "MEASURE and BATCH_INVARIANT exclude each other"):
+                mlaforge.mla_qkv_a(x, w, rank=32, rope=32, out=self.empty((1, 96)), batch_invariant=True, ctx=ctx)
+        plan, bytes_in = "mla_prefill:h2,n64,p32,v64,bf16,e4m3fnuz,causal,b1,t64,s64", self.ctx.with_batch_invariance()
+        with self.assertRaisesRegex(mlaforge.MlafError, "MLAF_E_NOT_TUNED.*no batch-invariant kernel for mla_prefill"):
+            bytes_in.plan_for(plan)
+        with mlaforge.Context(device="emu:gfx942", batch_invariant=True) as ctx:  # for all of its calls
+            self.assertIs(ctx.with_batch_invariance(), ctx)
+            self.assertIn("_invariant:", ctx.plan_info((16, 64, 32, 1, 0, 0, 16, 3, 100))["variant"])
+        self.assertNotIn("_invariant:", self.ctx.plan_info((16, 64, 32, 1, 0, 0, 16, 3, 100))["variant"])
+
 
 if __name__ == "__main__":
     unittest.main()
