@@ -27,7 +27,7 @@ class BatchInvarianceTest(EmulatorTest):
 
 class DecodeTest(BatchInvarianceTest):
     # One part, a part's end, several parts, pages that end early, nothing cached, and more parts than the first step has.
-    LENGTHS = [250, 256, 700, 1025, 0, 3, 2500]
+    LENGTHS = [250, 512, 700, 1025, 0, 3, 1600]
 
     def decode(self, q, rows, lengths, pages, heads, q_len, **more):
         """O and LSE of requests, each its own rows of q and pages of the cache, by the order of `rows`."""
@@ -46,7 +46,7 @@ class DecodeTest(BatchInvarianceTest):
             at += n
         return out
 
-    def check(self, heads, q_len):
+    def check(self, heads, q_len, turns=range(7)):
         lengths, first, pages = self.LENGTHS, 0, []
         for n in lengths:
             count = -(-n // PAGE)
@@ -59,10 +59,12 @@ class DecodeTest(BatchInvarianceTest):
         self.q_bits = [self.bits(q_len * heads * (R + P)) for _ in lengths]
         whole = [(i, q_len) for i in range(len(lengths))]
         alone = [self.decode(None, [one], lengths, pages, heads, q_len)[0] for one in whole]
-        for turn in range(len(whole)):  # each request at each place of a batch
+        for turn in turns:  # each request at each place of a batch
             rows = whole[turn:] + whole[:turn]
             for (i, _), got in zip(rows, self.decode(None, rows, lengths, pages, heads, q_len, mean_kv_len=1 + 999 * turn)):
                 self.assertEqual(got, alone[i], f"request {i} of {lengths[i]} tokens, batch {turn}")
+        if heads > 16:
+            return
         many = [whole[self.rng.randrange(len(whole))] for _ in range(66)]
         for (i, _), got in zip(many, self.decode(None, many, lengths, pages, heads, q_len)):
             self.assertEqual(got, alone[i], f"request {i} of {lengths[i]} tokens, one of 66")
@@ -75,7 +77,7 @@ class DecodeTest(BatchInvarianceTest):
         self.check(4, 2)
 
     def test_many_heads(self):
-        self.check(128, 1)
+        self.check(128, 1, turns=(2,))
 
 class ProjectionTest(BatchInvarianceTest):
     """The rows of T tokens are the last ones of the most tokens' rows, whatever T is."""
