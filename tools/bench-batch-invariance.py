@@ -217,11 +217,9 @@ def drawn(n, seed=3):
     rng, out = random.Random(seed), []
     for i in range(n):
         requests, mean = round(3 * (400 / 3) ** rng.random()), 200 * 100 ** rng.random()
-        kind = ("equal", "uniform", "lognormal", "one long")[rng.randrange(4)]
-        one = {"equal": lambda: 1, "uniform": rng.random, "lognormal": lambda: math.exp(rng.gauss(0, 1)), "one long": lambda: 1}[kind]
+        kind = ("equal", "uniform", "lognormal")[rng.randrange(3)]
+        one = {"equal": lambda: 1, "uniform": rng.random, "lognormal": lambda: math.exp(rng.gauss(0, 1))}[kind]
         shares = [one() for _ in range(requests)]
-        if kind == "one long":
-            shares[rng.randrange(requests)] = max(requests - 1, 1)
         total = sum(shares)
         out.append(((16, 64, 128)[i % 3], kind, [max(1, round(s / total * mean * requests)) for s in shares]))
     return out
