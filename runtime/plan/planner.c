@@ -687,10 +687,9 @@ static mlaf_status from_invariant(planner *p) {
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
   mlaf_err why = {MLAF_OK, ""};
-  if (p->ctx->bundle) {
+  if (p->ctx->bundle)
     return mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "BATCH_INVARIANT: bundles hold no batch-invariant kernels: open the context "
                      "without one");
-  }
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
   if (!st) st = mlaf_gen_invariant(gen, mlaf_point_text(p->problem).s, info(p)->target, &v, &why);
   if (st == MLAF_E_TEMPLATE) st = MLAF_E_NOT_TUNED;
