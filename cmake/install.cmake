@@ -1,5 +1,5 @@
-# What `cmake --install` gives: command, worker, library, headers, packages for CMake and pkg-config, man page, shipped tuning data,
-# Python package. Nothing of it holds a path of this machine, so the tree may be moved as a whole; DESTDIR works as usual.
+# What `cmake --install` gives: command, worker, library, headers, packages for CMake and pkg-config, man page, completion for shells,
+# shipped tuning data, Python package. Nothing of it holds a path of this machine, so the tree may be moved as a whole; DESTDIR works as usual.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(MLAF_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python package goes, under the prefix")
@@ -57,6 +57,23 @@ add_custom_command(
   VERBATIM)
 add_custom_target(man ALL DEPENDS ${man_page})
 install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+add_custom_target(api-reference COMMAND ${CMAKE_SOURCE_DIR}/tools/api-reference.sh ${CMAKE_BINARY_DIR}/api-reference
+                  COMMENT "API reference by doxygen" VERBATIM USES_TERMINAL)
+# Completion, where each shell looks.
+set(completion_bash bash-completion/completions/mlaforge)
+set(completion_zsh zsh/site-functions/_mlaforge)
+set(completion_fish fish/vendor_completions.d/mlaforge.fish)
+set(completions)
+foreach(shell bash zsh fish)
+  set(file ${CMAKE_BINARY_DIR}/completion/${completion_${shell}})
+  get_filename_component(folder ${completion_${shell}} DIRECTORY)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completion/${folder})
+  add_custom_command(OUTPUT ${file} COMMAND mlaforge completion ${shell} > ${file} DEPENDS mlaforge COMMENT "Completion for ${shell}"
+                     VERBATIM)
+  list(APPEND completions ${file})
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endforeach()
+add_custom_target(completion ALL DEPENDS ${completions})
 install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mlaforge/tuning
         FILES_MATCHING PATTERN "*.tsv" PATTERN "README.md")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -54,6 +54,8 @@ function api.options(target) return loader.require("arch/" .. target).options en
 -- ".hip", ".cu" or ".lib": what a file with this kernel's source is called.
 function api.suffix(template) return loader.suffix(template) end
 function api.targets() return loader.targets() end
+-- Compute units of the device that a target's model and defaults are for.
+function api.units(target) return loader.require("arch/" .. target).device.cus end
 
 -- Nanoseconds that moving `bytes` from HBM and computing `flops` with dense 16-bit matrix instructions take at
 -- least, by the arch table.

@@ -3,6 +3,10 @@
 -- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
 -- give: docs/lab/search.md, "Nearest choice".
+--
+-- Where the model was fitted to the target's times (op.doubts), kernels are compared only by what was measured of them at one
+-- problem: measured over modelled differs more between two problems than between two kernels of one problem, so a problem of
+-- which only its choice is known ranks no kernel before another.
 local loader = ...
 local problem = require("problem")
 local space = require("space")
@@ -32,26 +36,55 @@ local function kernel_of(p, name)
   return like and like(kernel) or kernel
 end
 
--- What was measured, as far as today's generator makes the same kernels: by first kernel; the mean ratio of all; the kernels
--- that were too slow wherever they were measured, with their templates' hashes.
-local function evidence(p, target, measured)
-  local by_kernel, slow, sum, weights, op = {}, {}, 0, 0, ops.of(p)
+-- Measured over modelled, as a logarithm, for the lengths that were measured: an estimate counts what requests of different
+-- lengths cost more, which a measurement of equal ones does not have.
+local function ratio(m, v)
+  return math.log(m.ns / (m.lengths == "equal" and v.model_ns - v.uneven_ns or v.model_ns))
+end
+
+-- Keeps of each measurement's ratio only how it differs from the others of its problem, beside what all of them have in common.
+local function compare_within_problems(list, common)
+  local level = {}
+  for _, m in ipairs(list) do
+    local l = level[m.problem] or { sum = 0, n = 0 }
+    level[m.problem] = l
+    l.sum, l.n = l.sum + m.ratio, l.n + 1
+  end
+  for _, m in ipairs(list) do m.ratio = common + m.ratio - level[m.problem].sum / level[m.problem].n end
+end
+
+-- What was measured, as far as today's generator makes the same kernels: list of launches with their ratios; the kernels that
+-- were too slow wherever they were measured, with their templates' hashes.
+local function known_launches(p, target, measured)
+  local list, slow, op = {}, {}, ops.of(p)
   for i, m in ipairs(measured) do
-    local key, at, known, v = kernel_of(p, m.variant), m.at, not m.slow, nil
+    local key, known, v = kernel_of(p, m.variant), not m.slow, nil
     local family = op.families[key:match("^[^:]*")]
     if family and family.library then known = false -- its times say nothing of kernels, and it serves what was timed alone
     elseif m.slow then slow[key] = m.template_hash
-    else known, v = pcall(space.variant, at, target, m.variant) end
+    else known, v = pcall(space.variant, m.at, target, m.variant) end
     if known and (m.template_hash == "" or m.template_hash == v[op.stages[1]].template_hash) then
-      local one = op.launch(at, v)
-      one.from, one.far = i, doublings(op, at, p)
-      one.ratio = math.log(m.ns / v.model_ns)
-      by_kernel[key] = by_kernel[key] or {}
-      table.insert(by_kernel[key], one)
-      sum, weights = sum + 2 ^ -one.far * one.ratio, weights + 2 ^ -one.far
+      local one = op.launch(m.at, v)
+      one.kernel, one.problem, one.from = key, problem.print(m.at), i
+      one.far, one.ratio = doublings(op, m.at, p), ratio(m, v)
+      list[#list + 1] = one
     end
   end
-  return by_kernel, weights > 0 and sum / weights, slow
+  return list, slow
+end
+
+-- The same by first kernel, the mean ratio of all (nil: nothing is known), and the slow kernels.
+local function evidence(p, target, measured, fitted)
+  local list, slow = known_launches(p, target, measured)
+  local by_kernel, sum, weights = {}, 0, 0
+  for _, m in ipairs(list) do sum, weights = sum + 2 ^ -m.far * m.ratio, weights + 2 ^ -m.far end
+  if weights == 0 then return by_kernel, nil, slow end
+  if fitted then compare_within_problems(list, sum / weights) end
+  for _, m in ipairs(list) do
+    by_kernel[m.kernel] = by_kernel[m.kernel] or {}
+    table.insert(by_kernel[m.kernel], m)
+  end
+  return by_kernel, sum / weights, slow
 end
 
 -- What the variant should take, given the measurements of its kernel (nil: none), raised by what is not known.
@@ -77,15 +110,16 @@ local function nearest_ns(p, measured, estimates)
   return 0
 end
 
--- measured: list of { at, variant, template_hash, ns, slow } of problems `at` of p's shape, the nearest choice first; slow:
--- the kernel was too slow wherever it was measured and shall not serve. Returns { variant, ns, from = whose kernel it is (the
--- first such index into measured), nearest_ns = the same of the nearest choice's kernel }. from is 0 for a kernel that was not
--- measured: only where `any` allows.
+-- measured: list of { at, variant, template_hash, ns, lengths, slow } of problems `at` of p's shape, the nearest choice first;
+-- lengths: of the requests that were timed; slow: the kernel was too slow wherever it was measured and shall not serve. Returns
+-- { variant, ns, from = whose kernel it is (the first such index into measured), nearest_ns = the same of the nearest choice's
+-- kernel }. from is 0 for a kernel that was not measured: only where `any` allows.
 function nearby.choose(p, target, measured, any)
-  local by_kernel, common, slow = evidence(p, target, measured)
-  if not common then error("the generator makes none of the tuned variants any more", 0) end
   local best, op = nil, ops.of(p)
-  local first, doubts = op.stages[1], op.doubts(p, loader.require("arch/" .. target)) or DOUBTS
+  local fitted = op.doubts(p, loader.require("arch/" .. target))
+  local first, doubts = op.stages[1], fitted or DOUBTS
+  local by_kernel, common, slow = evidence(p, target, measured, fitted)
+  if not common then error("the generator makes none of the tuned variants any more", 0) end
   local seen = {} -- candidates come best first: a kernel's first has the splits that the model likes best
   for _, v in ipairs(space.variants(p, target)) do
     local key = kernel_of(p, v.name)

@@ -7,7 +7,8 @@
 --   baselines variants { family, params }, of which one works for every problem on every target: the first that no rule refuses
 --             of those there for the target
 --   rows(p)   rows of the problem that its workgroups share out
---   model     estimate(p, arch, cost, n, second_ns), second_ns(p, cost, second_cost, arch, n)
+--   model     estimate(p, arch, cost, n, second_ns, second_uneven), second_ns(p, cost, second_cost, arch, n): nanoseconds, and
+--             which of them are expected since requests differ in size (nil: none); second_uneven are those of the second stage
 --
 -- and, where it has more than one kernel that does one thing, what it need not say otherwise:
 --

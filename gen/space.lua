@@ -166,12 +166,18 @@ function space.second_kernels(p, target, family)
   return list
 end
 
+-- A kernel of the second stage behind n of a first one, with its time by the model where it has one.
+local function second_kernel(p, op, first, k, text, n, target, arch)
+  local ns, uneven
+  if k.cost then ns, uneven = op.model.second_ns(p, first, k.cost, arch, n) end
+  return { kernel = finish(k, target), text = text, ns = ns, uneven_ns = uneven or 0 }
+end
+
 -- A family's kernels for the second stage that may come behind n of a first one, best first by the model.
 local function seconds(p, op, first, n, target, arch, family)
   local list = {}
   for _, c in ipairs(space.second_kernels(p, target, family)) do
-    if op.second.fits(n, c.text) then list[#list + 1] = { kernel = finish(c.kernel, target), text = c.text,
-      ns = op.model.second_ns(p, first, c.kernel.cost, arch, n) } end
+    if op.second.fits(n, c.text) then list[#list + 1] = second_kernel(p, op, first, c.kernel, c.text, n, target, arch) end
   end
   table.sort(list, function(a, b)
     if a.ns ~= b.ns then return a.ns < b.ns end
@@ -181,9 +187,10 @@ local function seconds(p, op, first, n, target, arch, family)
 end
 
 local function candidate(p, op, arch, family, point, k, n, second)
+  local ns, uneven = op.model.estimate(p, arch, k.cost, n, second and second.ns or 0, second and second.uneven_ns or 0)
   local v = {
     name = variant_name(family, point.text, n, second and second.text), knob = n, any_lengths = k.cost.any_lengths or false,
-    model_ns = op.model.estimate(p, arch, k.cost, n, second and second.ns or 0),
+    model_ns = ns, uneven_ns = uneven or 0,
   }
   v[op.stages[1]] = k
   if second then v[op.stages[2]] = second.kernel end
@@ -357,7 +364,7 @@ local function named_second(p, op, target, arch, name, first, n, behind, text)
     family_points(op.families[behind])[1].text), 0) end
   local with = read_point(op, behind, text, name)
   local k, why = kernel_at(p, op, target, behind, with, arch)
-  return { kernel = finish(k, target), text = with.text, ns = k.cost and op.model.second_ns(p, first.cost, k.cost, arch, n) }, why
+  return second_kernel(p, op, first.cost, k, with.text, n, target, arch), why
 end
 
 local function has_point(family, text)

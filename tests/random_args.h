@@ -11,6 +11,19 @@ static inline uint64_t next(uint64_t below) {
   return (x >> 8) % below;
 }
 
+/* Mostly n; now and then a number that hardly any sum or product with it still holds. The library must refuse it, or not look at
+ * it, before it computes: builds with -fsanitize=undefined see whether it does. */
+static inline int64_t or_extreme(int64_t n) {
+  static const int64_t all[] = {INT64_MIN, INT64_MIN + 1, -(INT64_C(1) << 62), INT32_MIN, -1, INT32_MAX, INT64_C(1) << 31,
+                                UINT32_MAX, INT64_C(1) << 39, INT64_C(1) << 40, INT64_C(1) << 61, INT64_C(1) << 62,
+                                INT64_MAX - 7, INT64_MAX};
+  return next(60) ? n : all[next(sizeof all / sizeof *all)];
+}
+static inline int32_t or_extreme_32(int32_t n) {
+  static const int32_t all[] = {INT32_MIN, INT32_MIN + 1, -1, INT32_MAX - 1, INT32_MAX};
+  return next(60) ? n : all[next(sizeof all / sizeof *all)];
+}
+
 /* A device address, aligned to 16 bytes; one of `wrong` is NULL or odd. */
 static inline void *address_but_one_of(uint64_t wrong) {
   if (next(wrong)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));

@@ -111,12 +111,16 @@ function make.doc(op)
 end
 
 function make.python()
-  local names = {}
-  for i, f in ipairs(as_struct(fields_of("mla_decode"))) do names[i] = ('"%s"'):format(f.field) end
+  local names, page = {}, nil
+  for i, f in ipairs(as_struct(fields_of("mla_decode"))) do
+    names[i] = ('"%s"'):format(f.field)
+    page = f.field == "page_size" and f or page
+  end
   return ([[
 """Made by tools/limits.lua of gen/ops/*/fields.lua: the fields of problems, as the C structs have them. Do not edit."""
 MLA_DECODE = (%s)
-]]):format(table.concat(names, ", "))
+PAGE_SIZE = (%d, %d)  # from .. to
+]]):format(table.concat(names, ", "), page.least, page.most)
 end
 
 -- --- the vendored loader, which other projects compile without a generator ---

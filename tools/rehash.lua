@@ -1,12 +1,27 @@
--- lua5.4 tools/rehash.lua OLD TARGET FILE [BUILD]: after a change of templates or of the generator that changes no machine code.
+-- lua5.4 tools/rehash.lua [--soaked LEAST REPORT.jsonl... --] OLD TARGET FILE [BUILD]: after a change of templates or of the
+-- generator that changes no machine code, or kernels that were soaked since.
 -- OLD is a folder with the tree as it was (git worktree add OLD REVISION), FILE is tuning text, BUILD a build of this tree.
 -- Every choice's kernels are rendered by both trees; where they are the same text or compile to the same code (see
 -- tools/same-code.lua), the choice gets the names and hashes of today, else it keeps the old ones and is named: it has to be
 -- tuned again. Writes FILE; exit code 1 when a choice was left.
+-- --soaked: a choice whose machine code is another one gets them, too, when the reports (tools/soaked.lua) say LEAST launches or
+-- more of today's kernels on its device, and none wrong. Its time stays the one that was measured with the old ones: time both in
+-- turns before.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local same = dofile(root .. "/tools/same.lua")
+local soak_reports, soaked = dofile(root .. "/tools/soak_reports.lua"), { launches = {}, wrong = {}, least = math.huge }
+if arg[1] == "--soaked" then
+  local paths = {}
+  table.remove(arg, 1)
+  local least = tonumber(table.remove(arg, 1) or "")
+  while arg[1] and arg[1] ~= "--" do paths[#paths + 1] = table.remove(arg, 1) end
+  table.remove(arg, 1)
+  assert(least and #paths > 0, "--soaked wants: LEAST REPORT.jsonl... --")
+  soaked = assert(soak_reports.read(paths))
+  soaked.least = least
+end
 local old_root, target, file, build = arg[1], arg[2], arg[3], arg[4] or root .. "/build"
-assert(file, "usage: lua5.4 tools/rehash.lua OLD TARGET FILE [BUILD]")
+assert(file, "usage: lua5.4 tools/rehash.lua [--soaked LEAST REPORT.jsonl... --] OLD TARGET FILE [BUILD]")
 local old, new = same.tree(old_root), same.tree(root)
 local space, problem, ops = new.loader.require("space"), new.loader.require("problem"), new.loader.require("ops")
 local options = new.loader.require("arch/" .. target).options
@@ -54,6 +69,15 @@ local function prove(rows)
   end
 end
 
+-- Whether today's kernels of a row were soaked.
+local function was_soaked(row)
+  local list = {}
+  for _, one in ipairs(row.kernels) do list[#list + 1] = one.src_hash end
+  local kernels, f, at = table.concat(list, " "), row.fields, row.at
+  local n = soaked.launches[soak_reports.key(f[at.device], f[at.problem], row.variant.name, f[at.knob], kernels)] or 0
+  return n >= soaked.least and not soaked.wrong[kernels]
+end
+
 -- Today's names and hashes into a row; true when something changed.
 local function rewrite(row)
   local changed = false
@@ -84,14 +108,15 @@ prove(choices)
 local out, changed, left = {}, 0, 0
 for i, row in ipairs(rows) do
   if row.fields then
-    local good = row.kernels ~= nil
-    for _, one in ipairs(row.kernels or {}) do good = good and one.good and one.key ~= nil end
+    local good, keys = row.kernels ~= nil, row.kernels ~= nil
+    for _, one in ipairs(row.kernels or {}) do good, keys = good and one.good, keys and one.key ~= nil end
+    good = keys and (good or was_soaked(row))
     if good then
       changed = changed + (rewrite(row) and 1 or 0)
     else
       left = left + 1
       io.stderr:write("left: ", row.fields[row.at.problem], " ", row.fields[row.at.variant], ": ",
-        row.why or "its machine code is another", "\n")
+        row.why or "its machine code is another" .. (soaked.n and ", and no soak of it was good" or ""), "\n")
     end
     row.line = table.concat(row.fields, "\t")
   end

@@ -9,45 +9,21 @@ if not least or #arg < 2 then
   os.exit(2)
 end
 
-local function lines_of(path)
-  local f, why = io.open(path, "r")
-  if not f then
-    io.stderr:write("cannot read ", why, "\n")
-    os.exit(2)
-  end
-  return f:lines()
+local reports = dofile((arg[0]:match("^(.*)/[^/]*$") or ".") .. "/soak_reports.lua")
+local function need(value, why)
+  if value then return value end
+  io.stderr:write("cannot read ", why, "\n")
+  os.exit(2)
 end
-
--- Fields of one line of JSON as the program writes it: flat but for the kernels, no quote inside a value that is looked for.
-local function text(object, key) return object:match('"' .. key .. '":"([^"]*)"') end
-local function number(object, key) return tonumber(object:match('"' .. key .. '":(-?[%d.eE+]+)')) end
--- Each stage's kernel is an object with a src_hash: their sources in order.
-local function sources_of(line)
-  local list = {}
-  for object in line:gmatch('"[%a_]+":(%b{})') do list[#list + 1] = text(object, "src_hash") end
-  return table.concat(list, " ")
-end
-
-local launches, wrong, reports = {}, {}, 0
-for i = 3, #arg do
-  for line in lines_of(arg[i]) do
-    if text(line, "schema") == "mlaforge.soak" then
-      local kernels = sources_of(line)
-      local knob = (number(line, "knob") or number(line, "splits")) // 1 | 0 -- reports had the latter name before
-      local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), knob, kernels }, "\t")
-      if not line:find('"correct":true', 1, true) then wrong[kernels] = text(line, "problem") end
-      launches[key] = (launches[key] or 0) + number(line, "launches")
-      reports = reports + 1
-    end
-  end
-end
+local soaked = need(reports.read({ table.unpack(arg, 3) }))
+need(io.open(arg[2], "r")):close()
 
 local at, choices, modelled, bad, fewest = nil, 0, 0, 0, math.huge
 local function complain(row, what)
   bad = bad + 1
   print(("%s %s: %s"):format(row[at.problem], row[at.variant], what))
 end
-for line in lines_of(arg[2]) do
+for line in io.lines(arg[2]) do
   if line ~= "" and line:sub(1, 1) ~= "#" then
     local row = {}
     for field in (line .. "\t"):gmatch("([^\t]*)\t") do row[#row + 1] = field end
@@ -63,8 +39,8 @@ for line in lines_of(arg[2]) do
       local list = {}
       for i = at.src_hash, #row, at.rows_per_wg - at.stage + 1 do list[#list + 1] = row[i] end
       local kernels = table.concat(list, " ")
-      local key = table.concat({ row[at.device], row[at.problem], row[at.variant], row[at.knob], kernels }, "\t")
-      local n = launches[key] or 0
+      local key = reports.key(row[at.device], row[at.problem], row[at.variant], row[at.knob], kernels)
+      local n, wrong = soaked.launches[key] or 0, soaked.wrong
       if row[at.src_hash] == "-" and row[at.source] == "modelled" then modelled = modelled + 1
       elseif wrong[kernels] then complain(row, "a soak of these kernels found a wrong launch (" .. wrong[kernels] .. ")")
       elseif n < least then complain(row, ("%d launches soaked with these very kernels, %d wanted"):format(n, least))
@@ -77,5 +53,5 @@ if not at then
   os.exit(2)
 end
 print(("%d choices, %d modelled; of the others %d not soaked%s; %d reports"):format(choices, modelled, bad,
-  fewest < math.huge and (", the rest with at least %d launches each and none wrong"):format(fewest) or "", reports))
+  fewest < math.huge and (", the rest with at least %d launches each and none wrong"):format(fewest) or "", soaked.n))
 os.exit(bad == 0)

@@ -29,7 +29,8 @@ typedef struct mlaf_call {
   uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
   int32_t causal;                    /* as mlaf_problem's; not looked at with q_len 1 */
   mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
-  mlaf_view cache;                   /* [pages, page, 1, R+P]; rows at one distance, pages a whole number of rows apart */
+  mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
+                                      * rows apart. With cache_kpe [pages, page, 1, R], or without the 1 */
   mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
   mlaf_view lse;                     /* float32, [T, H], or [B, q_len, H] or [B, H, q_len] over such memory; may be left out */
   mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */
@@ -39,16 +40,22 @@ typedef struct mlaf_call {
   mlaf_view seq_lens;                /* int32, [B] */
   int32_t q_len;                     /* most query tokens of a request; with a block table q says it */
   int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
-  float scale;                       /* 0: 1/sqrt(R+P) */
+  float scale;                       /* of the softmax, finite. 0 without MLAF_CALL_SCALE: 1/sqrt(R+P) */
   int32_t rotate;                    /* mlaf_rotate of the problem: of a cache whose rope columns are not rotated */
   const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES is added where it is needed */
   mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
   void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
                                       * at most once, while the stream captures always when there is one. NULL or returning
-                                      * NULL: the context keeps a workspace for the stream (mlaf_workspace_get) */
+                                      * NULL: the stream's workspace, which the context keeps (context.h) */
   void *alloc_user;
   mlaf_view rope_table;              /* float32, [positions, P], dense: P/2 cosines, then P/2 sines; with rotate */
+  mlaf_view cache_kpe;               /* rope columns where the cache is two tensors: [pages, page, 1, P], or without the 1; as
+                                      * many rows from page to page as in `cache`. Left out: `cache` has all columns */
+  uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
+  int32_t reserved;                  /* 0 */
 } mlaf_call;
+/* `scale` is meant as it stands, 0 included: then all keys weigh the same. */
+enum { MLAF_CALL_SCALE = 1u << 0 };
 #define MLAF_CALL_INIT {.struct_size = sizeof(mlaf_call)}
 
 /* Check, plan and launch on `stream` (NULL: the default stream). Nothing is waited for, and nothing of the tables is read on the
@@ -57,7 +64,10 @@ typedef struct mlaf_call {
  * Pages of the cache that are further apart than they are long (one layer of a cache of many) are read as smaller pages where
  * that is needed, by a plan for those: as fast as pages of that size are.
  * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of mlaf_plan_get and mlaf_execute.
- * Thread-safe. */
+ * Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own. Over the stream's workspace
+ * all launches of a call are one unit on their stream: calls of other threads on this stream wait until they are out (context.h).
+ * Threads that hand over a workspace need one each, also on one stream. `alloc` is called by the calling thread, with nothing
+ * locked. */
 MLAF_API mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream);
 
 #endif

@@ -17,7 +17,8 @@
 #include "mlaforge/mla_prefill.h"
 #include "mlaforge/plan.h"
 
-/* Opaque, immutable. Thread-safe: any number of threads may execute one at once, each with its own workspace and outputs. */
+/* Opaque, immutable. Thread-safe: any number of threads may execute one at once, on one stream or on several, each with its own
+ * outputs, and its own workspace or none (mlaf_chunked_prefill_execute). */
 typedef struct mlaf_chunked_prefill mlaf_chunked_prefill;
 
 /* How keys turn that a cache holds as they were: by cached.rope_table (mlaforge/mla_gather_kv_b.h). */
@@ -75,14 +76,20 @@ typedef struct mlaf_chunked_prefill_args {
   /* The cache, its table [batch, ...] or lists by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens,
    * page_tokens, cu_seqlens, seq_starts, k, v and k_pe are ours: 0 and NULL here. */
   mlaf_gather_kv_b_args cached;
-  void *workspace; /* 256-byte aligned */
+  void *workspace; /* mlaf_chunked_prefill_workspace bytes, 256-byte aligned. NULL with workspace_size 0: the stream's, which
+                    * the context keeps (context.h) */
   size_t workspace_size;
+  /* Words that may be read at `schedule`, as mlaf_chunked_prefill_schedule was told: a schedule that says more is refused. 0: it
+   * is memory that only that function wrote, and what its head says is believed. */
+  size_t schedule_words;
 } mlaf_chunked_prefill_args;
 #define MLAF_CHUNKED_PREFILL_ARGS_INIT \
   {.struct_size = sizeof(mlaf_chunked_prefill_args), .fresh = MLAF_PREFILL_ARGS_INIT, .cached = MLAF_GATHER_KV_B_ARGS_INIT}
 
-/* Launch all of it on `stream`. Never allocates, waits or reads device memory on the host; legal in graph capture, with the
- * schedule that was captured. On failure some launches may have gone out. */
+/* Launch all of it on `stream`. With a workspace of the caller's it never allocates, locks, waits or reads device memory on the
+ * host: legal in graph capture, with the schedule that was captured. Without one it locks the stream's while it launches, so that
+ * a call is one unit on its stream, and allocates where that has to grow (E_ARG while the stream captures). On failure some
+ * launches may have gone out. Thread-safe. Threads that hand over a workspace need one each, also on one stream. */
 MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *chunked, const mlaf_chunked_prefill_args *args,
                                                   void *stream);
 

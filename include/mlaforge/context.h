@@ -9,7 +9,8 @@
 #include "mlaforge/status.h"
 
 /* Opaque. Thread-safe: any thread may use it at any time; planning calls take turns on one lock. Created and destroyed
- * by the caller; plans keep what they need of it alive, see mlaf_ctx_destroy. */
+ * by the caller; plans keep what they need of it alive, see mlaf_ctx_destroy. A process made by fork() must not use its parent's:
+ * neither devices nor locks survive that. */
 typedef struct mlaf_ctx mlaf_ctx;
 
 enum {
@@ -32,7 +33,7 @@ typedef struct mlaf_ctx_opts {
   void *log_user;           /* handed to log */
   mlaf_log_level log_level; /* lines above this level are not made */
   int32_t jobs;             /* parallel compiles; default: online CPUs */
-  double compile_timeout_s; /* per compile; default 120 */
+  double compile_timeout_s; /* CPU seconds of one compile; default 120. A busy machine uses up none of them */
   const char *bundle;       /* directory made by `mlaforge generate --targets`; default $MLAF_BUNDLE, "" : none */
 } mlaf_ctx_opts;
 
@@ -52,8 +53,9 @@ typedef struct mlaf_ctx_opts {
  *   mlaf_ctx_create(&o, &ctx, why, sizeof why); */
 MLAF_API mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size);
 
-/* Drop the caller's reference. Plans that are still held keep the device (not the database or the compiler) alive and
- * may be executed and released afterwards; nothing else may be called on the context. NULL is allowed. */
+/* Drop the caller's reference, with no other thread in a call on the context. Plans that are still held keep the device (not the
+ * database or the compiler) alive and may be executed and released afterwards; nothing else may be called on the context. NULL is
+ * allowed. */
 MLAF_API void mlaf_ctx_destroy(mlaf_ctx *ctx);
 
 /* Copy the detail of the latest failure on this context, of whatever thread, into `out` (NUL-terminated, cut to
@@ -77,18 +79,42 @@ MLAF_API mlaf_status mlaf_mem_free(mlaf_ctx *ctx, void *ptr); /* NULL is allowed
 MLAF_API mlaf_status mlaf_mem_write(mlaf_ctx *ctx, void *device_dst, const void *host_src, size_t bytes);
 MLAF_API mlaf_status mlaf_mem_read(mlaf_ctx *ctx, void *host_dst, const void *device_src, size_t bytes);
 MLAF_API mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *device_dst, int byte, size_t bytes);
-/* --- workspaces that the context keeps, for mlaf_call_run and whoever likes ---
- * One a stream, as launches on one stream follow each other. It grows by at least twice when a launch wants more, and what it was
- * before is kept until mlaf_ctx_destroy, because a captured graph may hold it: in all less than twice the largest. Growing
- * allocates, which no stream may do that captures: then the call fails (E_ARG) and says what to reserve. */
+
+enum { MLAF_MEM_READ_ONLY = 1u << 0 }; /* a kernel that writes to it fails */
+/* On an emulator: let kernels work on `bytes` of host memory in place, under the address it has, until it is unregistered. The
+ * memory stays the caller's. Ranges may overlap, and may be registered several times; each is unregistered as often, with the
+ * same address and size.
+ * Errors: E_ARG (a GPU, whose kernels reach device memory only; no memory of this process; 0 bytes; not registered), E_NOMEM.
+ * Thread-safe; waits for launches that run on the context. */
+MLAF_API mlaf_status mlaf_mem_register(mlaf_ctx *ctx, void *host, size_t bytes, uint32_t flags);
+MLAF_API mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes);
+
+/* --- workspaces that the context keeps ---
+ * One for each stream, as launches on one stream follow each other. mlaf_call_run, mlaf_execute, mlaf_run, mlaf_layer_execute and
+ * mlaf_chunked_prefill_execute use it when they are handed none. Such a call locks its stream's workspace while it launches:
+ * calls of other threads on this stream come before it or after it, never in between; calls on other streams do not wait. The
+ * per-thread default stream counts as one stream for each thread.
+ * A workspace grows to at least twice its size when a call wants more. What it was before is kept, because a captured graph may
+ * hold it, until the context is destroyed and its last plan released: in all less than twice the largest. Growing allocates,
+ * which no stream may do that captures: then the call fails (E_ARG) and says what to reserve.
+ * A graph that was captured without a workspace holds its stream's: replay it on that stream, or where nothing else uses that
+ * workspace at the same time. */
 
 /* Whichever stream is first to want more than it has takes this one, to keep: for streams that do not exist yet. */
 #define MLAF_ANY_STREAM ((void *)(intptr_t)-1)
 /* See to it that `stream` (NULL: the default stream; MLAF_ANY_STREAM) has a workspace of `bytes` before it is wanted. Allocates.
  * Errors: E_ARG (the stream captures), E_DEVICE, E_NOMEM. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_reserve(mlaf_ctx *ctx, void *stream, size_t bytes);
-/* The stream's workspace, with `bytes` or more, 256-byte aligned; bytes 0: whatever there is, NULL if nothing. *size (may be
- * NULL) receives how many it has. Errors as above. Thread-safe; two threads that launch on one stream share it as launches do. */
+/* For launches of your own over the stream's workspace: *out is its address, `bytes` or more, 256-byte aligned; bytes 0: whatever
+ * there is, NULL if nothing. *size (may be NULL) receives how many it has. Until mlaf_workspace_unlock no other thread launches
+ * over it: between the two call mlaf_execute or its like with *out as workspace, as often as you like; other threads' calls on
+ * this stream wait. Do not wait for such a thread in between. Errors: E_ARG (the stream captures and has less; this thread holds
+ * it already), E_DEVICE, E_NOMEM; then nothing is locked. Thread-safe. */
+MLAF_API mlaf_status mlaf_workspace_lock(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);
+/* The end of that, by the same thread. What was launched may still run. Errors: E_ARG (this thread does not hold it). */
+MLAF_API mlaf_status mlaf_workspace_unlock(mlaf_ctx *ctx, void *stream);
+/* What mlaf_workspace_lock gives, without the lock: for a look at it, and for programs where one thread alone makes calls on the
+ * stream. Launches of other threads may come between launches over it. Errors as of mlaf_workspace_lock. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_get(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);
 
 /* Wait for everything launched on `stream` (NULL: the default stream). */

@@ -33,8 +33,8 @@
 
 #include "mlaforge/operation.h"
 
-/* Opaque, immutable. Thread-safe: any number of threads may execute one layer at once, each with its own workspace and
- * outputs. */
+/* Opaque, immutable. Thread-safe: any number of threads may execute one layer at once, on one stream or on several, each with its
+ * own outputs, its own slots of the cache, and its own workspace or none (mlaf_layer_execute). */
 typedef struct mlaf_layer mlaf_layer;
 
 /* Rope styles: what turns together are columns 2i and 2i+1; i and i + P/2; none. */
@@ -104,7 +104,7 @@ typedef struct mlaf_layer_desc {
   int32_t prefill_chunk; /* cached tokens that become keys and values at a time, of all its requests: it bounds the workspace.
                           * 0: 16384 */
   float eps;            /* of both norms */
-  float scale;          /* softmax scale, positive with prefill_tokens. 0: 1/sqrt(N+P), wrong for models with YaRN's mscale */
+  float scale;          /* softmax scale, positive. 0: 1/sqrt(N+P), wrong for models with YaRN's mscale */
   /* Rotations: [table_rows, P/2] cosines and sines by position; sin NULL: a row of cos has its P/2 sines behind. */
   const void *cos, *sin;
   int64_t table_row_stride; /* elements; 0: P/2, or P where sin is NULL */
@@ -186,15 +186,20 @@ typedef struct mlaf_layer_args {
    * say nothing. */
   const int32_t *schedule;        /* that mlaf_layer_prefill_schedule wrote, on the host; NULL: no prefill */
   const int32_t *schedule_device; /* the same words on the device */
-  void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter */
+  void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter. NULL with
+                               * workspace_size 0: the stream's, which the context keeps (context.h); not with
+                               * MLAF_LAYER_SAME_TABLES */
   size_t workspace_size;
+  /* Words that may be read at `schedule`, as mlaf_layer_prefill_schedule was told: a schedule that says more is refused. 0: it is
+   * memory that only that function wrote, and what its head says is believed. */
+  size_t schedule_words;
 } mlaf_layer_args;
 #define MLAF_LAYER_ARGS_INIT \
   { .struct_size = sizeof(mlaf_layer_args), .q_len = 1 }
 
 /* Bytes of workspace for a call, of whose arguments only the sizes are looked at (and whether there is a block table). NULL: for
- * any call in the description's range. SIZE_MAX where the arguments are none it would take. Layers that run one after another on
- * a stream may share a workspace. Thread-safe. */
+ * any call in the description's range. SIZE_MAX where the arguments are none it would take. Layers that one thread runs one after
+ * another on a stream may share a workspace. Thread-safe. */
 MLAF_API size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args *args);
 
 /* A prefill's schedule: which cached tokens are in which chunk. The host makes it once a step, for all layers of one shape, from
@@ -211,10 +216,12 @@ MLAF_API mlaf_status mlaf_layer_prefill_schedule(const mlaf_layer *layer, int32_
  * prefill. Thread-safe. */
 MLAF_API int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t context_tokens);
 
-/* Launch on `stream` (the device's; NULL: its default one) and return without waiting. Never allocates, compiles, locks, logs or
- * synchronises on success: legal in graph capture; replays read lengths, tables, slots and positions anew (a
- * prefill's lengths are its schedule's, which a capture fixes). 0 tokens: nothing is
- * launched. E_ARG names the argument; the detail is in mlaf_ctx_last_message. Thread-safe. */
+/* Launch on `stream` (the device's; NULL: its default one) and return without waiting. With a workspace of the caller's it never
+ * allocates, compiles, locks, logs or synchronises on success: legal in graph capture; replays read lengths, tables, slots and
+ * positions anew (a prefill's lengths are its schedule's, which a capture fixes). Without one it locks the stream's while it
+ * launches, so that a call is one unit on its stream, and allocates where that has to grow (E_ARG while the stream captures).
+ * 0 tokens: nothing is launched. E_ARG names the argument; the detail is in mlaf_ctx_last_message.
+ * Thread-safe. Threads that hand over a workspace need one each, also on one stream. */
 MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream);
 
 /* --- looking inside: for profiles and tests --- */
@@ -238,7 +245,7 @@ MLAF_API size_t mlaf_layer_stages(const mlaf_layer *layer);
 /* Stage i of a call with these sizes (as mlaf_layer_workspace_size's). E_ARG past the end. Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out);
 /* Stage i of a call alone: mlaf_layer_execute is all of them in order. Each finds in the workspace what those before it left, the
- * first one's also what became of a block table. */
+ * first one's also what became of a block table: hand over a workspace. */
 MLAF_API mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream);
 
 #endif

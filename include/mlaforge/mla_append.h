@@ -29,7 +29,7 @@ typedef struct mlaf_append_args {
   const void *norm_weight;    /* [R], of the problem's dtype; only with norm */
   float eps;                  /* of the norm, added to the mean square */
   float scale;                /* of e4m3fn and e4m3fnuz: stored is value / scale, saturated; used where scale_at is NULL */
-  const float *scale_at;      /* the same on the device, or NULL */
+  const float *scale_at;      /* the same on the device, or NULL; rows are NaN where it is not a positive normal number */
   const int64_t *slots;       /* [T] rows of the cache, all different; outside [0, num_slots): nothing is written */
   const int64_t *positions;   /* [T] rows of the table; not used where the slot is outside. Outside [0, table_rows): NaN */
   const void *cos, *sin;      /* [table_rows, P/2]; sin NULL: a row of cos has its P/2 sines behind */

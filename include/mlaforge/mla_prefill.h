@@ -22,7 +22,7 @@ typedef struct mlaf_prefill_args {
   uint32_t struct_size; /* sizeof(mlaf_prefill_args), set by MLAF_PREFILL_ARGS_INIT */
   uint32_t flags;       /* 0 */
   int32_t batch;        /* requests, 0 and up */
-  float scale;          /* of scores, before the softmax; positive */
+  float scale;          /* of scores, before the softmax; positive, a normal number: from 1.2e-38 on */
   /* Tq, Tk: rows there are. A request whose keys reach behind Tk gets NaN; one that reaches behind Tq is left out. */
   int64_t total_q, total_k;
   const void *q;
@@ -38,7 +38,9 @@ typedef struct mlaf_prefill_args {
   int64_t o_token_stride, o_head_stride;
   float *lse; /* natural log of the sum over scaled scores, -inf in rows that see no key; NULL: not wanted */
   int64_t lse_token_stride, lse_head_stride; /* both 0: [H, Tq] */
-  const float *q_scale, *k_scale, *v_scale; /* only of 8 bits: one number each, read when the launch runs; NULL: 1 */
+  /* Only of 8 bits: one number each, read when the launch runs; NULL: 1. 0 is a scale like others; a negative one or NaN makes
+   * O NaN, and of Q or K lse, too. */
+  const float *q_scale, *k_scale, *v_scale;
 } mlaf_prefill_args;
 #define MLAF_PREFILL_ARGS_INIT {.struct_size = sizeof(mlaf_prefill_args)}
 

@@ -21,8 +21,10 @@ MLAF_API mlaf_status mlaf_operation_check(const char *problem, char *out, size_t
  * more. Errors as mlaf_plan_create's. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_for(mlaf_ctx *ctx, const char *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* mlaf_execute of any operation: `args` points to its struct of arguments, which begins with uint32_t struct_size. `operation` is
- * its name: arguments of another one's plan are E_ARG. The same promises: never allocates, compiles, locks, logs or synchronises
- * on success. */
+ * its name: arguments of another one's plan are E_ARG. With a workspace of the caller's, or where none is wanted, it never
+ * allocates, compiles, locks, logs or synchronises on success; without one it locks the stream's, which the context keeps, while
+ * it launches. Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own, and with a
+ * workspace of its own or none. */
 MLAF_API mlaf_status mlaf_run(const mlaf_plan *plan, const char *operation, const void *args, void *stream);
 /* Bytes of workspace that mlaf_run needs for these arguments, of which only the sizes are looked at. SIZE_MAX when they are
  * none it

@@ -9,7 +9,7 @@
 #include "mlaforge/problem.h"
 
 /* Opaque, immutable, reference-counted. Thread-safe: any number of threads may execute one plan at once, each with its
- * own workspace and outputs. */
+ * own outputs, and its own workspace or none (mlaf_execute). */
 typedef struct mlaf_plan mlaf_plan;
 
 typedef enum mlaf_effort {
@@ -48,14 +48,15 @@ typedef struct mlaf_plan_opts {
  * measured near and suits better; more than 16 times away only for DB_ONLY and NO_COMPILE) -> shipped default -> model ->
  * baseline; the plan says which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is
  * passed over with a warning.
- * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM;
- * MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
+ * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM, E_IO (no room for
+ * the compiler's temporary files: $TMPDIR); MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
  * requests on to 8 values a doubling, 33, 66 and 132, ctx to 4), the plan is made at the first call of a rounded problem (and of
  * these flags, effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100
- * ns. Plans that were handed out stay valid whatever happens. Thread-safe. */
+ * ns. What was tuned for any problem that rounds to the same one serves them all. Plans that were handed out stay valid whatever
+ * happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
@@ -100,7 +101,7 @@ typedef struct mlaf_plan_info {
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
   const char *variant;   /* the name that rebuilds the variant */
-  const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
+  const char *tuned_for; /* the problem string of the choice; may differ from `problem` in sizes */
   const char *code;      /* "cache" or "bundle": nothing was compiled; "compiled" */
   const char *stale;     /* "" or why re-tuning would be worth it (compiler or driver differ) */
   const char *notes;     /* "" or the rungs that were passed over, and why */
@@ -130,17 +131,19 @@ typedef struct mlaf_execute_args {
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request */
+  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
+                                     * the problem's q_len, or with some outside [0, T): its rows are NaN */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
   void *workspace;                  /* mlaf_plan_workspace_size bytes, 256-byte aligned; contents do not matter, but for what a
-                                     * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md) */
+                                     * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md). NULL
+                                     * with workspace_size 0: the stream's, which the context keeps (context.h) */
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
-  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
+  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite, no subnormal number */
   /* The tables' second form, for plans made with MLAF_PLAN_TABLES; all 0: the first form. Read on the device at each launch, by
    * one small kernel on the same stream, so that captured graphs see what they hold at the replay. */
   const int32_t *block_table;       /* [B] rows of page ids, in place of kv_indptr, kv_indices and kv_last_page_lens; a request
@@ -173,13 +176,17 @@ typedef struct mlaf_execute_args {
 MLAF_API size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_args *args);
 
 /* Launch on `stream` (hipStream_t; NULL: the default stream) and return without waiting. Any batch and any lengths, of
- * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. Never allocates, compiles, locks, logs or
- * synchronises on success: legal inside graph capture. Host-visible arguments are validated; what lies behind device
- * pointers is not (mlaf_check_tables does that for copies on the host), nor whether they are device pointers: an address of host
- * memory ends the use of a real device in this process (mlaf_call_run looks). The `struct_size` rule: smaller than the first
- * version, or larger with a non-zero tail, is E_ARG.
+ * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. With a workspace of the caller's it never allocates,
+ * compiles, locks, logs or synchronises on success: legal inside graph capture. Without one it locks the stream's while it
+ * launches, and allocates where that has to grow, which is E_ARG while the stream captures.
+ * Host-visible arguments are validated; what lies behind device pointers is not (mlaf_check_tables does that for copies on the
+ * host), nor whether they are device pointers: an address of host memory ends the use of a real device in this process
+ * (mlaf_call_run looks). The `struct_size` rule: smaller than the first version, or larger with a non-zero tail, is E_ARG.
  * Errors: E_ARG, E_DEVICE, E_FAULT (emulator); the detail, written under the context's lock, is in
- * mlaf_ctx_last_message while the context lives. */
+ * mlaf_ctx_last_message while the context lives.
+ * Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own. Threads that hand over a
+ * workspace need one each, also on one stream: an execution is up to three launches over it, and another thread's may come in
+ * between. Executions by one thread on one stream may share it. */
 MLAF_API mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream);
 
 /* Host copies of the tables of one batch, for mlaf_check_tables. */

@@ -52,8 +52,10 @@ typedef struct mlaf_projection_args {
   const float *w_scale;      /* only with weights of 8 bits: one for each 128 x 128 of the tensor that w lies in */
   int64_t w_scale_row_stride; /* 0: dense, as many as the columns from w_scale's first to w's last have */
   int64_t w_scale_row, w_scale_column; /* w's place in that tensor, of which w_scale is the upper left scale: see above */
-  void *workspace;           /* 256-byte aligned; NULL unless mlaf_run_workspace says that a launch wants one, as those of */
-  size_t workspace_size;     /* plans made with MLAF_PLAN_LIBRARY may. Launches that overlap must not share it */
+  void *workspace;           /* 256-byte aligned; wanted where mlaf_run_workspace says so, as launches of plans made with
+                              * MLAF_PLAN_LIBRARY may. NULL with workspace_size 0: the stream's, which the context keeps
+                              * (context.h). Launches that overlap must not share one of the caller's */
+  size_t workspace_size;
 } mlaf_projection_args;
 #define MLAF_PROJECTION_ARGS_INIT \
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }

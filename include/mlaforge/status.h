@@ -22,14 +22,14 @@ typedef enum mlaf_status {
   MLAF_OK = 0,
   MLAF_E_ARG,          /* an argument is out of range or inconsistent */
   MLAF_E_PROBLEM,      /* a problem string or shape is malformed or unsupported */
-  MLAF_E_NOMEM,        /* host memory exhausted */
-  MLAF_E_IO,           /* a file could not be read or written (permission, full disk, missing) */
+  MLAF_E_NOMEM,        /* host memory, or its processes or threads, exhausted */
+  MLAF_E_IO,           /* a file could not be read or written (permission, full disk, file-size limit, missing) */
   MLAF_E_NO_DEVICE,    /* the device asked for does not exist here */
   MLAF_E_DEVICE,       /* the device or its driver reported an error */
   MLAF_E_FAULT,        /* the emulator refused what a kernel did; the detail names pc, wave, lane */
-  MLAF_E_NO_COMPILER,  /* no hiprtc/NVRTC found for this target */
+  MLAF_E_NO_COMPILER,  /* no hiprtc/NVRTC for this target was found, or it does not compile even an empty kernel */
   MLAF_E_COMPILE,      /* the compiler rejected the source; the detail carries its log */
-  MLAF_E_TIMEOUT,      /* a compile, a launch or a lock took longer than its limit */
+  MLAF_E_TIMEOUT,      /* a compile took more CPU time, a launch or a lock took longer than its limit */
   MLAF_E_CRASH,        /* the compiler crashed in its worker */
   MLAF_E_TEMPLATE,     /* a template or generator module failed; the detail names file:line */
   MLAF_E_DB,           /* the tuning database is unusable (foreign, newer, corrupt, locked) */
@@ -38,7 +38,7 @@ typedef enum mlaf_status {
   MLAF_E_INCORRECT,    /* a kernel's output differs from the reference by more than the bound */
   MLAF_E_CANCELLED,    /* stopped on request (SIGINT); finished work is kept */
   MLAF_E_INTERNAL,     /* a bug of this library */
-  MLAF_E_KILLED,       /* the compiler worker was killed from outside, twice: says nothing of the kernel; try again */
+  MLAF_E_KILLED,       /* the compiler worker was killed or stopped from outside, twice: says nothing of the kernel; try again */
   MLAF_STATUS_COUNT
 } mlaf_status;
 

@@ -62,7 +62,8 @@ typedef struct mlaf_tune_result {
 /* Compile, verify and time the candidates of `problem` on the context's device and record them in its database; an
  * interrupted run goes on where it stopped. Blocks for seconds to minutes; other planning calls on the context wait.
  * Errors: E_CANCELLED (progress said stop; finished work is kept), E_NOT_TUNED (no candidate passed), E_PROBLEM,
- * E_NO_COMPILER, E_DEVICE, E_DB, E_IO, E_NOMEM; the detail is in mlaf_ctx_last_message. `out` may be NULL. */
+ * E_NO_COMPILER, E_KILLED, E_DEVICE, E_DB, E_IO, E_NOMEM; the detail is in mlaf_ctx_last_message. `out` may be NULL.
+ * Failures of this machine (no temporary folder, no space, no memory, a killed compiler) end the run and are not recorded. */
 MLAF_API mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tune_opts *opts, mlaf_tune_result *out);
 
 #endif

@@ -1,7 +1,8 @@
 """Multi-head Latent Attention by kernels that mlaforge generates, compiles, tunes and serves.
 
 mla_decode_fwd takes AITER's arguments, flash_mla_with_kvcache and get_mla_metadata take FlashMLA's. Tensors are any objects with
-data_ptr(), shape, stride() and dtype, e.g. PyTorch's; nothing is imported but the standard library.
+data_ptr(), shape, stride() and dtype, e.g. PyTorch's. On an emulator arrays in host memory do, too: NumPy's, PyTorch's on the CPU, any with
+__array_interface__ or DLPack. Nothing is imported but the standard library.
 
     from mlaforge import mla_decode_fwd
     mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale)
@@ -18,6 +19,13 @@ import pkgutil as _pkgutil
 
 __all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_with_kvcache", "get_mla_metadata", "mla_decode_fwd",
            "set_default_context", "version"]
+
+
+def __getattr__(name):
+    if name == "__version__":  # the library's own: it is loaded when somebody asks
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 # Other operations' entry points: modules named after them, found in this folder.
 for _module in _pkgutil.iter_modules(__path__):

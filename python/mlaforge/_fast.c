@@ -6,6 +6,7 @@
 #define Py_LIMITED_API 0x030a0000
 #include <Python.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "mlaforge/call.h"
@@ -15,6 +16,7 @@ enum { DTYPES = 16 };
 static int (*run_call)(void *ctx, const mlaf_call *call, void *stream); /* mlaf_call_run */
 static struct {
   PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *new_strided, *cuda_stream, *expand;
+  PyObject *nan_to_num;
 } name;
 /* Types of elements that were met; they live as long as their module. */
 static struct {
@@ -26,6 +28,7 @@ static int n_dtypes;
 static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
 /* torch.empty_like and what it is told; NULL: there is none. */
 static PyObject *torch_like, *torch_dense;
+static PyObject *infinities; /* what nan_to_num_ is told */
 
 /* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
  * library hands them over in a capsule of its tensor type, dlpack_exchange_api. */
@@ -278,13 +281,26 @@ static int32_t as_int32(PyObject *x) {
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
 
+/* One tensor, or a pair of latent and rope columns. */
+static int read_cache(PyObject *cache, mlaf_call *c) {
+  if (!PyTuple_Check(cache) && !PyList_Check(cache)) return read_view(cache, &c->cache);
+  PyObject *pair = PySequence_Tuple(cache);
+  int good = pair && PyTuple_Size(pair) == 2;
+  if (pair && !good)
+    PyErr_Format(PyExc_ValueError, "the cache is %zd tensors, must be one, or two: ckv and kpe", PyTuple_Size(pair));
+  good = good && read_view(PyTuple_GetItem(pair, 0), &c->cache) && read_view(PyTuple_GetItem(pair, 1), &c->cache_kpe);
+  Py_XDECREF(pair);
+  return good;
+}
+
 /* What is no tensor, and the tensors that are always there. */
 static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
   c->plan = PyLong_AsVoidPtr(a[PLAN]);
   c->causal = as_int32(a[CAUSAL]);
   c->mean_kv_len = as_int32(a[MEAN]);
-  c->scale = (float)PyFloat_AsDouble(a[SCALE]);
-  return !PyErr_Occurred() && read_q(a[Q], &c->q, held) && read_view(a[CACHE], &c->cache) &&
+  c->scale = a[SCALE] == Py_None ? 0 : (float)PyFloat_AsDouble(a[SCALE]);
+  c->flags = a[SCALE] == Py_None ? 0 : MLAF_CALL_SCALE;
+  return !PyErr_Occurred() && read_q(a[Q], &c->q, held) && read_cache(a[CACHE], c) &&
          read_view(a[WORKSPACE], &c->workspace);
 }
 
@@ -436,10 +452,19 @@ static int take_outputs(PyObject *const *a, const mlaf_view *q, int64_t size, Py
   return *lse != NULL;
 }
 
-/* What this path serves: the rest, and what is wrong, is the Python code's. */
-static int is_plain(PyObject *const *a, const mlaf_view *q, int64_t size) {
+/* What this path serves: the rest, and what is wrong, is the Python code's. inverts: rows without keys shall have +inf. */
+static int is_plain(PyObject *const *a, const mlaf_view *q, int64_t size, int inverts) {
   const int makes = a[O] == Py_None || a[LSE] == Py_None;
+  if (inverts && (a[STREAM] != Py_None || (a[LSE] != Py_None && (PyObject *)Py_TYPE(a[LSE]) != torch_tensor))) return 0;
   return q->dims == 4 && size > 0 && size <= q->shape[3] && (!makes || (PyObject *)Py_TYPE(a[Q]) == torch_tensor);
+}
+
+/* -inf to +inf, by PyTorch on its current stream. */
+static int invert(PyObject *lse) {
+  PyObject *method = PyObject_GetAttr(lse, name.nan_to_num), *done = method ? PyObject_CallObject(method, infinities) : NULL;
+  Py_XDECREF(method);
+  Py_XDECREF(done);
+  return done != NULL;
 }
 
 /* References that a call holds until it is made. */
@@ -452,25 +477,28 @@ static PyObject *none(void) {
   return Py_None;
 }
 
-static PyObject *flash_with(PyObject *const *a, flash_refs *r) {
+static PyObject *flash_with(PyObject *const *a, flash_refs *r, int inverts) {
   mlaf_call c = MLAF_CALL_INIT;
   int status = 0;
   const int64_t size = PyLong_AsLongLong(a[SIZE]);
   if (PyErr_Occurred() || !read_common(a, &c, &r->dense)) return NULL;
-  if (!is_plain(a, &c.q, size)) return none();
+  if (!is_plain(a, &c.q, size, inverts)) return none();
   if (!take_outputs(a, &c.q, size, &r->out, &r->lse) || !read_view(r->out, &c.o) || !read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
   if (!read_tables(a + TABLES, 2, &c) || !make_call(a, &c, &status)) return NULL;
-  return status ? PyLong_FromLong(status) : PyTuple_Pack(2, r->out, r->lse);
+  if (status) return PyLong_FromLong(status);
+  return inverts && !invert(r->lse) ? NULL : PyTuple_Pack(2, r->out, r->lse);
 }
 
-/* flash(ctx, plan_opts, causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, cache, out, lse, block_table, seq_lens) ->
- * (out, lse), made where they are None; a status; or None: not served here. */
+/* flash(ctx, plan_opts, causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, cache, out, lse, block_table, seq_lens,
+ * inverts) -> (out, lse), made where they are None; a status; or None: not served here. inverts: lse of rows without keys is
+ * +inf, not -inf. */
 static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   flash_refs r = {NULL, NULL, NULL};
-  if (!run_call || n != TABLES + 2) return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
+  if (!run_call || n != TABLES + 3)
+    return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
   find_torch();
-  PyObject *result = flash_with(a, &r);
+  PyObject *result = flash_with(a, &r, PyObject_IsTrue(a[TABLES + 2]));
   Py_XDECREF(r.dense);
   Py_XDECREF(r.out);
   Py_XDECREF(r.lse);
@@ -499,8 +527,9 @@ PyMODINIT_FUNC PyInit__fast(void) {
   } names[] = {{&name.data_ptr, "data_ptr"},     {&name.dtype, "dtype"},           {&name.shape, "shape"},
                {&name.stride, "stride"},         {&name.get_device, "get_device"}, {&name.contiguous, "contiguous"},
                {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}, {&name.new_strided, "new_empty_strided"},
-               {&name.expand, "expand"}};
+               {&name.expand, "expand"},         {&name.nan_to_num, "nan_to_num_"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].slot = PyUnicode_InternFromString(names[i].text))) return NULL;
-  return PyModule_Create(&module);
+  infinities = Py_BuildValue("(ddd)", (double)NAN, (double)INFINITY, (double)INFINITY);
+  return infinities ? PyModule_Create(&module) : NULL;
 }

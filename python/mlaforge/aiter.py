@@ -1,6 +1,7 @@
 """AITER's entry points for MLA decode and for attention of new tokens."""
 from . import context, mla_prefill
-from .tensors import fail
+from .entry import FAULTS, Arguments, entry
+from .tensors import check_page, fail
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
@@ -8,8 +9,9 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
                    workspace=None, rope_style=None, rope_table=None, batch_invariant=False, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
-    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P]; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
-    int32; lse [T, H] float32. sm_scale defaults to 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
+    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
+    each with or without a dimension of 1 before the last, as FlashInfer has them; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
+    int32; lse [T, H] float32. sm_scale is any finite number, 0 included; None: 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
     (causal). num_kv_splits is the tuner's business here and not looked at. mean_kv_len helps to choose the kernel; without it the
     length of kv_indices does. Pages of kv_buffer may lie apart by any whole number of rows. Without `workspace` (a tensor) the
     context keeps one for the stream, or, while PyTorch captures, the graph does. batch_invariant: a request's output has the same bits
@@ -19,19 +21,32 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     and i + P/2), and rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. Keys are rotated as they
     are read; q comes rotated. A request longer than the table becomes NaN.
     """
-    if logit_cap:
-        fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
-    if nhead_kv != 1:
-        fail(f"nhead_kv is {nhead_kv}; the latent cache has 1 head")
-    if page_size is not None and page_size != kv_buffer.shape[1]:
-        fail(f"page_size is {page_size}, kv_buffer's shape says {kv_buffer.shape[1]}")
     ctx = ctx or context._default or context.default_context()
-    (ctx.with_batch_invariance() if batch_invariant else ctx).call(
-        1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
-        qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
+    if batch_invariant:
+        ctx = ctx.with_batch_invariance()
+    try:
+        if logit_cap:
+            fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
+        if nhead_kv != 1:
+            fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
+        if page_size is not None:
+            check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
+        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
+                 qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
+    except FAULTS as why:
+        _DECODE.explain(why, not ctx.emulated, (), locals())
     return o, lse
 
 
+_DECODE = Arguments(mla_decode_fwd, {
+    "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
+    "o": "[T, H, R]", "qo_indptr": "[B+1]", "kv_indptr": "[B+1]", "kv_indices": "[pages]",
+    "kv_last_page_lens": "[B]", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
+    "rope_table": "[positions, P]"})
+
+
+@entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,
+       out="[Tq, H, V]")
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q=0, dropout_p=0.0,
                            softmax_scale=None, logits_soft_cap=0.0, causal=False, window_size=(-1, -1), bias=None, alibi_slopes=None,
                            deterministic=False, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1, block_table=None, out=None,

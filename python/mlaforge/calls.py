@@ -5,17 +5,18 @@ import sys
 import threading
 
 from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, library
-from .tensors import contiguous, dtype_name
+from .tensors import contiguous, dtype_name, place
 
 DTYPES = {"bfloat16": 0, "float16": 1, "int32": 2, "float32": 3, "int64": 4, "float64": 5, "uint8": 6}
 OTHER, UNKNOWN = 7, -2
 # mlaf_view of so many dimensions: data, dtype, dims, where, reserved, shape[4], stride[4]
 VIEWS = [struct.Struct(f"@Piiii{n}q{32 - 8 * n}x{n}q{32 - 8 * n}x") for n in range(5)]
 HEAD, TAIL = struct.Struct("@Ii"), struct.Struct("@iifiP")  # mlaf_call up to its first view, and from q_len to plan
-TAIL_AT, ALLOC_AT = Call.q_len.offset, Call.alloc.offset
+TAIL_AT, ALLOC_AT, FLAGS_AT = Call.q_len.offset, Call.alloc.offset, Call.flags.offset
+FLAGS, SCALE_GIVEN = struct.Struct("@I"), 1  # MLAF_CALL_SCALE
 ADDRESS, EMPTY = struct.Struct("@P"), bytes(CALL_SIZE)
-LISTS = [CALL_VIEWS[name] for name in ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")]
-BLOCK = [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
+LIST_NAMES, BLOCK_NAMES = ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), ("block_table", "cache_seqlens")
+LISTS, BLOCK = [CALL_VIEWS[name] for name in LIST_NAMES], [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
 
 _codes, _here = {}, threading.local()  # by type of element; the call a thread is making
 
@@ -42,10 +43,8 @@ def _pack(memory, at, tensor):
         return
     shape, stride, dtype = tensor.shape, tensor.stride(), tensor.dtype
     code, dims = _codes.get(dtype), len(shape)
-    try:
-        where = tensor.get_device()
-    except (AttributeError, TypeError):
-        where = UNKNOWN
+    where = place(tensor)
+    where = UNKNOWN if where is None else where
     if dims > 4:  # the library says that these are too many
         shape, stride = shape[:4], stride[:4]
     VIEWS[min(dims, 4)].pack_into(memory, at, tensor.data_ptr(), _code(dtype, tensor) if code is None else code, dims, where, 0,
@@ -88,6 +87,10 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     memory, address = kept
     memory[:] = EMPTY
     HEAD.pack_into(memory, 0, CALL_SIZE, causal)
+    if scale is None:
+        scale = 0.0
+    else:
+        FLAGS.pack_into(memory, FLAGS_AT, SCALE_GIVEN)
     try:
         TAIL.pack_into(memory, TAIL_AT, q_len, mean, scale, rotate, plan_opts)
     except (struct.error, OverflowError):  # what does not fit its field is refused there
@@ -96,7 +99,11 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     ADDRESS.pack_into(memory, ALLOC_AT, _ALLOC_ADDRESS)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
+    if isinstance(cache, (tuple, list)) and len(cache) != 2:
+        raise ValueError(f"the cache is {len(cache)} tensors, must be one, or two: ckv and kpe")
+    cache, kpe = cache if isinstance(cache, (tuple, list)) else (cache, None)
     _pack(memory, CALL_VIEWS["cache"], cache)
+    _pack(memory, CALL_VIEWS["cache_kpe"], kpe)
     _pack(memory, CALL_VIEWS["o"], o)
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
@@ -111,9 +118,19 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     return status
 
 
+NAMES = ("causal", "max_seqlen_q", "mean_kv_len", "sm_scale", "stream", "workspace", "q", "the cache", "the output", "lse")
+
+
+def named(arguments):
+    """(name, value) of a call's arguments from causal on."""
+    tables = LIST_NAMES if len(arguments) - len(NAMES) == len(LIST_NAMES) else BLOCK_NAMES
+    return list(zip((*NAMES, *tables), arguments))
+
+
 def runners(module=None):
     """What makes a call, of the compiled module (None: by ctypes), as (run, flash). run(handle, plan_opts, causal, q_len, mean_kv_len, scale,
-    stream, workspace, q, cache, o, lse, *tables), addresses as integers, returns the status; it does not wait. flash, None by ctypes,
+    stream, workspace, q, cache, o, lse, *tables), addresses as integers, scale None for the default, cache a tensor or a pair, returns
+    the status; it does not wait. flash, None by ctypes,
     takes head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
 

@@ -1,17 +1,20 @@
 """A context of the library: a device, and the plans made for it."""
 import ctypes
+import operator
 import os
 import threading
 
 from .errors import MlafError
-from . import calls
+from . import calls, host
+from .entry import explained
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
-from .tensors import expect, room
+from .tensors import expect, fail, room, span, style_of
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
 NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT = 1, 2, 4, 8
 DTYPES = {"bfloat16": 0, "float16": 1}
+ADDRESS = range(1 << 63)
 ANY_STREAM = ctypes.c_void_p(-1)
 
 
@@ -32,14 +35,25 @@ def _fit(name, value, kind):
     """ctypes cuts integers to their field without a word."""
     bits = 8 * ctypes.sizeof(kind)
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind in (I32, I64) else (0, (1 << bits) - 1)
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}, must be {low}..{high}")
-    return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, must be a whole number") from None
+    if not low <= number <= high:  # a number below 0 that fits is refused by the library, which knows what is wanted
+        raise ValueError(f"{name} is {number}, must be 0..{high}")
+    return number
+
+
+def _real(name, value):
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} is {value!r}, must be a number") from None
 
 
 def _rotate(style):
     """A rope style as mlaf_rotate has it."""
-    return _one_of("rope_style", style, calls.ROTATE) if style is not None else 0
+    return calls.ROTATE[style_of("rope_style", style)] if style is not None else 0
 
 
 def _struct(structure, **values):
@@ -47,18 +61,24 @@ def _struct(structure, **values):
     for name, value in values.items():
         if name not in kinds:
             raise TypeError(f"unknown argument {name}; accepted are {', '.join(kinds)}")
-        if kinds[name] in (I32, I64, U32, ctypes.c_size_t) and isinstance(value, int):
-            _fit(name, value, kinds[name])
+        if kinds[name] in (I32, I64, U32, ctypes.c_size_t):
+            values[name] = _fit(name, value, kinds[name])
+        elif kinds[name] in (ctypes.c_float, ctypes.c_double):
+            values[name] = _real(name, value)
     return structure(struct_size=ctypes.sizeof(structure), **values)
 
 
 class Context:
     """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile`, `lengths` and `batch_invariant` hold for every
     plan: by default what is not tuned runs the model's choice, and what is not compiled is compiled at its first use. batch_invariant: what is
-    computed of a request has the same bits alone and in any batch (docs/batch-invariance.md)."""
+    computed of a request has the same bits alone and in any batch (docs/batch-invariance.md).
+
+    Any number of threads may make calls on a context, on one stream or on several, each with outputs of its own; close and forget_plans want
+    no other thread in a call. check's text is that of the latest failure, of whatever thread."""
 
     _handle = _address = _invariant = None  # what close() looks at, however far the constructor gets
 
+    @explained(device=str, db_path=str, cache_dir=str, bundle=str, lengths=str)
     def __init__(self, device=None, db_path=None, cache_dir=None, bundle=None, effort="estimate", no_compile=False, log=None,
                  log_level=1, lengths=None, batch_invariant=False):
         self._lib, self._handle = library(), PTR()
@@ -76,6 +96,7 @@ class Context:
         self._address, self._plan_address = self._handle.value, ctypes.addressof(self._plan_opts)
         self._plans = {}  # of other operations, by problem: one reference each
         self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
+        self.emulated = self._lib.mlaf_ctx_device_id(self._handle).startswith(b"emu:")
         self._target = self.target
 
     def close(self):
@@ -97,6 +118,7 @@ class Context:
         self.close()
 
     def check(self, status):
+        """Raises MlafError with the context's latest message where `status`, a call's result, is not 0."""
         if status:
             text = ctypes.create_string_buffer(4096)
             self._lib.mlaf_ctx_last_message(self._handle, text, len(text))
@@ -104,36 +126,50 @@ class Context:
 
     @property
     def target(self):
+        """What kernels are compiled for, e.g. "gfx942" or "sm_90a"."""
         return self._lib.mlaf_ctx_target(self._handle).decode()
 
     @property
     def device_name(self):
+        """The device's name for people."""
         return self._lib.mlaf_ctx_device_name(self._handle).decode()
 
     # --- device memory, for callers that have no tensor library ---
     def alloc(self, size):
+        """The address of `size` new bytes of the device's memory, to be freed by free(). Waits."""
         pointer = PTR()
         self.check(self._lib.mlaf_mem_alloc(self._handle, _fit("size", size, ctypes.c_size_t), ctypes.byref(pointer)))
         return pointer.value
 
+    @explained(pointer=ADDRESS)
     def free(self, pointer):
+        """Frees what alloc() returned. Nothing that was launched may still use it."""
         self.check(self._lib.mlaf_mem_free(self._handle, pointer))
 
+    @explained(pointer=ADDRESS)
     def write(self, pointer, data):
+        """Copies bytes to the device's memory at `pointer`. Waits until they are there."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            fail(f"data is {type(data).__name__}, must be bytes")
         self.check(self._lib.mlaf_mem_write(self._handle, pointer, bytes(data), len(data)))
 
+    @explained(pointer=ADDRESS, size=ADDRESS)
     def read(self, pointer, size):
+        """`size` bytes of the device's memory from `pointer` on. Waits for the copy, not for launches: sync() first."""
         data = ctypes.create_string_buffer(max(size, 1))
         self.check(self._lib.mlaf_mem_read(self._handle, data, pointer, size))
         return data.raw[:size]
 
     def sync(self, stream=None):
+        """Waits for everything launched on `stream` (an address; None: the default stream)."""
         self.check(self._lib.mlaf_sync(self._handle, stream))
 
     # --- plans ---
     def _plan(self, problem, flags=0):
         """One reference, to be released. The library's registry rounds batch and ctx up."""
         names = [name for name, _ in Problem._fields_[1:]]
+        if not isinstance(problem, (tuple, list)):
+            raise TypeError(f"problem is {problem!r}, must be a tuple of numbers ({', '.join(names)})")
         if len(problem) not in (len(names) - 1, len(names)):
             raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}; the last may be left out), not {len(problem)}")
         p, plan, opts = _struct(Problem, **dict(zip(names, problem))), PTR(), self._plan_opts
@@ -155,6 +191,7 @@ class Context:
             self._lib.mlaf_plan_release(plan)
 
     def forget_plans(self):
+        """Drops the plans that calls have made, e.g. after tuning: the next call of each shape plans anew."""
         self._lib.mlaf_plan_forget(self._handle)
         self._release_plans()
         if self._invariant:
@@ -173,6 +210,7 @@ class Context:
         for plan in plans.values():
             self._lib.mlaf_plan_release(plan)
 
+    @explained(problem=str)
     def plan_for(self, problem, flags=0):
         """The plan of a problem string of any operation, e.g. "mla_append:r512,p64,bf16,paged,pairs,t64". The context keeps it."""
         key = (problem, flags) if flags else problem
@@ -189,6 +227,7 @@ class Context:
                 plan = mine
         return plan
 
+    @explained(heads=int)
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
                 kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
@@ -197,6 +236,7 @@ class Context:
         plans, kernels, compiles, workspace (bytes), seconds."""
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
         plan.flags |= TABLES if block_tables else 0
+        batch, kv_len = span("batch", batch), span("kv_len", kv_len)
         problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
                           dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0],
                           rotate=_rotate(rope_style))
@@ -209,6 +249,7 @@ class Context:
         return {name: getattr(result, name) for name, _ in WarmUpResult._fields_[1:]}
 
     # --- launches ---
+    @explained(size=ADDRESS)
     def reserve_workspace(self, size, stream=None):
         """Set `size` bytes aside for a stream (an address or an object with cuda_stream; 0: the default stream), or for whichever is
         first to want more than it has (None). Workspaces are kept until the context is closed, as graphs may hold them. PyTorch's
@@ -217,17 +258,16 @@ class Context:
         self.check(self._lib.mlaf_workspace_reserve(self._handle, address, _fit("size", size, ctypes.c_size_t)))
 
     def lend_workspace(self, args, size, like, given, stream):
-        """The workspace of a call, into its arguments: the caller's tensor, PyTorch's own memory (also while a graph is captured), or the
-        context's for that stream. Returns what keeps it alive."""
-        if given is None and hasattr(like, "is_cuda"):
-            given = like.new_empty(((size + 1) // 2,))
+        """The workspace of a call, into its arguments: the caller's tensor, or memory of PyTorch's own (also while a graph is captured).
+        PyTorch's belongs to its current stream: on another one, and without PyTorch, the arguments stay without, and the library takes
+        the context's for that stream, which it locks while it launches. Returns what keeps the memory alive: to be held until the
+        launches are out. size: a function, called where it is wanted."""
+        if given is None and getattr(like, "is_cuda", False) and calls.current_stream(like) == (stream or 0):
+            bytes_wanted = size()
+            given = like.new_empty(((bytes_wanted + 1) // 2,)) if 0 < bytes_wanted < ctypes.c_size_t(-1).value else None
         if given is not None:
             args.workspace, args.workspace_size = room(given)
-            return given
-        pointer, have = PTR(), ctypes.c_size_t()
-        self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
-        args.workspace, args.workspace_size = pointer, have
-        return None
+        return given
 
     def use(self, module):
         """Make calls by the compiled module, or by ctypes (None). What a context starts with is the module where it is there."""
@@ -238,8 +278,14 @@ class Context:
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
+        if self.emulated:
+            arguments = [host.adopt(self, name, x) for name, x in calls.named(arguments)]
+            rope_table = host.adopt(self, "rope_table", rope_table)
         if rope_style is None and rope_table is None:
             status = self._run(self._address, self._plan_address, *arguments)
+        elif rope_style is None or rope_table is None:
+            fail(f"rope_style is {rope_style!r} and rope_table {'None' if rope_table is None else 'given'}: a cache whose rope columns are not "
+                 "rotated wants both, any other neither")
         else:
             status = calls.run_rotated(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
                                        rope_table=rope_table)
@@ -247,8 +293,9 @@ class Context:
             self.check(status)
 
     def call_flash(self, *arguments):
-        """The same with head_dim_v for q_len, a block table, and outputs that may be None: (out, lse), or None where `call` has to do."""
-        if self._flash is None or self._address is None:
+        """The same with head_dim_v for q_len, a block table, outputs that may be None, and whether lse of rows without keys is +inf, not
+        -inf: (out, lse), or None where `call` has to do."""
+        if self._flash is None or self._address is None or self.emulated:
             return None
         made = self._flash(self._address, self._plan_address, *arguments)
         if made.__class__ is int:
@@ -265,22 +312,16 @@ class Context:
         """The same where what was tuned may be a vendor's library's product, which may want workspace: PyTorch's memory where `like` is
         its tensor, else the context's for that stream."""
         operation, plan = problem.split(":", 1)[0].encode(), self.plan_for(problem, LIBRARY)
-        size = self._lib.mlaf_run_workspace(plan, operation, ctypes.byref(args))
-        held = self.lend_workspace(args, size, like, None, stream) if 0 < size < ctypes.c_size_t(-1).value else None
+        held = self.lend_workspace(args, lambda: self._lib.mlaf_run_workspace(plan, operation, ctypes.byref(args)), like, None, stream)
         self.check(self._lib.mlaf_run(plan, operation, ctypes.byref(args), stream))
         del held
 
     def execute(self, problem, stream=None, **arguments):
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
-        unchecked. Without `workspace` the context's for this stream is used; what cannot be captured says so."""
+        unchecked. Without `workspace` the context's for this stream is used, by one call at a time; what cannot be captured says so."""
         args = _struct(ExecuteArgs, **arguments)
         plan = self._plan(problem, TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
-            if not args.workspace:
-                size = self._lib.mlaf_execute_workspace_size(plan, ctypes.byref(args))
-                pointer, have = PTR(), ctypes.c_size_t()
-                self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
-                args.workspace, args.workspace_size = pointer, have
             self.check(self._lib.mlaf_execute(plan, ctypes.byref(args), stream))
         finally:
             self._lib.mlaf_plan_release(plan)
@@ -328,6 +369,7 @@ def of_call(ctx, batch_invariant=False):
 
 
 def set_default_context(context):
+    """Makes `context` the one of calls that name none; None: default_context() makes another at the next call. Returns nothing."""
     global _default
     with _default_lock:
         _default = context

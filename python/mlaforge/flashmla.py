@@ -1,8 +1,17 @@
 """FlashMLA's entry points for MLA decode with a paged cache."""
+import math
+import struct
 import sys
 
 from . import context
+from .calls import current_stream
+from .errors import MlafError
+from .entry import FAULTS, Arguments
+from .host import adopt, given
 from .tensors import empty, fail
+
+
+INFINITY = math.inf
 
 
 class SchedulerMetadata:
@@ -32,6 +41,40 @@ def _outputs(ctx, q, head_dim_v):
     return out, empty(ctx, q, (batch, q_len, heads), "float32").transpose(1, 2)
 
 
+def _invert_torch(torch, lse, stream):
+    """-inf to +inf, in the order of the stream: None, an address, or an object with cuda_stream."""
+    address = None if stream is None else int(getattr(stream, "cuda_stream", stream))
+    if address is None or not lse.is_cuda or address == current_stream(lse):
+        lse.nan_to_num_(nan=math.nan, posinf=math.inf, neginf=math.inf)
+        return
+    with torch.cuda.stream(torch.cuda.ExternalStream(address, device=lse.device)):
+        lse.nan_to_num_(nan=math.nan, posinf=math.inf, neginf=math.inf)
+
+
+def _invert_on_host(ctx, lse, stream):
+    """The same of a tensor whose library is not known: its memory is dense, whatever its dimensions' order."""
+    count = math.prod(lse.shape)
+    try:
+        ctx.sync(None if stream is None else int(getattr(stream, "cuda_stream", stream)) or None)
+    except MlafError as e:
+        fail(f"empty_lse is inf, and of tensors that are not PyTorch's the host writes it once the stream is done, which failed: {e}. While a "
+             "stream captures pass empty_lse=-math.inf")
+    values = struct.unpack(f"{count}f", ctx.read(lse.data_ptr(), 4 * count)) if count else ()
+    if -math.inf in values:
+        ctx.write(lse.data_ptr(), struct.pack(f"{count}f", *(math.inf if x == -math.inf else x for x in values)))
+
+
+def _with_empty(ctx, out, lse, value, stream):
+    """(out, lse) once rows without keys have the value in lse, where kernels write -inf."""
+    if value == math.inf:
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(lse, torch.Tensor):
+            _invert_torch(torch, lse, stream)
+        else:
+            _invert_on_host(ctx, lse, stream)
+    return out, lse
+
+
 def _refuse(is_fp8_kvcache, no_tables):
     if is_fp8_kvcache:
         fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served")
@@ -43,32 +86,52 @@ def _refuse(is_fp8_kvcache, no_tables):
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
                            extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, mean_kv_len=None,
-                           workspace=None, out=None, lse=None, batch_invariant=False, ctx=None, stream=None):
+                           workspace=None, out=None, lse=None, empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
     """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
-    q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P]; block_table [B, most] and cache_seqlens [B] int32, both on the device,
+    q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P], or a pair as in mla_decode_fwd; block_table [B, most] and cache_seqlens [B] int32, both on the device,
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
-    `workspace` and `batch_invariant` as in mla_decode_fwd. fp8 caches and sparse decode are not served.
+    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). fp8 caches, sparse decode and more
+    than one KV head are not served.
+
+    empty_lse: what lse says of a row that sees no key. FlashMLA's is +inf, and so is this default; all other entries of this package say
+    -inf, as their kernels do. +inf costs one small launch behind the call (PyTorch's nan_to_num_); for tensors of other libraries the
+    host waits for the stream and writes it. With -math.inf there is neither.
     """
     if is_fp8_kvcache or indices is not None or extra_indices_in_kvcache is not None or extra_k_cache is not None or \
             topk_length is not None or extra_topk_length is not None or attn_sink is not None or block_table is None or \
             cache_seqlens is None:
         _refuse(is_fp8_kvcache, block_table is None or cache_seqlens is None)
+    if empty_lse != INFINITY and empty_lse != -INFINITY:
+        fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()
     if batch_invariant:
         ctx = ctx.with_batch_invariance()
-    causal, mean_kv_len, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale or 0.0
-    made = ctx.call_flash(causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
-    if made is not None:
-        return made
-    if len(q.shape) != 4:
-        fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
-    if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
-        fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
-    if out is None or lse is None:
-        made = _outputs(ctx, q, head_dim_v)
-        out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-    ctx.call(causal, 0, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
-    return out, lse
+    try:
+        causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
+        made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens,
+                              empty_lse == INFINITY)
+        if made is not None:
+            return made
+        if ctx.emulated:
+            q, out, lse = (adopt(ctx, name, x) for name, x in (("q", q), ("out", out), ("lse", lse)))
+        if len(q.shape) != 4:
+            fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
+        if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
+            fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
+        if out is None or lse is None:
+            made = _outputs(ctx, q, head_dim_v)
+            out, lse = made[0] if out is None else out, made[1] if lse is None else lse
+        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
+        out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
+    except FAULTS as why:
+        _FLASH.explain(why, not ctx.emulated, (), locals())
+    return given((out, lse))
+
+
+_FLASH = Arguments(flash_mla_with_kvcache, {
+    "q": "[B, q_len, H, R+P]", "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
+    "block_table": "[B, most]", "cache_seqlens": "[B]", "head_dim_v": int,
+    "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v]", "lse": "[B, H, q_len]"})

@@ -56,7 +56,7 @@ class Call(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("causal", I32)] + [(name, View) for name in (
         "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
         ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
-        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View)]
+        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32)]
 
 
 CALL_SIZE = ctypes.sizeof(Call)
@@ -81,11 +81,14 @@ _SIGNATURES = {
     "mlaf_ctx_last_message": (ctypes.c_int, [PTR, ctypes.c_char_p, ctypes.c_size_t]),
     "mlaf_ctx_device_name": (ctypes.c_char_p, [PTR]),
     "mlaf_ctx_target": (ctypes.c_char_p, [PTR]),
+    "mlaf_ctx_device_id": (ctypes.c_char_p, [PTR]),
     "mlaf_ctx_ordinal": (ctypes.c_int, [PTR]),
     "mlaf_mem_alloc": (ctypes.c_int, [PTR, ctypes.c_size_t, ctypes.POINTER(PTR)]),
     "mlaf_mem_free": (ctypes.c_int, [PTR, PTR]),
     "mlaf_mem_write": (ctypes.c_int, [PTR, PTR, PTR, ctypes.c_size_t]),
     "mlaf_mem_read": (ctypes.c_int, [PTR, PTR, PTR, ctypes.c_size_t]),
+    "mlaf_mem_register": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t, U32]),
+    "mlaf_mem_unregister": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t]),
     "mlaf_sync": (ctypes.c_int, [PTR, PTR]),
     "mlaf_workspace_reserve": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t]),
     "mlaf_workspace_get": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t, ctypes.POINTER(PTR), ctypes.POINTER(ctypes.c_size_t)]),
@@ -203,4 +206,5 @@ def library():
 
 
 def version():
+    """The library's version, e.g. "0.1.0". mlaforge.__version__ is the same."""
     return library().mlaf_version().decode()

@@ -4,8 +4,9 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .entry import entry
 from .library import I32, I64, PTR, U32
-from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
+from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
 
@@ -13,6 +14,8 @@ ALL_Q, POWER_OF_TWO, TABLE_16 = 1, 2, 4
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
 FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
+CACHE = "[blocks, block, row] or [blocks, block, 1, row]"
+HALF_TABLE = "[positions, P/2] or [positions, 1, P/2] or [positions, 1, 1, P/2]"
 
 
 class AppendArgs(ctypes.Structure):
@@ -41,6 +44,7 @@ def _cache(args, kv_cache, kind, row, unit_dtype):
     """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
+    check_page("kv_cache", kv_cache)
     blocks, block = kv_cache.shape[:2]
     entry = row_stride(kv_cache, 1) or row
     page = row_stride(kv_cache, 0) or block * entry
@@ -56,7 +60,7 @@ def _cache(args, kv_cache, kind, row, unit_dtype):
 
 def _kind(ctx, kv_cache, kv_cache_dtype):
     """The problem's word for a cache, by its type and by what the caller calls it."""
-    name = dtype_name(kv_cache)
+    name = dtype_name(kv_cache, "kv_cache")
     if kv_cache_dtype == "fp8_ds_mla":
         return "fp8_ds_mla"
     if kv_cache_dtype == "auto" and name in DTYPES:
@@ -73,12 +77,13 @@ def _kind(ctx, kv_cache, kv_cache_dtype):
 def _table(args, cos, sin, dtype, rope):
     """One table whose rows have their sines behind their cosines (sin None), or two."""
     columns = rope if sin is None else rope // 2
+    dtype_name(cos, "the table of cosines")
     check_tensor("the table of cosines", cos, None, None, *[1] * (len(cos.shape) - 2), columns)
     if dtype_name(cos) not in ("float32", dtype):
         fail(f"the table of cosines is {dtype_name(cos)}, must be float32 or {dtype}")
     if sin is not None and (dtype_name(sin), tuple(sin.shape), tuple(sin.stride())) != (
             dtype_name(cos), tuple(cos.shape), tuple(cos.stride())):
-        fail("the tables of cosines and sines differ in type, shape or strides")
+        fail("cos_cache and sin_cache differ in type, shape or strides: they must be alike")
     if sin is not None:
         check_place("the table of sines", sin)
     args.update(cos=cos.data_ptr(), sin=None if sin is None else sin.data_ptr(), table_rows=cos.shape[0], table_row_stride=row_stride(cos, 0))
@@ -92,7 +97,7 @@ def _problem(heads, rank, rope, dtype, cache, style, tokens):
 
 
 def _inputs(kv_c, k_pe, slot_mapping):
-    dtype, rank = dtype_name(kv_c), kv_c.shape[-1]
+    dtype, rank = dtype_name(kv_c, "kv_c"), kv_c.shape[-1]
     rope = k_pe.shape[-1] if k_pe is not None else 0
     if dtype not in DTYPES:
         fail(f"kv_c is {dtype}; accepted are {', '.join(DTYPES)}")
@@ -126,6 +131,7 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
     return dtype, rank, rope, kind, args
 
 
+@entry(kv_c="[T, R]", k_pe="[T, P] or [T, 1, P] or None", kv_cache=CACHE, slot_mapping="[T]")
 def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's and AITER's: kv_c [T, R] and k_pe [T, P], rotated already, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P].
 
@@ -138,6 +144,8 @@ def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, sca
     _launch(ctx, _problem(0, rank, rope, dtype, kind, "unrotated", args["tokens"]), args, kv_c, stream)
 
 
+@entry(positions="[T]", q_pe="[T, H, P]", k_pe="[T, P] or [T, 1, P] or None", kv_c="[T, R]", cos_sin_cache="[positions, P]",
+       slot_mapping="[T]", kv_cache=CACHE)
 def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, is_neox, slot_mapping, kv_cache, kv_cache_dtype,
                                     kv_cache_scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's: q_pe [T, H, P] and k_pe [T, P] are rotated in place, kv_c and the rotated k_pe appended. A row of cos_sin_cache has P/2
@@ -157,6 +165,8 @@ def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, 
     _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)
 
 
+@entry(q_nope="[T, H, R]", q_pe="[T, H, P]", kv_c="[T, R] or [T, 1, R]", k_pe="[T, P] or [T, 1, P] or None", kv_cache=CACHE,
+       q_out="[T, H, R+P]", slot_mapping="[T]", positions="[T]", cos_cache=HALF_TABLE, sin_cache=HALF_TABLE)
 def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out, slot_mapping, k_scale, q_scale, positions, cos_cache,
                                        sin_cache, is_neox, is_nope_first, compute_all_q_rope=False, *, ctx=None, stream=None):
     """AITER's: q_out [T, H, R+P] = (q_nope [T, H, R], already absorbed, rotated q_pe [T, H, P]); kv_c and the rotated k_pe appended.

@@ -5,14 +5,17 @@ from . import context
 from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
+from .entry import entry, explained
+from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_sums, check_tensor, fail, row_stride
+from .tensors import check_page, check_sums, check_tensor, empty, fail, row_stride, whole
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
 SIZE = ctypes.c_size_t
+LAYOUTS = ("paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz")
 DTYPE_NUMBERS = {"bfloat16": 0, "float16": 1}
 
 
@@ -25,7 +28,7 @@ class ChunkedDesc(ctypes.Structure):
 
 class ChunkedArgs(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("flags", U32), ("schedule", PTR), ("schedule_device", PTR), ("fresh", PrefillArgs),
-                ("cached", GatherArgs), ("workspace", PTR), ("workspace_size", SIZE)]
+                ("cached", GatherArgs), ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE)]
 
 
 _SIGNATURES = {
@@ -49,6 +52,7 @@ def _functions():
     return lib
 
 
+@explained(rank=int, nope=int, vdim=int, keys=int)
 def prefill_crossover(rank, nope, vdim, keys):
     """New tokens of a request from which on expanded keys and values take less arithmetic than the absorbed form over `keys` of context. What a
     device adds to that, ChunkedPrefill.crossover and Layer.prefill_crossover know."""
@@ -60,6 +64,7 @@ class Schedule:
 
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
+        self.words = len(host)
 
 
 def check_schedule(schedule):
@@ -85,12 +90,15 @@ class ChunkedPrefill:
     function of that name shall say; 0: it finds out. rope_style: of a cache whose rope columns are not rotated, "pairs" or "halves".
     batch_invariant: a request's rows have the same bits alone and in any batch."""
 
+    @explained(heads=int, dtype=str, layout=str)
     def __init__(self, heads, nope=128, rope=64, vdim=128, rank=512, dtype="bfloat16", layout="paged", page_tokens=64, chunk_tokens=16384,
                  batch=4, tokens=1024, *, crossover=0, rope_style=None, batch_invariant=False, ctx=None):
         if dtype not in DTYPES:
             fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
+        if layout not in LAYOUTS:
+            fail(f"layout is {layout!r}; accepted are {', '.join(LAYOUTS)}")
         self._ctx, self._lib, self._handle = context.of_call(ctx, batch_invariant), _functions(), PTR()
-        self._dtype, self._layout, self._page, self._style = dtype, layout, page_tokens, rope_style
+        self._dtype, self._layout, self._page, self._style = dtype, layout, whole("page_tokens", page_tokens, *PAGE_SIZE), rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
@@ -109,10 +117,12 @@ class ChunkedPrefill:
     def __exit__(self, *_):
         self.close()
 
+    @explained(new_tokens=list, context_tokens=list)
     def schedule(self, new_tokens, context_tokens):
         """Of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
         return make_schedule(self._ctx, self._lib, self._handle, "mlaf_chunked_prefill", new_tokens, context_tokens)
 
+    @explained(keys=int)
     def crossover(self, keys):
         """New tokens of one request over `keys` of context from which on this is faster than the absorbed form, on this device."""
         return self._lib.mlaf_chunked_prefill_crossover(self._handle, keys)
@@ -136,8 +146,8 @@ class ChunkedPrefill:
         kind = _cache(args, kv_cache, self._rank, self._rope, self._dtype, self._ctx.target)
         if kind != self._layout:
             fail(f"kv_cache has rows of {kind}, and this was made for {self._layout}")
-        if args.pop("page_tokens") != self._page:
-            fail(f"kv_cache has pages of {kv_cache.shape[1]}, and this was made for {self._page}")
+        del args["page_tokens"]
+        check_page("kv_cache", kv_cache[0] if self._layout == "split" else kv_cache, self._page, "page_tokens")
         check_tensor("block_table", block_table, "int32", batch, None)
         check_tensor("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
         if scale is not None:
@@ -148,6 +158,9 @@ class ChunkedPrefill:
                        table_stride=row_stride(block_table, 0, "block_table") or block_table.shape[1], w=weight.data_ptr(),
                        w_row_stride=row_stride(weight, 0, "kv_b_weight"))
 
+    @entry(q="[T, H, N+P]", k_nope="[T, H, N]", k_pe="[T, P]", v="[T, H, V]",
+           kv_cache="[pages, page, R+P] or [pages, page, 1, R+P], of a split cache a pair", block_table="[batch, pages]",
+           kv_b_weight="[H (N+V), R]", softmax_scale=float, out="[T, H, V]", lse="[H, T]", rope_table="[positions, P]")
     def forward(self, schedule, q, k_nope, k_pe, v, kv_cache, block_table, kv_b_weight, softmax_scale=None, kv_scale=None, out=None,
                 lse=None, *, rope_table=None, workspace=None, stream=None):
         """q [T, H, N+P] of the new tokens over their own k_nope [T, H, N], k_pe [T, P] and v [T, H, V], causal, and over all that
@@ -157,17 +170,15 @@ class ChunkedPrefill:
         check_schedule(schedule)
         tokens = schedule.tokens
         if out is None:
-            out = q.new_empty((tokens, self._heads, self._vdim))
+            out = empty(self._ctx, q, (tokens, self._heads, self._vdim), None)
         if not tokens:
             return out
-        args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(),
+        args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_words=schedule.words, schedule_device=schedule.device.data_ptr(),
                        fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
                        cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale, rope_table))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
-        size = self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host)
-        if size == SIZE(-1).value:
-            size = 0  # what is wrong is said by the call
-        held = self._ctx.lend_workspace(args, size, q, workspace, stream)
+        held = self._ctx.lend_workspace(args, lambda: self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host), q, workspace,
+                                        stream)
         status = self._lib.mlaf_chunked_prefill_execute(self._handle, ctypes.byref(args), stream)
         del held
         self._ctx.check(status)

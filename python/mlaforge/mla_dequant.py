@@ -4,6 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .entry import entry
 from .library import I64, PTR, U32
 from .tensors import check_tensor, dtype_name, fail, row_stride
 
@@ -20,6 +21,7 @@ class DequantArgs(ctypes.Structure):
                 ("w_scale_row_stride", I64), ("w_scale_row", I64), ("w_scale_column", I64), ("y", PTR), ("y_row_stride", I64)]
 
 
+@entry(w="[rows, columns]", w_scale="[rows/128, columns/128]", out="[rows, columns]")
 def mla_dequant(w, w_scale, out, *, ctx=None, stream=None):
     """w [rows, columns], float8_e4m3fn or float8_e4m3fnuz, times w_scale, float32 [rows/128, columns/128] rounded up, a checkpoint's weight_scale_inv:
     into out [rows, columns], bfloat16 or float16. Returns it."""

@@ -2,16 +2,18 @@
 import ctypes
 
 from . import context
-from .calls import ROTATE, current_stream
+from .calls import current_stream
 from .context import _struct
+from .entry import entry
 from .library import I32, I64, PTR, U32
-from .tensors import check_place, check_tensor, dtype_name, fail, row_stride
+from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride, style_of
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
 FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
+CACHE = "[pages, page, row] or [pages, page, 1, row], of a split cache a pair"
 
 
 class GatherArgs(ctypes.Structure):
@@ -38,6 +40,7 @@ def _cache(args, cache, rank, rope, dtype, target):
         return _split(args, *cache, rank, rope, dtype)
     name = dtype_name(cache, "the cache")
     check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), None)
+    check_page("the cache", cache)
     row = cache.shape[-1]
     if name == dtype and row == rank + rope:
         kind = "paged"
@@ -61,6 +64,7 @@ def _split(args, cache, kpe, rank, rope, dtype):
         dtype_name(tensor, name)
         check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
         pages, page = tensor.shape[:2]
+        check_page(name, tensor)
     apart = [row_stride(t, 0, "the cache") for t in (cache, kpe)]
     rows = [row_stride(t, 1, "the cache") or (p if page == 1 else 0) or t.shape[-1] for t, p in zip((cache, kpe), apart)]
     strides = [p or page * row for p, row in zip(apart, rows)]
@@ -84,9 +88,10 @@ def _put_scale(args, scale):
 
 def put_table(args, style, table, rope):
     """Of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines of each position."""
-    if style not in ROTATE or table is None or not rope:
-        fail(f"rope_style is {style!r} and rope_table {'None' if table is None else 'given'}, of {rope} rope columns; both say how the cache's keys "
-             f"turn: rope_style is one of {', '.join(ROTATE)}, rope_table [positions, P] float32")
+    style = style_of("rope_style", style)
+    if table is None or not rope:
+        fail(f"rope_style is {style!r} and rope_table {'None' if table is None else 'given'}, of {rope} rope columns: both say how the cache's keys "
+             "are rotated, rope_table is [positions, P] float32")
     check_tensor("rope_table", table, "float32", None, rope)
     if row_stride(table, 0, "rope_table") not in (0, rope):
         fail(f"rope_table's rows are {row_stride(table, 0)} apart, must be dense: {rope}")
@@ -124,6 +129,8 @@ def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
             stream or None)
 
 
+@entry(kv_cache=CACHE, block_table="[batch, pages]", cu_seqlens="[batch+1]", seq_starts="[batch] or None", kv_b_weight="[H (N+V), R]",
+       kv="[T, H, N+V]", k_pe="[T, P]", vdim=int, rope_table="[positions, P]")
 def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, rope_style=None,
                     rope_table=None, ctx=None, stream=None):
     """Chunks of requests from kv_cache [pages, page, R+P] (or fp8 rows, docs/chunked-prefill.md) to kv [T, H, N+V] and k_pe [T, P].
@@ -167,6 +174,8 @@ class _Columns:
         return self._tensor.stride()
 
 
+@entry(k_buffer=CACHE, kv_indptr="[batch+1]", kv_indices="[pages]", kv_prefix_sum_context_lens="[batch+1]",
+       kv_proj_weight="[H (N+V), R]", k_prefix="[T, H, N+P]", v_prefix="[T, H, V]", rope_table="[positions, P]")
 def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_context_lens, kv_proj_weight, kv_proj_scale, k_prefix,
                      v_prefix, weight_preshuffle=False, shuffled_kv_cache=False, *, rope_style=None, rope_table=None, ctx=None, stream=None):
     """AITER's: k_prefix [T, H, N+P] and v_prefix [T, H, V] of all requests' contexts, from k_buffer [pages, page, R+P].

@@ -3,11 +3,13 @@ import ctypes
 
 from . import context
 from .calls import current_stream
-from .context import _one_of, _struct
+from .context import _struct
+from .entry import entry, explained
+from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
 from .mla_chunked_prefill import check_schedule, make_schedule
 from .mla_projections import ENCODINGS
-from .tensors import check_tensor, dtype_name, fail, row_stride
+from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
 
 __all__ = ["Layer"]
 
@@ -39,7 +41,7 @@ class LayerArgs(ctypes.Structure):
                 ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
                 ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
                 ("schedule", PTR), ("schedule_device", PTR),
-                ("workspace", PTR), ("workspace_size", SIZE)]
+                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE)]
 
 
 class LayerStage(ctypes.Structure):
@@ -110,7 +112,8 @@ def _weight(name, tensor, dtype, matrices):
 class Layer:
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
-    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
+    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, positive, with
+    YaRN's factor where the model has one; None: (nope + rope) ** -0.5.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
     prefill_crossover: what the function of that name shall say; 0: it finds out.
@@ -129,18 +132,23 @@ class Layer:
 
     _handle = None
 
+    @entry(weights=dict, heads=int, scale=float, cos_sin_cache="[positions, P]")
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
                  absorb_apart=False, v_out_apart=False, dequant_many=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, dtype=None,
                  batch_invariant=False, ctx=None):
         self._ctx, self._lib = context.of_call(ctx, batch_invariant), _functions()
+        style, lens = style_of("style", style, "unrotated"), q_lens if isinstance(q_lens, (tuple, list, set, frozenset, range)) else (q_lens,)
+        first, last = span("kv_len", kv_len)
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named, dtype)
         kv_b = named.get("kv_b_proj.weight")
+        if scale is not None and not scale > 0:
+            fail(f"scale is {scale}, must be positive, or None for (nope + rope) ** -0.5")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
-        self._page, self._residual, self._split = page_size, residual, split_cache
+        self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (APPEND_APART if append_apart else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
         flags |= (ABSORB_APART if absorb_apart else 0) | (V_OUT_APART if v_out_apart else 0) | (DEQUANT_MANY if dequant_many else 0)
@@ -155,11 +163,11 @@ class Layer:
             table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": row_stride(cos_sin_cache, 0)}
         plan = PlanOpts.from_buffer_copy(self._ctx._plan_opts)
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
-                       dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
-                       page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
-                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
+                       dtype=DTYPES[self._dtype], rope_style=STYLES[style], tp_rank=tp_rank, tp_size=tp_size,
+                       page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in {whole("q_lens", q, 1, 16) for q in lens}), ctx_min=first,
+                       ctx_max=last, table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
-                       scale=scale, plan=ctypes.addressof(plan),
+                       scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
@@ -184,7 +192,8 @@ class Layer:
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
             dtype_name(tensor, name)
-            check_tensor(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
+            check_tensor(name, tensor, self._dtype, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
+            check_page(name, tensor, self._page)
             page = row_stride(tensor, 0)
             row = row_stride(tensor, 1) or (page if self._page == 1 else 0) or columns  # of pages of a token each is a row
             if page and page % row:
@@ -221,11 +230,13 @@ class Layer:
 
     def _workspace(self, args, hidden, given, stream):
         """What keeps it alive."""
-        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
-        if size == SIZE(-1).value:
-            size = 0  # what is wrong is said by the call
-        return self._ctx.lend_workspace(args, size, hidden, given, stream)
+        return self._ctx.lend_workspace(args, lambda: self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args)), hidden, given,
+                                        stream)
 
+    @entry(hidden="[T, d]", positions="[T]", slots="[T]",
+           cache="[pages, page, R+P] or [pages, page, 1, R+P], of a split cache a pair", seq_lens="[B]",
+           block_table="[B, pages]", residual="[T, d]", out="[T, d]", qo_indptr="[B+1]", kv_indptr="[B+1]",
+           kv_indices="[pages]", kv_last_page_lens="[B]", stage=int)
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,
                 stage=None, same_tables=False):
@@ -249,13 +260,13 @@ class Layer:
         if schedule is None:
             check_tensor("seq_lens" if seq_lens is not None else "lists", counted[0] if seq_lens is None else seq_lens, "int32", None)
         batch = schedule.batch if schedule is not None else seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
-        y = out if out is not None else hidden.new_empty((tokens, self._hidden))
+        y = out if out is not None else empty(self._ctx, hidden, (tokens, self._hidden), None)
         check_tensor("slots", slots, "int64", tokens)
         check_tensor("positions", positions, "int64", tokens)
         fields = {**rows, **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, schedule is not None)}
         if schedule is not None:
-            fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr())
+            fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(), schedule_words=schedule.words)
         if residual is not None:
             fields.update(self._rows("residual", residual, tokens))
         if same_tables and workspace is None:
@@ -274,17 +285,20 @@ class Layer:
 
     __call__ = forward
 
+    @explained(new_tokens=list, context_tokens=list)
     def schedule(self, new_tokens, context_tokens):
         """A prefill's, of lists of numbers, one for each request. It is copied to the device, and serves all layers of this shape in a step."""
         return make_schedule(self._ctx, self._lib, self._handle, "mlaf_layer_prefill", new_tokens, context_tokens)
 
+    @explained(context_tokens=int)
     def prefill_crossover(self, context_tokens):
         """New tokens of one request over so many cached ones from which on a prefill is faster than calls with few query tokens."""
         return self._lib.mlaf_layer_prefill_crossover(self._handle, context_tokens)
 
+    @explained()
     def stages(self, batch=1, q_len=1, kv_len=0):
         """What a call of so many requests launches, in order: name, operation, problem, variant, rung, and bytes and flops at least."""
-        args, found = _struct(LayerArgs, batch=batch, q_len=q_len, ctx=kv_len), []
+        args, found = _struct(LayerArgs, batch=whole("batch", batch, 1, 1 << 20), q_len=q_len, ctx=kv_len), []
         for i in range(self._lib.mlaf_layer_stages(self._handle)):
             stage, info = _struct(LayerStage), PlanInfo(struct_size=ctypes.sizeof(PlanInfo))
             self._ctx.check(self._lib.mlaf_layer_stage_at(self._handle, i, ctypes.byref(args), ctypes.byref(stage)))

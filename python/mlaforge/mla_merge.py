@@ -4,6 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .entry import entry
 from .library import I64, PTR, U32
 from .tensors import check_sums, check_tensor, dtype_name, fail, row_stride
 
@@ -38,6 +39,8 @@ def _sums(name, tensor, tokens, heads):
     return {"lse": tensor.data_ptr(), "lse_token_stride": token or 1, "lse_head_stride": head or 1}
 
 
+@entry(output="[T, H, V]", prefix_output="[T, H, V]", prefix_lse="[H, T]", suffix_output="[T, H, V]", suffix_lse="[H, T]",
+       output_lse="[H, T]")
 def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_lse, output_lse=None, *, base_2=False, ctx=None,
                       stream=None):
     """vLLM's: the attentions prefix_output and suffix_output [T, H, V] of the same queries become output, by their logs [H, T].

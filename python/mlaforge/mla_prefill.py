@@ -4,6 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .entry import entry
 from .library import I32, I64, PTR, U32
 from .tensors import check_place, check_sums, check_tensor, dtype_name, empty, fail, row_stride
 
@@ -69,6 +70,8 @@ def _planned(longest_q, longest_k, total_q, total_k, requests):
     return -(-total_q // weighted), weighted, weighted + max(min(longest_k, total_k) - longest, 0)
 
 
+@entry(q="[Tq, H, N+P]", k_nope="[Tk, H, N]", k_pe="[Tk, P] or [Tk, 1, P] or None", v="[Tk, H, V]", cu_seqlens_q="[B+1]",
+       cu_seqlens_k="[B+1]", softmax_scale=float, out="[Tq, H, V]", lse="[H, Tq]")
 def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale=None, causal=False,
                        out=None, lse=None, *, q_descale=None, k_descale=None, v_descale=None, batch_invariant=False, ctx=None, stream=None):
     """Attention of q [Tq, H, N+P] over k_nope [Tk, H, N] with k_pe [Tk, P] of all heads (None: k_nope has N+P columns) and v [Tk, H, V].
@@ -130,6 +133,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     return out
 
 
+@entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,
+       out="[Tq, H, V]")
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0, softmax_scale=None, causal=False,
                            window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
                            block_table=None, *, return_lse=False, out=None, q_descale=None, k_descale=None, v_descale=None,

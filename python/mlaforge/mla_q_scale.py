@@ -4,6 +4,7 @@ import ctypes
 from . import context
 from .calls import current_stream
 from .context import _struct
+from .entry import entry
 from .library import I32, I64, PTR, U32
 from .tensors import check_tensor, dtype_name, fail, row_stride
 
@@ -25,6 +26,7 @@ def _queries(name, field, tensor, dtype, shape):
             field + "_head_stride": row_stride(tensor, 1, name)}
 
 
+@entry(q="[T, H, n]", positions="[T]", out="[T, H, n]")
 def mla_q_scale(q, positions, beta=0.1, original=8192, *, out=None, ctx=None, stream=None):
     """q [T, H, n] times 1 + beta ln(1 + floor(positions / original)), positions [T] int64: into out, or in place. Returns it.
 
@@ -36,7 +38,7 @@ def mla_q_scale(q, positions, beta=0.1, original=8192, *, out=None, ctx=None, st
     tokens, heads, columns = shape
     check_tensor("positions", positions, "int64", tokens)
     args = {"tokens": tokens, "positions": positions.data_ptr(), "beta": beta, "original": original, **_queries("q", "x", q, dtype, shape)}
-    if out is not None:
+    if out is not None and (out.data_ptr(), tuple(out.stride())) != (q.data_ptr(), tuple(q.stride())):
         args.update(_queries("out", "y", out, dtype, shape))
     tuned = min(1 << max(tokens - 1, 0).bit_length(), 1 << 20)  # a plan serves any number
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))

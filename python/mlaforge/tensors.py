@@ -1,11 +1,14 @@
 """What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from the
 device's without asking the driver. No tensor library is imported."""
 import math
+import numbers
+import operator
 import sys
 import threading
 
 from .buffers import SIZES, Buffer
 from .errors import MlafError
+from .fields import PAGE_SIZE
 
 
 _here = threading.local()  # the device of the call that a thread is making, and what a context for another one is called
@@ -13,6 +16,41 @@ _here = threading.local()  # the device of the call that a thread is making, and
 
 def fail(text):
     raise MlafError("MLAF_E_ARG", text)
+
+
+STYLES = {"pairs": "pairs", "halves": "halves", "gptj": "pairs", "neox": "halves"}
+
+
+def style_of(name, style, *more):
+    """A rope style by the library's word; vLLM's words are taken, too. `more`: other words that are accepted."""
+    if style in more:
+        return style
+    if not isinstance(style, str) or style not in STYLES:
+        others = "".join(f", {word!r}" for word in more)
+        fail(f"{name} is {style!r}; accepted are 'pairs' (or 'gptj': columns 2i and 2i+1), 'halves' (or 'neox': i and i + P/2){others}")
+    return STYLES[style]
+
+
+def whole(name, value, least, most):
+    """`value` as an int; least..most."""
+    try:
+        number = operator.index(None if isinstance(value, bool) else value)
+    except TypeError:
+        fail(f"{name} is {value!r}, must be a whole number of {least}..{most}")
+    if not least <= number <= most:
+        fail(f"{name} is {number}, must be {least}..{most}")
+    return number
+
+
+def span(name, value):
+    """(from, to) of a pair of whole numbers, or of one for both."""
+    ends = value if isinstance(value, (tuple, list)) else (value, value)
+    if len(ends) != 2:
+        fail(f"{name} is {value!r}, must be two whole numbers, from and to, or one")
+    low, high = (whole(name, x, 1, (1 << 31) - 1) for x in ends)
+    if low > high:
+        fail(f"{name} is {value!r}, must be from the least to the most")
+    return low, high
 
 
 def expect(ordinal, target):
@@ -28,11 +66,30 @@ def dtype_name(tensor, name="an argument"):
         fail(f"{name} is {type(tensor).__name__}, must be a tensor")
 
 
+def place(tensor):
+    """The number of the device that a tensor lies on; -1: host memory; None: its library does not say."""
+    try:
+        return tensor.get_device()
+    except (AttributeError, TypeError, RuntimeError):  # older PyTorch has no answer for the CPU
+        return -1 if str(getattr(tensor, "device", "")) == "cpu" else None
+
+
+def host_kind(value):
+    """"a CPU tensor", or whatever else in host memory this is; None: it is no such thing, or does not say."""
+    if hasattr(value, "data_ptr"):
+        return "a CPU tensor" if place(value) == -1 else None
+    if isinstance(value, (numbers.Number, str, type)):
+        return None
+    if hasattr(value, "__array_interface__"):
+        return f"an array of {type(value).__module__.split('.')[0]}"
+    on = getattr(value, "__dlpack_device__", None)
+    return "an array of DLPack's" if on is not None and on()[0] == 1 else None
+
+
 def check_place(name, tensor):
     """A kernel that follows an address of host memory, or of a device that it does not reach, ends every later use of its own."""
-    try:
-        where = tensor.get_device()
-    except (AttributeError, TypeError):
+    where = place(tensor)
+    if where is None:
         return
     if where < 0:
         fail(f"{name} lies in host memory (a CPU tensor): move it to the device first")
@@ -44,7 +101,8 @@ def check_place(name, tensor):
 def check_tensor(name, tensor, dtype, *shape):
     """Of a type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
     if not hasattr(tensor, "data_ptr"):
-        fail(f"{name} is {type(tensor).__name__}, must be a tensor")
+        kind = host_kind(tensor)
+        fail(f"{name} lies in host memory ({kind}): move it to the device first" if kind else f"{name} is {type(tensor).__name__}, must be a tensor")
     if dtype is not None and dtype_name(tensor) != dtype:
         fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
     check_place(name, tensor)
@@ -53,6 +111,15 @@ def check_tensor(name, tensor, dtype, *shape):
         fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
     if have and have[-1] > 1 and tensor.stride()[-1] != 1:
         fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def check_page(name, cache, said=None, word="page_size"):
+    """One rule for the tokens of a page, the second dimension of a cache: in range, and what the caller said of them, if anything."""
+    have = cache.shape[1]
+    if not PAGE_SIZE[0] <= have <= PAGE_SIZE[1]:
+        fail(f"{name} has pages of {have} tokens, must be {PAGE_SIZE[0]}..{PAGE_SIZE[1]}")
+    if said is not None and said != have:
+        fail(f"{word} is {said}, {name}'s shape says {have}")
 
 
 def room(tensor):

@@ -64,6 +64,27 @@ mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *si
 mlaf_status mlaf_file_take(const char *path, size_t max, void **data, size_t *size, mlaf_err *err);
 /* Whether a regular file begins with that (64 bytes at most). */
 bool mlaf_file_begins(const char *path, const char *with);
+/* What the system's refusals mean, and what helps. Most are E_IO; where memory or processes are lacking the status says so. */
+typedef struct mlaf_os_error {
+  int number;         /* of errno; 0: one that only a text names */
+  const char *phrase; /* as strerror has it in English, or as C++ and LLVM say it */
+  mlaf_status status;
+  const char *cure;   /* "free some space" */
+  bool of_place;      /* another file or folder would do as well */
+} mlaf_os_error;
+/* By errno value; NULL for one whose cure is not known. */
+const mlaf_os_error *mlaf_os_error_of(int number);
+/* The first that a text names: a compiler's log, the last words of a process. NULL: none. */
+const mlaf_os_error *mlaf_os_error_in(const char *text);
+
+/* Between the two calls a write of this thread beyond the file-size limit (ulimit -f) fails with EFBIG, as one to a full disk
+ * fails with ENOSPC, where otherwise SIGXFSZ would end the process. Whoever writes a file does it between them; they nest. */
+typedef struct mlaf_write_guard {
+  bool pending, blocked; /* SIGXFSZ was, before */
+} mlaf_write_guard;
+mlaf_write_guard mlaf_write_guard_enter(void);
+void mlaf_write_guard_leave(mlaf_write_guard g);
+
 /* E_IO from errno: "cannot <what> '<path>': <reason>", and what helps. */
 mlaf_status mlaf_file_fail(mlaf_err *err, const char *what, const char *path);
 /* Publish a file of ours (a cache entry), whole or not at all: a temporary one in the same directory, with what the umask leaves

@@ -19,7 +19,7 @@ static const struct {
     [MLAF_E_COMPILE] = {"MLAF_E_COMPILE", "the compiler rejected the source"},
     [MLAF_E_TIMEOUT] = {"MLAF_E_TIMEOUT", "time limit exceeded"},
     [MLAF_E_CRASH] = {"MLAF_E_CRASH", "the compiler worker died"},
-    [MLAF_E_KILLED] = {"MLAF_E_KILLED", "the compiler worker was killed from outside"},
+    [MLAF_E_KILLED] = {"MLAF_E_KILLED", "the compiler worker was killed or stopped from outside"},
     [MLAF_E_TEMPLATE] = {"MLAF_E_TEMPLATE", "template or generator error"},
     [MLAF_E_DB] = {"MLAF_E_DB", "unusable tuning database"},
     [MLAF_E_NOT_TUNED] = {"MLAF_E_NOT_TUNED", "no tuned choice for this problem"},

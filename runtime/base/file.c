@@ -11,11 +11,10 @@
 #include "base/base.h"
 
 mlaf_status mlaf_file_fail(mlaf_err *err, const char *what, const char *path) {
-  int e = errno;
-  const char *fix = e == ENOSPC || e == EDQUOT ? " (free some space or name another directory)"
-                    : e == EACCES || e == EROFS || e == EPERM ? " (check the permissions or name another path)"
-                                                              : "";
-  return mlaf_fail(err, MLAF_E_IO, "cannot %s '%s': %s%s", what, path, strerror(e), fix);
+  const int e = errno;
+  const mlaf_os_error *known = mlaf_os_error_of(e);
+  return mlaf_fail(err, MLAF_E_IO, "cannot %s '%s': %s%s%s%s", what, path, strerror(e), known ? " (" : "",
+                   known ? known->cure : "", !known ? "" : known->of_place ? " or name another path)" : ")");
 }
 
 static bool read_all(int fd, char *data, size_t size) {

@@ -87,14 +87,15 @@ static mlaf_status locate(const char *path, place *at, mlaf_err *err) {
 static bool is_whole(const place *at) { return !at->open_file && (!at->exists || S_ISREG(at->st.st_mode)); }
 
 static bool write_all(int fd, const char *data, size_t size) {
-  while (size) {
+  const mlaf_write_guard guard = mlaf_write_guard_enter();
+  bool ok = true;
+  while (ok && size) {
     ssize_t n = write(fd, data, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    data += n;
-    size -= (size_t)n;
+    ok = n >= 0 || errno == EINTR;
+    if (n > 0) data += n, size -= (size_t)n;
   }
-  return true;
+  mlaf_write_guard_leave(guard);
+  return ok;
 }
 
 /* --- what is no regular file --- */

@@ -34,10 +34,10 @@ static const char *wrong(const mlaf_rope *r) {
 double mlaf_rope_mscale(double factor, double mscale) { return factor > 1 ? 0.1 * mscale * log(factor) + 1 : 1; }
 
 double mlaf_softmax_scale(int32_t nope, const mlaf_rope *rope) {
-  const int columns = rope ? rope->columns : 0;
+  const int64_t columns = rope ? rope->columns : 0;
   if (nope < 0 || nope + columns <= 0 || (rope && wrong(rope))) return NAN;
   const double m = rope && turns(rope) ? mlaf_rope_mscale(rope->factor, rope->mscale_all_dim) : 1;
-  return m * m / sqrt((double)nope + columns);
+  return m * m / sqrt((double)(nope + columns));
 }
 
 /* The pair that turns `beta` times in the original positions, as a real number. */
@@ -81,7 +81,7 @@ mlaf_status mlaf_rope_table(const mlaf_rope *rope, int64_t positions, float *tab
   const int pairs = rope->columns / 2;
   const double m = mlaf_rope_mscale(rope->factor, rope->mscale), all = mlaf_rope_mscale(rope->factor, rope->mscale_all_dim);
   const double by = turns(rope) ? m / all : 1;
-  for (int64_t at = 0; at < positions; at++) {
+  for (int64_t at = 0; pairs && at < positions; at++) {
     float *row = table + at * rope->columns;
     for (int i = 0; i < pairs; i++) {
       row[i] = (float)(by * cos((double)at * theta[i]));
@@ -109,7 +109,7 @@ mlaf_status mlaf_rope_table_bf16(const mlaf_rope *rope, int64_t positions, float
   if (status) return status;
   const int pairs = rope->columns / 2;
   const float base = bf16((float)rope->base); /* a scalar raised to a bf16 tensor is made a bf16 first: 9984 of 10000 */
-  for (int64_t at = 0; at < positions; at++) {
+  for (int64_t at = 0; pairs && at < positions; at++) {
     float *row = table + at * rope->columns;
     for (int i = 0; i < pairs; i++) {
       const float theta = turns(rope) ? bf16(powf(base, bf16(-(float)i / (float)pairs))) : 0;

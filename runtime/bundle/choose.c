@@ -77,9 +77,11 @@ static void without_libraries(tuned_list *l) {
 /* Nearest first; at one distance a better kind of time, then the device's name, so that the answer has one order. */
 static const tuned *better(const mlaf_point *p, const tuned *a, const tuned *b) {
   if (!a) return b;
-  double x = mlaf_point_times_apart(&a->problem, p), y = mlaf_point_times_apart(&b->problem, p);
+  double x = mlaf_point_distance(p, &a->problem), y = mlaf_point_distance(p, &b->problem);
   if (x != y) return x < y ? a : b;
   if (a->choice.source != b->choice.source) return a->choice.source < b->choice.source ? a : b;
+  x = mlaf_point_times_apart(p, &a->problem), y = mlaf_point_times_apart(p, &b->problem); /* of those that one plan serves */
+  if (x != y) return x < y ? a : b;
   int c = strcmp(a->device, b->device);
   if (!c) c = mlaf_point_first_of_equals(p, &a->problem, &b->problem);
   return c <= 0 ? a : b;
@@ -87,7 +89,7 @@ static const tuned *better(const mlaf_point *p, const tuned *a, const tuned *b) 
 
 /* Too far, and the model is the better guess. */
 static bool in_reach(const tuned *t, const mlaf_point *p) {
-  return mlaf_in_reach(p, mlaf_point_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) &&
+  return mlaf_in_reach(p, mlaf_point_distance(p, &t->problem), !strncmp(t->device, "arch:", 5) &&
                        !t->choice.kernels[0].template_hash[0]);
 }
 
@@ -136,11 +138,15 @@ static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
   return !ref->template_hash[0] || !strcmp(ref->template_hash, k->template_hash);
 }
 
-/* The variant *v of a tuned problem fitted to another batch and ctx. (Planning compares it with what else was measured near.) */
+/* The variant *v of a tuned problem for another one: as it was tuned where one plan serves both, else fitted to the other batch
+ * and ctx. (Planning compares it with what else was measured near.) */
 static void fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_point *p, mlaf_variant *v) {
   mlaf_variant fitted;
-  if (mlaf_point_doublings(&t->problem, p) == 0 || mlaf_gen_refit(gen, mlaf_point_text(p).s, target, t->choice.variant, &fitted,
-                                                                  NULL)) return;
+  if (mlaf_point_order(&t->problem, p) == 0) return;
+  const mlaf_point_string text = mlaf_point_text(p);
+  const char *name = t->choice.variant;
+  const bool as_tuned = mlaf_point_distance(p, &t->problem) == 0 && !mlaf_gen_variant(gen, text.s, target, name, &fitted, NULL);
+  if (!as_tuned && mlaf_gen_refit(gen, text.s, target, name, &fitted, NULL)) return;
   mlaf_variant_clear(v);
   *v = fitted;
 }
@@ -162,7 +168,7 @@ static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_point *p, foun
     return;
   }
   fit(gen, a->t->request->target, t, p, v);
-  f->choices[0] = (make_choice){.rung = mlaf_point_doublings(&t->problem, p) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
+  f->choices[0] = (make_choice){.rung = mlaf_point_distance(p, &t->problem) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
                                 .source = t->choice.source, .ns = t->choice.ns, .error = t->choice.error};
   f->n = 1;
 }

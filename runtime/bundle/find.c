@@ -19,7 +19,7 @@ static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_poi
 typedef struct ranked {
   const mlaf_bundle_plan *plan;
   const mlaf_point *asked;
-  double apart;
+  double distance, apart; /* mlaf_point_distance, mlaf_point_times_apart */
   bool last; /* for one request, among others that serve any lengths */
 } ranked;
 
@@ -32,6 +32,7 @@ static bool any_lengths(const mlaf_bundle_plan *x) {
 static int by_distance(const void *a, const void *b) {
   const ranked *x = a, *y = b;
   if (x->last != y->last) return x->last ? 1 : -1;
+  if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
   if (x->apart != y->apart) return x->apart < y->apart ? -1 : 1;
   if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
   const int c = mlaf_point_first_of_equals(x->asked, &x->plan->problem, &y->plan->problem);
@@ -58,7 +59,8 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
     const mlaf_bundle_plan *x = &b->plans[i];
     if (!serves(x, target, p)) continue;
     some = some || any_lengths(x);
-    r[found++] = (ranked){x, p, mlaf_point_times_apart(p, &x->problem), mlaf_stands_back(p, &x->problem) && !any_lengths(x)};
+    r[found++] = (ranked){x, p, mlaf_point_distance(p, &x->problem), mlaf_point_times_apart(p, &x->problem),
+                          mlaf_stands_back(p, &x->problem) && !any_lengths(x)};
   }
   for (size_t i = 0; i < found && !some; i++) r[i].last = false;
   qsort(r, found, sizeof *r, by_distance);
@@ -95,7 +97,7 @@ static void rename_variant(const mlaf_bundle_plan *x, const mlaf_bundle_plan *me
 void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_point *p,
                      mlaf_bundle_fitted *out) {
   const mlaf_fit_kernel k = {x->kernels[0]->rows_per_wg, x->kernels[0]->step, x->kernels[0]->slots};
-  const bool exact = mlaf_point_order(&x->problem, p) == 0;
+  const bool exact = mlaf_point_distance(p, &x->problem) == 0;
   const mlaf_bundle_plan *merge = with_combine(list, n, x);
   const bool wants_second = p->op->calls->needs_second != NULL; /* of one stage there is nothing to go without */
   *out = (mlaf_bundle_fitted){.knob = exact ? x->knob : mlaf_fit_knob(p, &k, x->knob)};

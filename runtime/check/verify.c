@@ -29,6 +29,9 @@ mlaf_status mlaf_suite_create(const mlaf_point *p, uint64_t seed, mlaf_inject in
                               mlaf_err *err) {
   const mlaf_calls *calls = p->op->calls;
   const int n = inject == MLAF_INJECT_NONE ? calls->n_cases : 1;
+  if (inject == MLAF_INJECT_LONG_Q && !calls->long_q)
+    return mlaf_fail(err, MLAF_E_ARG, "long-q is an injection of mla_decode: a plan of %s has no most query tokens of a request",
+                     p->op->name);
   mlaf_suite *s = calloc(1, sizeof *s);
   if (!s) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a verification suite");
   *s = (mlaf_suite){.problem = *p, .calls = calls, .seed = seed, .inject = inject};
@@ -121,7 +124,8 @@ static mlaf_status run_case(const mlaf_case *c, const mlaf_loaded *l, mlaf_verif
 }
 
 static const char *inject_option(mlaf_inject inject) {
-  return inject == MLAF_INJECT_NAN_Q ? " --inject nan-q" : inject == MLAF_INJECT_OOB_PAGE ? " --inject oob-page" : "";
+  static const char *const options[] = {"", " --inject nan-q", " --inject oob-page", " --inject long-q"};
+  return options[inject];
 }
 
 mlaf_status mlaf_suite_run(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err) {

@@ -18,9 +18,10 @@ static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O
                                         O_INVARIANT, O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
                                           O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
-static const cli_opt layer_options[] = {SHAPE,     O_DEVICE,  O_DB,   O_CACHE,    O_BUNDLE, O_NO_COMPILE, O_SEED,
-                                        O_INVARIANT, O_PROFILE, O_FORMS, O_CROSSOVER, O_DRY_RUN, O_CASE, O_PROBLEMS, O_ALL,
-                                        O_OUT, COMMON, O_COUNT};
+static const cli_opt layer_options[] = {O_FIELD, O_MODEL, O_TP, O_DEVICE, O_DB, O_CACHE, O_BUNDLE, O_NO_COMPILE, O_INVARIANT, O_SEED,
+                                        O_PROFILE, O_FORMS, O_CROSSOVER, O_DRY_RUN, O_CASE, O_PROBLEMS, O_ALL, O_OUT, COMMON,
+                                        O_COUNT};
+static const char *const layer_fields[] = {"q_len", "page_size", "batch", "ctx", "weights", NULL}; /* the model has the rest */
 static const cli_opt generate_options[] = {SHAPE,  O_TARGET, O_VARIANT, O_OUT,       O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND,
                                            O_JOBS, O_CACHE,  O_DB,      O_DEVICE_ID, COMMON,   O_COUNT};
 static const cli_opt embed_options[] = {O_FROM, O_OUT, O_NAME, O_TARGETS, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
@@ -32,6 +33,7 @@ static const cli_opt db_options[] = {O_DB,      O_OUT,     O_DEVICE, O_DEVICE_ID
 static const cli_opt report_options[] = {O_DB, O_OUT, O_DEVICE_ID, COMMON, O_COUNT};
 static const cli_opt env_options[] = {O_DEVICE, O_DB, O_CACHE, COMMON, O_COUNT};
 static const cli_opt models_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
+static const cli_opt completion_options[] = {O_JSON, O_HELP, O_COUNT};
 static const cli_opt devices_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 
 const cli_command mlaf_cli_commands[] = {
@@ -39,52 +41,52 @@ const cli_command mlaf_cli_commands[] = {
      "Every candidate is verified against an fp64 reference before it is timed, and recorded when it is finished, so an\n"
      "interrupted run goes on where it stopped. Candidates of a finished run are not tried again. --misses tunes what plans\n"
      "asked for in vain. docs/tuning.md walks through it.",
-     tune_options, CLI_PROBLEM_GRID, 1, mlaf_cli_tune},
+     tune_options, CLI_PROBLEM_GRID, 1, mlaf_cli_tune, NULL},
     {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
      "Without --variant or --all: the variant that a plan of the problem would run.\n"
      "--soak N: mistakes that depend on timing. N launches on pages of a pool 50 times larger than L2, alone, back to back,\n"
      "beside the same work (or --beside) and beside reads of memory, after rests; every output is compared bit for bit with\n"
      "the first one of the same inputs, the first ones with the fp64 reference. --choices shipped soaks all that is shipped\n"
      "for this device. docs/bench.md says what each check can see.",
-     verify_options, true, 1, mlaf_cli_verify},
+     verify_options, true, 1, mlaf_cli_verify, NULL},
     {"bench", "[PROBLEM] [OPTIONS]", "time planned variants beside what the device can do at most",
      "The ceilings (read bandwidth, bf16 matrix rate) are measured first, in the same run. Each variant is verified before it\n"
      "is timed, its calls go through several page tables so that none finds its tokens in a cache, and the device rests\n"
      "a moment before each measurement. The roofline counts the flops and the cached tokens, read once. --lengths spreads the\n"
      "requests; docs/bench.md.",
-     bench_options, CLI_PROBLEM_GRID, 1, mlaf_cli_bench},
+     bench_options, CLI_PROBLEM_GRID, 1, mlaf_cli_bench, NULL},
     {"profile", "[PROBLEM] [OPTIONS]", "show where the cycles of a launch go, by the emulator's timing model",
      "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the whole\n"
      "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/emulator.md).",
-     profile_options, true, 1, mlaf_cli_profile},
+     profile_options, true, 1, mlaf_cli_profile, NULL},
     {"layer", "[OPTIONS]", "run a whole MLA layer with random weights: check it, time its stages, reproduce published cases",
      "The layer of --model on one of --tp ranks, for --batch requests of --ctx tokens, of which --q-len are new. Outputs and\n"
      "the appended rows are compared with the layer in fp64; other rows of the cache must keep their bits. --case runs the\n"
      "shapes of a founding document beside its figures, and exits 1 where something is missed or cannot be run.\n"
      "docs/layer-cases.md has more.",
-     layer_options, CLI_NO_PROBLEM, 0, mlaf_cli_layer},
+     layer_options, CLI_NO_PROBLEM, 0, mlaf_cli_layer, layer_fields},
     {"generate", "[PROBLEM] [OPTIONS]", "make kernels ahead, with no device: a bundle of code objects, or sources",
      "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or\n"
      "of the model's, and of the variant that always works; docs/offline.md. Stopped at any point, the same command goes on.\n"
      "Without --targets sources of one problem, which needs no compiler either: with --out DIR one file a kernel and\n"
      "manifest.tsv with its hashes; without, and with one kernel, the source on stdout. Without --variant: every kernel of the\n"
      "problem's space.",
-     generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate},
+     generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate, NULL},
     {"embed", "--from BUNDLE --out DIR [OPTIONS]", "write the kernels of a bundle as C, with a loader that needs only the driver",
      "NAME.h and NAME.c (index and code objects), the loader (mlaf_embed.h, mlaf_embed.c, mlaf_embed_driver.h,\n"
      "mlaf_embed_tables.h), and LICENSE.mlaforge: the MIT licence that all of them are under.\n"
      "They are for copying into another project: docs/embedding.md.",
-     embed_options, false, 0, mlaf_cli_embed},
+     embed_options, false, 0, mlaf_cli_embed, NULL},
     {"cache", "list | verify | gc | seed [OPTIONS]", "look into the code-object cache, check it, shrink it, fill it",
      "verify: exit code 1 when an entry is damaged (it would be rebuilt at its next use). gc: remove the entries used longest\n"
      "ago until --size-budget and --max-age hold, damaged ones in any case; --dry-run only says so. seed: take the code objects\n"
      "of the bundle or cache --from DIR in.",
-     cache_options, false, 1, mlaf_cli_cache},
+     cache_options, false, 1, mlaf_cli_cache, NULL},
     {"compile", "[PROBLEM] [OPTIONS]", "compile kernels and show their registers, LDS and scratch; needs no device",
      "Without --variant: every kernel of the problem's space. With --out DIR the code objects are written there. Exit "
      "code 1 when\n"
      "a kernel does not compile or takes more than its variant's budget.",
-     compile_options, true, 1, mlaf_cli_compile},
+     compile_options, true, 1, mlaf_cli_compile, NULL},
     {"db", "show [PROBLEM] | why PROBLEM | diff OLD NEW | merge FILES | check | gc | export | import FILE [OPTIONS]",
      "look into the tuning database, merge, check and clean it, write and read tuning text",
      "show: your choices, those of the last run first (--all: the site's and the shipped ones, too; --device, --device-id: of\n"
@@ -94,20 +96,23 @@ const cli_command mlaf_cli_commands[] = {
      "check: everything that can be verified; exit code 1 with findings. gc: remove what cannot matter any more (--dry-run).\n"
      "export: all choices as sorted text on stdout or into --out FILE. import: such a text (- for stdin), all of it or nothing.\n"
      "docs/database.md has more.",
-     db_options, false, CLI_ARGUMENTS, mlaf_cli_db},
+     db_options, false, CLI_ARGUMENTS, mlaf_cli_db, NULL},
     {"report", "--out FILE.html [OPTIONS]", "write what the database knows as one self-contained HTML page with plots",
      "Ratio to the roofline over batch and context, tuned against the model's first pick, where the time goes, coverage of the\n"
      "grid, the choices. Needs no network to be looked at.",
-     report_options, false, 0, mlaf_cli_report},
+     report_options, false, 0, mlaf_cli_report, NULL},
     {"models", "[OPTIONS]", "the shipped models that --model knows: dims, rotary positions, softmax scale",
      "Heads are those of the whole model: --tp N divides them. factor is YaRN's; scale is the softmax scale with its m squared.\n"
      "Where hidden is 0 the model has no layer of this library's form. -v: also where each line comes from.",
-     models_options, false, 0, mlaf_cli_models_list},
+     models_options, false, 0, mlaf_cli_models_list, NULL},
     {"env", "[OPTIONS]", "versions, paths, variables, compiler, devices: what a bug report needs", NULL, env_options,
-     false, 0, mlaf_cli_env},
+     false, 0, mlaf_cli_env, NULL},
     {"devices", "[OPTIONS]", "the devices that work here, and why others do not", NULL, devices_options, false, 0,
-     mlaf_cli_devices},
-    {NULL, NULL, NULL, NULL, NULL, false, 0, NULL},
+     mlaf_cli_devices, NULL},
+    {"completion", "bash | zsh | fish", "print what makes a shell complete commands, options and values",
+     "`cmake --install` puts all three where shells look. By hand: source <(mlaforge completion bash).",
+     completion_options, false, 1, mlaf_cli_completion, NULL},
+    {NULL, NULL, NULL, NULL, NULL, false, 0, NULL, NULL},
 };
 
 /* --- errors --- */
@@ -227,7 +232,9 @@ void mlaf_cli_progress(cli *c, const char *fmt, ...) {
   va_start(ap, fmt);
   vsnprintf(line, sizeof line, fmt, ap);
   va_end(ap);
-  if (tty) fprintf(stderr, "\r\033[K%.*s", window_columns() - 1, line);
+  const size_t room = (size_t)window_columns() - 1;
+  if (tty && strlen(line) > room && room > 3) memcpy(line + room - 3, "...", 4);
+  if (tty) fprintf(stderr, "\r\033[K%.*s", (int)room, line);
   else fprintf(stderr, "%s\n", line);
   fflush(stderr);
   c->progress_shown = tty;

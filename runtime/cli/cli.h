@@ -43,10 +43,11 @@ enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp and nu
 typedef struct cli_command {
   const char *name, *arguments, *summary;
   const char *details; /* further help, NULL if none */
-  const cli_opt *options; /* ended by O_COUNT; O_FIELD stands for all fields */
+  const cli_opt *options; /* ended by O_COUNT; O_FIELD stands for all fields, or for those of `fields` */
   int takes_problem;
   int max_arguments; /* positional ones, the problem among them */
   int (*run)(cli *c);
+  const char *const *fields; /* names, ended by NULL; NULL: all */
 } cli_command;
 
 struct cli {
@@ -74,6 +75,12 @@ bool mlaf_cli_has(const cli *c, cli_opt o);
 /* Values were checked while parsing. */
 long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise);
 double mlaf_cli_real(const cli *c, cli_opt o, double otherwise);
+/* One option of a command, as its help has it; strings live as long as the process. False: the command has no such option. */
+typedef struct cli_option {
+  const char *name, *value, *help; /* value: "N", "FILE", ...; NULL: a flag */
+  const mlaf_field *field;         /* of a problem; NULL: an option of the commands' own */
+} cli_option;
+bool mlaf_cli_option(const cli_command *command, cli_opt o, cli_option *out);
 /* "20M" as bytes: E_ARG when it is no size; 0 when the option is absent. */
 mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out);
 
@@ -183,6 +190,8 @@ mlaf_status mlaf_cli_share(cli *c, cli_share *out);
 mlaf_status mlaf_cli_shard(cli *c, cli_problems *g);
 
 /* --- tune_print.c --- */
+/* Whether an operation's variants have a split count (their knob); else the knob is 1, or a composition's number. */
+bool mlaf_cli_has_splits(const mlaf_op *op);
 /* Everything about one problem's run; its summary as one JSON line. */
 void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r);
 void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r);
@@ -315,6 +324,7 @@ int mlaf_cli_db_gc(cli *c);
 /* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
 mlaf_status mlaf_cli_trace(const char *path, const struct mlaf_profile *p, size_t n, mlaf_err *err);
 /* --- the commands --- */
+int mlaf_cli_completion(cli *c);
 int mlaf_cli_tune(cli *c);
 int mlaf_cli_verify(cli *c);
 int mlaf_cli_soak(cli *c); /* verify --soak */

@@ -110,6 +110,9 @@ static void print_launch(const mlaf_profile *p, size_t index) {
   printf("grid       %u x %u x %u of %u work-items: %llu workgroups, %zu recorded, number %llu replayed\n",
          p->grid[0], p->grid[1], p->grid[2], p->block[0] * p->block[1] * p->block[2], (unsigned long long)p->groups, p->samples,
          (unsigned long long)p->sample_id);
+  if (p->idle)
+    printf("idle       about %llu workgroups have nothing to do; replayed is the one of median work among the others\n",
+           (unsigned long long)p->idle);
   printf("time       kernel %.2f us, launch %.2f us modelled at %.0f MHz\n", p->kernel_ns / 1e3,
          p->launch_ns / 1e3, p->clock_mhz);
   printf("occupancy  %d workgroup%s of %d wave%s a CU, %.2g waves a SIMD; limited by %s (%u registers, %u bytes of LDS)\n\n",
@@ -283,6 +286,7 @@ static void print_json(const cli *c, const target *t, const mlaf_profile *p, siz
   json_extent(e, "block", p->block);
   cJSON_AddNumberToObject(e, "workgroups_recorded", (double)p->samples);
   cJSON_AddNumberToObject(e, "workgroup_replayed", (double)p->sample_id);
+  cJSON_AddNumberToObject(e, "workgroups_idle", (double)p->idle);
   cJSON_AddNumberToObject(e, "kernel_ns", p->kernel_ns);
   cJSON_AddNumberToObject(e, "launch_ns", p->launch_ns);
   cJSON_AddNumberToObject(e, "clock_mhz", p->clock_mhz);

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { SHOWN_VARIANT = 90 };
+enum { SHOWN_WORK = 120 };
 
 /* Where a grid stands. */
 typedef struct campaign {
@@ -17,14 +17,13 @@ typedef struct campaign {
   mlaf_gen *gen;
   mlaf_verified *verified; /* by all problems so far */
   double start, limit_s;
-  size_t limit;         /* candidates of the problem under way; SIZE_MAX: unknown */
-  size_t tried, failed, choices, without; /* of the finished problems */
+  size_t tried, failed, choices, without; /* of all problems so far, the one under way too */
+  bool begun;           /* the problem under way was stopped behind some of its candidates */
 } campaign;
 
 /* By the share of the work that is behind us; "" before anything is. */
 static void eta(const campaign *g, const mlaf_tuner_progress *p, char *out, size_t size) {
-  double total = p->total > p->done ? (double)p->total : (double)p->done + 1;
-  if (g->limit != SIZE_MAX && total < (double)g->limit) total = (double)g->limit;
+  const double total = p->most > p->done ? (double)p->most : (double)p->done + 1;
   double behind = (double)g->at + (double)p->done / total;
   double elapsed = mlaf_now() - g->start, left = behind > 0 ? elapsed / behind * ((double)g->n - behind) : 0;
   if (g->limit_s > 0 && left > g->limit_s - elapsed) left = g->limit_s - elapsed;
@@ -35,13 +34,15 @@ static void eta(const campaign *g, const mlaf_tuner_progress *p, char *out, size
 
 static void on_progress(void *user, const mlaf_tuner_progress *p) {
   campaign *g = user;
-  char best[64] = "", where[48] = "", rest[32];
+  char best[64] = "", where[48] = "", rest[32], work[SHOWN_WORK], failed[40] = "";
+  if (p->failed) snprintf(failed, sizeof failed, ", %zu failed", p->failed);
   if (p->best_ns > 0) snprintf(best, sizeof best, ", best %.2f us", p->best_ns / 1e3);
   if (g->n > 1) snprintf(where, sizeof where, "problem %zu/%zu, ", g->at + 1, g->n);
   eta(g, p, rest, sizeof rest);
-  mlaf_cli_progress(g->c, "%s%zu/%zu candidates, %zu failed, %zu/%zu kernels compiled%s, %.0f s%s: %s %.*s", where, p->done,
-                    p->total, p->failed, p->kernels_done, p->kernels, best, mlaf_now() - g->start, rest, p->activity,
-                    SHOWN_VARIANT, p->variant);
+  if (*p->variant) snprintf(work, sizeof work, "%s %s", p->activity, p->variant);
+  else snprintf(work, sizeof work, "%s, %zu/%zu kernels compiled", p->activity, p->kernels_done, p->kernels);
+  mlaf_cli_progress(g->c, "%s%zu of up to %zu candidates%s%s, %.0f s%s: %s", where, p->done, p->most, failed, best,
+                    mlaf_now() - g->start, rest, work);
 }
 
 /* --- dry run --- */
@@ -248,6 +249,7 @@ static mlaf_status tune_one(campaign *g) {
   g->tried += r.n;
   g->failed += r.failed;
   g->choices += r.has_choice;
+  g->begun = r.n && status == MLAF_E_CANCELLED;
   mlaf_tuner_result_clear(&r);
   if (status == MLAF_E_NOT_TUNED && g->n > 1) {
     g->without++;
@@ -271,9 +273,8 @@ static void print_total(const campaign *g, mlaf_status status) {
     cJSON_AddNumberToObject(e, "seconds", seconds);
     mlaf_cli_emit(e);
   } else {
-    printf("%zu of %zu problems, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at, g->n,
-           g->choices,
-           g->tried, g->failed, seconds, mlaf_db_path(c->ctx->db));
+    printf("%zu of %zu problems finished%s, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at,
+           g->n, g->begun ? " and one begun" : "", g->choices, g->tried, g->failed, seconds, mlaf_db_path(c->ctx->db));
   }
   if (status == MLAF_E_CANCELLED || g->at < g->n)
     fprintf(stderr, "mlaforge: stopped; what is finished is recorded, and the same command goes on from there\n");
@@ -286,7 +287,6 @@ static int run_all(campaign *g) {
   g->verified = mlaf_verified_new();
   for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
     if (g->limit_s > 0 && g->at && mlaf_now() - g->start >= g->limit_s) break;
-    g->limit = g->opts.max_candidates ? g->opts.max_candidates : SIZE_MAX;
     status = tune_one(g);
     if (status != MLAF_OK) break;
   }

@@ -7,12 +7,13 @@
 #include "run/build.h"
 #include "plan/planner.h"
 
-enum { SUITES = 3 };
+enum { SUITES = 4 };
 
 static const struct {
   mlaf_inject inject;
   const char *name;
-} kinds[SUITES] = {{MLAF_INJECT_NONE, "random"}, {MLAF_INJECT_NAN_Q, "nan-q"}, {MLAF_INJECT_OOB_PAGE, "oob-page"}};
+} kinds[SUITES] = {{MLAF_INJECT_NONE, "random"}, {MLAF_INJECT_NAN_Q, "nan-q"}, {MLAF_INJECT_OOB_PAGE, "oob-page"},
+                   {MLAF_INJECT_LONG_Q, "long-q"}};
 
 typedef struct job {
   cli *c;
@@ -34,7 +35,8 @@ static mlaf_status parse_inject(cli *c, bool wanted[SUITES]) {
       wanted[i] = wanted[i] || same;
       found = found || same;
     }
-    if (!found) return mlaf_fail(&c->err, MLAF_E_ARG, "--inject '%.*s': known are nan-q and oob-page", (int)n, at);
+    if (!found)
+      return mlaf_fail(&c->err, MLAF_E_ARG, "--inject '%.*s': known are nan-q, oob-page and, of mla_decode, long-q", (int)n, at);
     at += n + (at[n] == ',');
   }
   return MLAF_OK;

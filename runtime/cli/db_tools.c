@@ -13,6 +13,14 @@ static bool is_stream(const char *path) {
   return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
+/* A database that cannot be read as one: what its pages hold. `status`, which c->err says, stays where they hold nothing. */
+static mlaf_status open_pages(cli *c, const char *path, mlaf_status status, mlaf_db **out) {
+  mlaf_err ignored;
+  if (status != MLAF_E_DB || mlaf_db_recover(path, &c->log, out, &ignored) != MLAF_OK) return status;
+  c->err = (mlaf_err){MLAF_OK, ""};
+  return MLAF_OK;
+}
+
 /* A file that is a database or a tuning text, for reading. */
 static mlaf_status open_any(cli *c, const char *path, mlaf_db **out) {
   void *text = NULL;
@@ -27,6 +35,20 @@ static mlaf_status open_any(cli *c, const char *path, mlaf_db **out) {
 
 /* --- merge --- */
 
+static mlaf_status merge_from(cli *c, mlaf_db *db, const char *path, mlaf_db_merged *m, bool *by_pages) {
+  mlaf_db *from = NULL;
+  mlaf_status status = open_any(c, path, &from);
+  if (status == MLAF_OK) status = mlaf_db_merge(db, from, m, &c->err);
+  mlaf_db_close(from);
+  if (status != MLAF_E_DB || mlaf_db_is_read_only(db)) return status;
+  from = NULL; /* damage, which may show only on the way */
+  status = open_pages(c, path, status, &from);
+  *by_pages = status == MLAF_OK;
+  if (status == MLAF_OK) status = mlaf_db_merge(db, from, m, &c->err);
+  mlaf_db_close(from);
+  return status;
+}
+
 /* Each file can be opened: known before the database is made, which else would be left behind empty. */
 static mlaf_status sources_open(cli *c) {
   mlaf_status status = MLAF_OK;
@@ -34,6 +56,7 @@ static mlaf_status sources_open(cli *c) {
     mlaf_db *from = NULL;
     if (is_stream(c->arguments[i])) continue;
     status = open_any(c, c->arguments[i], &from);
+    if (status != MLAF_OK) status = open_pages(c, c->arguments[i], status, &from);
     if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
     mlaf_db_close(from);
   }
@@ -47,12 +70,10 @@ int mlaf_cli_db_merge(cli *c) {
   const bool dry = mlaf_cli_has(c, O_DRY_RUN);
   if (status == MLAF_OK) status = mlaf_cli_open_target(c, &db);
   for (int i = 1; i < c->n_arguments && status == MLAF_OK; i++) {
-    mlaf_db *from = NULL;
     mlaf_db_merged m = {0};
+    bool by_pages = false;
     if ((status = mlaf_cli_go_on(c)) != MLAF_OK) break;
-    status = open_any(c, c->arguments[i], &from);
-    if (status == MLAF_OK) status = mlaf_db_merge(db, from, &m, &c->err);
-    mlaf_db_close(from);
+    status = merge_from(c, db, c->arguments[i], &m, &by_pages);
     if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
     else if (c->json) {
       cJSON *e = mlaf_cli_event("merge");
@@ -64,8 +85,10 @@ int mlaf_cli_db_merge(cli *c) {
       cJSON_AddNumberToObject(e, "left_out", (double)m.left_out);
       cJSON_AddNumberToObject(e, "problems", (double)m.problems);
       cJSON_AddBoolToObject(e, "dry_run", dry);
+      cJSON_AddBoolToObject(e, "by_pages", by_pages);
       mlaf_cli_emit(e);
     } else {
+      if (by_pages) printf("%s is damaged, so this is what its pages hold:\n", c->arguments[i]);
       printf("%s: %zu samples of %zu problems new, %zu known; %zu imported choices, %zu misses; %zu left out\n", c->arguments[i],
              m.samples, m.problems, m.known, m.choices, m.misses, m.left_out);
     }

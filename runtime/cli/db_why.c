@@ -118,6 +118,18 @@ static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size
   return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
+/* Defaults and the model are for the target's usual device: one with other compute units wants other splits, and its time
+ * differs. */
+static void other_units(const why *w, char *out, size_t size) {
+  mlaf_err ignored;
+  int32_t usual = 0;
+  out[0] = 0;
+  if (!w->dev->compute_units || mlaf_gen_units(w->gen, w->dev->target, &usual, &ignored)) return;
+  if (usual == w->dev->compute_units) return;
+  snprintf(out, size, "for %d compute units, and this device has %d: its time is another, and other splits may win; tune it "
+           "there", usual, w->dev->compute_units);
+}
+
 static void on_considered(void *user, const mlaf_db_considered *x) {
   why *w = user;
   char what[700], reason[1100] = "";
@@ -132,6 +144,11 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
              strcmp(x->choice->lengths, "equal") ? ", lengths " : "", strcmp(x->choice->lengths, "equal") ?
                  x->choice->lengths : "");
     size_t n = strlen(reason);
+    if (x->rung == MLAF_RUNG_DEFAULT) {
+      char units[200];
+      other_units(w, units, sizeof units);
+      if (units[0]) n += (size_t)snprintf(reason + n, sizeof reason - n, " %s", units);
+    }
     if (x->distance > 0) n += fitted(w, x, reason + n, sizeof reason - n);
     if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
     if (!w->by_lengths) w->taken = w->own[0] ? MLAF_RUNG_MODEL : x->rung;
@@ -166,8 +183,11 @@ static void model_rungs(why *w) {
   else snprintf(what, sizeof what, "the generator has no candidate");
   if (w->own[0]) snprintf(what, sizeof what, "the generator's own, as said above: %s", w->own);
   const bool holds = any && (w->taken > MLAF_RUNG_MODEL || w->own[0]);
-  step(w, "model", holds, what, !any ? err.text : holds ? "not verified on this device: tune it" :
-           "not needed: a tuned choice holds");
+  char units[200], said[300];
+  other_units(w, units, sizeof units);
+  snprintf(said, sizeof said, "not verified on this device%s%s%s", units[0] ? "; estimated " : "", units,
+           units[0] ? "" : ": tune it");
+  step(w, "model", holds, what, !any ? err.text : holds ? said : "not needed: a tuned choice holds");
   if (any && w->taken > MLAF_RUNG_MODEL) w->taken = MLAF_RUNG_MODEL;
   mlaf_variants_free(list, n);
   status = mlaf_gen_baseline(w->gen, mlaf_point_text(w->problem).s, w->dev->target, &base, &err);
@@ -187,7 +207,7 @@ static mlaf_status which_device(cli *c, mlaf_device_info *out, char *toolchain, 
   if (id) {
     snprintf(out->id, sizeof out->id, "%s", id);
     mlaf_target_of_device(id, out->target, sizeof out->target);
-    return MLAF_OK;
+    return mlaf_units_of_device(id, &out->compute_units, &c->err);
   }
   mlaf_device *dev = NULL;
   mlaf_compiler *compiler = NULL;

@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   mlaf_cli_stop_begin();
   sigaction(SIGINT, &stop, NULL);
   sigaction(SIGTERM, &stop, NULL);
+  signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a full disk */
   signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of ours to report, not a silent death in a transaction */
   return mlaf_cli_main(argc, argv, &cancel);
 }

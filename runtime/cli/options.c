@@ -37,7 +37,7 @@ static const option_row table[O_COUNT] = {
     [O_DRY_RUN] = {"dry-run", NULL, FLAG, 0, 0, "print the space with estimates and reasons for rejection, do nothing"},
     [O_VARIANT] = {"variant", "NAME", TEXT, 0, 0, "one variant by its name"},
     [O_ALL] = {"all", NULL, FLAG, 0, 0, "every pair of kernels in the space"},
-    [O_INJECT] = {"inject", "LIST", TEXT, 0, 0, "broken inputs too: nan-q, oob-page (comma separated)"},
+    [O_INJECT] = {"inject", "LIST", TEXT, 0, 0, "broken inputs too: nan-q, oob-page, long-q (comma separated)"},
     [O_OUT] = {"out", "PATH", TEXT, 0, 0, "where the output goes"},
     [O_EVIDENCE] = {"evidence", NULL, FLAG, 0, 0, "count what the hot loop is made of"},
     [O_MISSES] = {"misses", NULL, FLAG, 0, 0, "problems asked for and not tuned"},
@@ -148,6 +148,29 @@ static const char *meaning(const cli_command *command, int option) {
   return row_of(option)->help;
 }
 
+static bool lists(const cli_command *command, cli_opt o) {
+  for (const cli_opt *p = command->options; *p != O_COUNT; p++)
+    if (*p == o) return true;
+  return false;
+}
+
+static bool accepts(const cli_command *command, cli_opt o) {
+  if (o > O_FIELD_LAST) return lists(command, o);
+  const mlaf_field *field = lists(command, O_FIELD) ? mlaf_cli_field((int)(o - O_FIELD)) : NULL;
+  const char *const *name = command->fields;
+  while (field && name && *name && strcmp(*name, field->name)) name++;
+  return field && (!name || *name);
+}
+
+bool mlaf_cli_option(const cli_command *command, cli_opt o, cli_option *out) {
+  if (!field_rows[0].name) make_field_rows();
+  if (!accepts(command, o)) return false;
+  const option_row *row = row_of((int)o);
+  *out = (cli_option){row->name, row->value, meaning(command, (int)o), NULL};
+  if (o <= O_FIELD_LAST) out->field = mlaf_cli_field((int)(o - O_FIELD));
+  return true;
+}
+
 bool mlaf_cli_has(const cli *c, cli_opt o) { return c->given[o] != NULL; }
 
 long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise) {
@@ -172,13 +195,6 @@ mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out) {
                      c->given[o]);
   *out = (size_t)(n << shift);
   return MLAF_OK;
-}
-
-static bool accepts(const cli_command *command, cli_opt o) {
-  if (o > O_FIELD && o <= O_FIELD_LAST) return (int)(o - O_FIELD) < mlaf_cli_field_count() && accepts(command, O_FIELD);
-  for (const cli_opt *p = command->options; *p != O_COUNT; p++)
-    if (*p == o) return true;
-  return false;
 }
 
 /* --- help --- */

@@ -133,7 +133,7 @@ static void summary(mlaf_text *t, const report_device *d) {
 static void table(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem, variant<th class=n>us<th>source<th class=n>of "
                 "roofline<th>bound by"
-                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>knob</tr>");
+                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>splits</tr>");
   for (size_t i = 0; i < d->n; i++) {
     const report_point *x = &d->points[i];
     mlaf_text_str(t, "<tr><td><code>");
@@ -152,10 +152,13 @@ static void table(mlaf_text *t, const report_device *d) {
     mlaf_report_escaped(t, x->timing.bound[0] ? x->timing.bound : "-");
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
-    mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>%u</tr>", 100 * x->choice.margin, x->choice.error,
-                  x->choice.knob);
+    mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>", 100 * x->choice.margin, x->choice.error);
+    if (mlaf_cli_has_splits(x->problem.op)) mlaf_text_fmt(t, "%u</tr>", x->choice.knob);
+    else mlaf_text_str(t, "-</tr>");
   }
-  mlaf_text_str(t, "</table></div>");
+  mlaf_text_str(t, "</table></div><p class=soft>splits: into how many pieces a request's cached tokens are cut, each the work of "
+                   "one workgroup; their results are merged. It is a number of the launch, not of the kernel: the tuner times "
+                   "several with one compiled kernel. Operations without such pieces have none.</p>");
 }
 
 static void plot(mlaf_text *t, const char *title, const char *about) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/blame.h"
 #include "compile/internal.h"
 #include "compile/vendor.h"
 
@@ -11,6 +12,15 @@ static const double lock_poll_s = 0.02, lock_announce_s = 2, tick_s = 0.1;
 
 typedef enum task_state { WAITING, RUNNING, FINISHED } task_state;
 
+/* A failure that need not be the kernel's is repeated by another worker, and then asked about by the simplest kernel. */
+typedef enum attempt { FIRST, SECOND, CONTROL } attempt;
+
+typedef struct failure {
+  mlaf_status status;
+  mlaf_err why;
+  char *log;
+} failure;
+
 typedef struct task {
   mlaf_compile_job *job;
   task_state state;
@@ -18,7 +28,8 @@ typedef struct task {
   int lock;
   bool no_lock;      /* waited long enough for it: compile without */
   bool announced;
-  bool retried;      /* its first worker was killed from outside */
+  attempt attempt;
+  failure *failed;   /* of the second attempt, while the control runs */
   double lock_since; /* when the lock was first found busy, 0 = not yet */
   double start;
 } task;
@@ -43,11 +54,7 @@ static mlaf_cache_label label_of(const batch *b, const mlaf_compile_job *job) {
 /* Tell the caller what is finished, or (job NULL) that something is still waited for. */
 static void ask_to_go_on(batch *b, const mlaf_compile_job *job) {
   if (!b->progress || b->cancelled) return;
-  double before = mlaf_now();
   if (!b->progress(b->user, b->done, b->n, job)) b->cancelled = true;
-  double spent = mlaf_now() - before; /* time in which nobody listened to the workers is not theirs */
-  for (size_t i = 0; i < b->n; i++)
-    if (b->tasks[i].worker) b->tasks[i].worker->deadline += spent;
 }
 
 /* A job's outcome is known: release what it held and tell the caller. */
@@ -60,6 +67,9 @@ static void finish(batch *b, task *t, mlaf_status status) {
     mlaf_cache_unlock(&b->c->cache, &label, t->lock);
     t->lock = MLAF_LOCK_NONE;
   }
+  if (t->failed) free(t->failed->log);
+  free(t->failed);
+  t->failed = NULL;
   t->state = FINISHED;
   b->done++;
   ask_to_go_on(b, job);
@@ -68,7 +78,7 @@ static void finish(batch *b, task *t, mlaf_status status) {
 static void finish_failed(batch *b, task *t, mlaf_status status, const mlaf_err *why) {
   mlaf_compile_job *job = t->job;
   const char *name = job->name ? job->name : "kernel";
-  bool kernels_own = status == MLAF_E_COMPILE || status == MLAF_E_CRASH || status == MLAF_E_TIMEOUT;
+  const bool kernels_own = mlaf_compile_blames_kernel(status);
   char *kept = kernels_own ? mlaf_cache_keep_source(&b->c->cache, job->key, job->source) : NULL;
   /* the detail is the first error line already when the compiler's log has one: say it once */
   bool said = job->log && status == MLAF_E_COMPILE && job->log[0];
@@ -133,10 +143,16 @@ static bool pack_options(const mlaf_compile_job *job, mlaf_text *out) {
   return !out->failed;
 }
 
-static void fields_of(const mlaf_compile_job *job, const mlaf_text *options, mlaf_wire_field f[3]) {
-  f[0] = (mlaf_wire_field){job->target, strlen(job->target)};
+/* What a task's attempt asks for. `options` is to be freed. */
+static mlaf_status make_request(const task *t, mlaf_text *options, mlaf_wire_field f[3], mlaf_err *err) {
+  static const mlaf_compile_job none = {.options = NULL};
+  const bool control = t->attempt == CONTROL;
+  const char *source = control ? mlaf_blame_control : t->job->source;
+  if (!pack_options(control ? &none : t->job, options)) return mlaf_fail(err, MLAF_E_ARG, "more than 1 MiB of options");
+  f[0] = (mlaf_wire_field){t->job->target, strlen(t->job->target)};
   f[1] = (mlaf_wire_field){options->data, options->len};
-  f[2] = (mlaf_wire_field){job->source, strlen(job->source)};
+  f[2] = (mlaf_wire_field){source, strlen(source)};
+  return MLAF_OK;
 }
 
 /* Hand a task to a worker. False: the worker was not used. */
@@ -144,8 +160,7 @@ static bool start_on(batch *b, task *t, mlaf_worker *w) {
   mlaf_err why = {MLAF_OK, ""};
   mlaf_text options;
   mlaf_wire_field fields[3];
-  mlaf_status status = pack_options(t->job, &options) ? MLAF_OK : mlaf_fail(&why, MLAF_E_ARG, "more than 1 MiB of options");
-  fields_of(t->job, &options, fields);
+  mlaf_status status = make_request(t, &options, fields, &why);
   if (status == MLAF_OK) status = mlaf_worker_send(w, MLAF_WIRE_COMPILE, fields, b->c->timeout_s, &why);
   mlaf_text_free(&options);
   if (status != MLAF_OK) {
@@ -159,10 +174,13 @@ static bool start_on(batch *b, task *t, mlaf_worker *w) {
   return true;
 }
 
-/* There is no compiler for these: the other toolchain's may still work. */
-static void fail_waiting(batch *b, mlaf_tool tool, mlaf_status status, const mlaf_err *why) {
-  for (size_t i = 0; i < b->n && !b->cancelled; i++)
-    if (b->tasks[i].state == WAITING && tool_of(b->tasks[i].job) == tool) finish_failed(b, &b->tasks[i], status, why);
+/* There is no compiler for these: the other toolchain's, or another target's, may still work. `target` NULL: any. */
+static void fail_waiting(batch *b, mlaf_tool tool, const char *target, mlaf_status status, const mlaf_err *why) {
+  for (size_t i = 0; i < b->n && !b->cancelled; i++) {
+    task *t = &b->tasks[i];
+    if (t->state == WAITING && tool_of(t->job) == tool && (!target || !strcmp(t->job->target, target)))
+      finish_failed(b, t, status, why);
+  }
 }
 
 /* Start what can be started. Returns false if some task waits for a lock while a worker would be free. */
@@ -181,7 +199,7 @@ static bool start_ready(batch *b) {
       bool must = b->running == 0;
       mlaf_status status = mlaf_compiler_take_worker(b->c, tool_of(t->job), must, &spare, &why);
       if (status != MLAF_OK && must) {
-        fail_waiting(b, tool_of(t->job), status, &why);
+        fail_waiting(b, tool_of(t->job), NULL, status, &why);
         continue;
       }
       if (!spare) break; /* all busy (or no process to be had just now): the running ones will free one */
@@ -196,8 +214,58 @@ static bool start_ready(batch *b) {
   return !lock_wait;
 }
 
+/* The simplest kernel's outcome decides about the failure that it was compiled for. */
+static void conclude_control(batch *b, task *t, mlaf_status status, mlaf_answer *a, mlaf_err *why) {
+  const mlaf_tool tool = tool_of(t->job);
+  const bool compiles = status == MLAF_OK;
+  if (!compiles) status = mlaf_blame(tool, status, a->log, why);
+  if (mlaf_compile_blames_kernel(status))
+    status = mlaf_blame_compiler(b->c->toolchain[tool].lib_dir, b->c->worker, t->job->target, why);
+  free(a->payload);
+  if (compiles) {
+    free(a->log);
+    t->job->log = t->failed->log;
+    t->failed->log = NULL;
+    finish_failed(b, t, t->failed->status, &t->failed->why);
+  } else {
+    t->job->log = a->log;
+    finish_failed(b, t, status, why);
+    if (status == MLAF_E_NO_COMPILER) fail_waiting(b, tool, t->job->target, status, why);
+  }
+}
+
+/* Once more, by another worker. */
+static void again(batch *b, task *t, attempt next, mlaf_answer *a, const mlaf_err *why) {
+  mlaf_log_line(&b->c->log, MLAF_LOG_INFO, "%s: %s; compiling %s", t->job->name ? t->job->name : "kernel", why->text,
+                next == CONTROL ? "an empty kernel to see whose fault it is" : "it again");
+  free(a->log);
+  t->attempt = next;
+  t->state = WAITING;
+}
+
+/* An attempt ended: the task is finished, or waits for its next one. */
+static void conclude(batch *b, task *t, mlaf_status status, mlaf_answer *a, mlaf_err *why) {
+  t->job->seconds = mlaf_now() - t->start;
+  if (t->attempt == CONTROL) return conclude_control(b, t, status, a, why);
+  if (status == MLAF_OK) return finish_compiled(b, t, a);
+  const mlaf_tool tool = tool_of(t->job);
+  const bool unsure = mlaf_blame_is_unsure(status, a->log);
+  if (t->attempt == FIRST && (unsure || status == MLAF_E_KILLED)) return again(b, t, SECOND, a, why);
+  mlaf_status blamed = mlaf_blame(tool, status, a->log, why);
+  if (unsure && blamed == status) {
+    if ((t->failed = malloc(sizeof *t->failed))) {
+      *t->failed = (failure){status, *why, mlaf_strdup(a->log)};
+      return again(b, t, CONTROL, a, why);
+    }
+    blamed = mlaf_fail(why, MLAF_E_NOMEM, "no memory to look into a failed compile");
+  }
+  t->job->log = a->log;
+  finish_failed(b, t, blamed, why);
+  if (blamed == MLAF_E_IO) fail_waiting(b, tool, NULL, blamed, why); /* they would fail for the same want of room */
+}
+
 /* A worker's task ended one way or another. */
-static void reap(batch *b, task *t, mlaf_worker_state state, bool late) {
+static void reap(batch *b, task *t, mlaf_worker_state state) {
   mlaf_err why = {MLAF_OK, ""};
   mlaf_worker *w = t->worker;
   mlaf_answer a = {NULL, 0, NULL, 0};
@@ -208,45 +276,31 @@ static void reap(batch *b, task *t, mlaf_worker_state state, bool late) {
     status = mlaf_compiler_answer(w, &a, &why);
     mlaf_compiler_give_worker(b->c, w);
   } else {
-    status = mlaf_worker_bury(w, state, late, b->c->timeout_s, &why);
+    status = mlaf_worker_bury(w, state, &why);
     mlaf_compiler_give_worker(b->c, NULL);
     mlaf_compiler_count(b->c, status == MLAF_E_TIMEOUT ? MLAF_COUNT_TIMEOUT : MLAF_COUNT_CRASH);
   }
-  if (status == MLAF_E_KILLED && !t->retried) {
-    mlaf_log_line(&b->c->log, MLAF_LOG_INFO, "%s: %s; compiling it again", t->job->name ? t->job->name : "kernel", why.text);
-    t->retried = true;
-    t->state = WAITING;
-    return;
-  }
-  t->job->seconds = mlaf_now() - t->start;
-  if (status == MLAF_OK) {
-    finish_compiled(b, t, &a);
-  } else {
-    t->job->log = a.log;
-    finish_failed(b, t, status, &why);
-  }
+  conclude(b, t, status, &a, &why);
 }
 
-/* Wait for something to happen, at most until the nearest deadline. False when out of memory. */
+/* Wait a moment for something to happen. False when out of memory. */
 static bool wait_and_reap(batch *b, bool lock_wait) {
   struct pollfd *polls = calloc(b->running + 1, sizeof *polls);
   if (!polls) return false;
   nfds_t k = 0;
-  double now = mlaf_now(), until = now + (lock_wait ? lock_poll_s : tick_s);
   for (size_t i = 0; i < b->n; i++) {
     mlaf_worker *w = b->tasks[i].worker;
     if (!w) continue;
     polls[k++] = (struct pollfd){w->fd, mlaf_worker_events(w), 0};
-    if (w->deadline < until) until = w->deadline;
   }
-  poll(polls, k, until > now ? (int)((until - now) * 1000) + 1 : 0);
+  poll(polls, k, (int)(1000 * (lock_wait ? lock_poll_s : tick_s)));
   free(polls);
   for (size_t i = 0; i < b->n && !b->cancelled; i++) {
     task *t = &b->tasks[i];
     if (!t->worker) continue;
     mlaf_worker_state state = mlaf_worker_step(t->worker); /* listen first: a reply that is here is in time */
-    bool late = state == MLAF_WORKER_BUSY && mlaf_now() >= t->worker->deadline;
-    if (state != MLAF_WORKER_BUSY || late) reap(b, t, state, late);
+    if (state == MLAF_WORKER_BUSY) state = mlaf_worker_pace(t->worker);
+    if (state != MLAF_WORKER_BUSY) reap(b, t, state);
   }
   if (b->done < b->n) ask_to_go_on(b, NULL);
   return true;
@@ -279,26 +333,26 @@ static void run_pool(batch *b) {
   }
 }
 
+static void attempt_here(batch *b, task *t) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_answer a = {NULL, 0, NULL, 0};
+  mlaf_text options;
+  mlaf_wire_field fields[3];
+  t->start = mlaf_now();
+  t->state = RUNNING;
+  mlaf_status status = make_request(t, &options, fields, &why);
+  if (status == MLAF_OK) status = mlaf_compiler_request(b->c, MLAF_WIRE_COMPILE, fields, &a, &why);
+  mlaf_text_free(&options);
+  conclude(b, t, status, &a, &why);
+}
+
 /* One after the other in this process. */
 static void run_here(batch *b) {
-  for (size_t i = 0; i < b->n && !b->cancelled; i++) {
+  for (size_t i = 0; i < b->n; i++) {
     task *t = &b->tasks[i];
-    mlaf_err why = {MLAF_OK, ""};
-    mlaf_answer a = {NULL, 0, NULL, 0};
-    mlaf_text options;
-    mlaf_wire_field fields[3];
-    if (t->state != WAITING) continue;
-    while (!lock(b, t)) poll(NULL, 0, (int)(lock_poll_s * 1000));
-    if (t->lock >= 0 && finish_from_cache(b, t)) continue;
-    mlaf_status status = pack_options(t->job, &options) ? MLAF_OK : mlaf_fail(&why, MLAF_E_ARG, "more than 1 MiB of options");
-    fields_of(t->job, &options, fields);
-    if (status == MLAF_OK) status = mlaf_compiler_request(b->c, MLAF_WIRE_COMPILE, fields, &a, &why);
-    mlaf_text_free(&options);
-    if (status == MLAF_OK) {
-      finish_compiled(b, t, &a);
-    } else {
-      t->job->log = a.log;
-      finish_failed(b, t, status, &why);
+    while (t->state == WAITING && !b->cancelled) {
+      while (!lock(b, t)) poll(NULL, 0, (int)(lock_poll_s * 1000));
+      if (!(t->lock >= 0 && finish_from_cache(b, t))) attempt_here(b, t);
     }
   }
 }

@@ -237,7 +237,9 @@ int mlaf_cache_try_lock(mlaf_cache *c, const mlaf_cache_label *l, long *holder) 
     return busy ? MLAF_LOCK_BUSY : MLAF_LOCK_NONE; /* ENOLCK on some network file systems: compile without it */
   }
   int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+  const mlaf_write_guard guard = mlaf_write_guard_enter();
   if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != n) *holder = 0; /* only a message would have used it */
+  mlaf_write_guard_leave(guard);
   return fd;
 }
 

@@ -15,7 +15,7 @@ typedef struct mlaf_compiler_opts {
   const char *worker_path; /* NULL: $MLAF_WORKER, else beside the executable, else the build's path */
   const char *rocm_prefix; /* NULL: $MLAF_ROCM, else a system ROCm, else the prefix tools/setup.sh made */
   int jobs;                /* worker processes; 0 = online CPUs */
-  double timeout_s;        /* per compile; 0 = 120 */
+  double timeout_s;        /* CPU seconds of one compile; 0 = 120. A busy machine uses up none of them */
   bool no_cache;
   bool in_process;         /* single requests in this process where the libraries load: no worker, but no time limit and no
                               containment either. Also used when no worker executable exists. */
@@ -27,7 +27,8 @@ typedef struct mlaf_compile_job {
   const char *const *options; /* NULL-terminated, order matters, without the arch */
   const char *target;         /* "gfx942" or a full target id; "sm_90a" goes to NVRTC and gives a cubin */
   const char *name;           /* for messages: the kernel symbol */
-  mlaf_status status;         /* OK, E_COMPILE, E_TIMEOUT, E_CRASH, E_KILLED, E_NO_COMPILER, E_IO */
+  mlaf_status status;         /* OK; the kernel's fault: E_COMPILE, E_TIMEOUT, E_CRASH; not: E_KILLED, E_NO_COMPILER, E_IO (the
+                                 temporary folder), E_NOMEM */
   void *code;
   size_t code_size;
   char *log;                  /* compiler output, "" if none */
@@ -36,6 +37,8 @@ typedef struct mlaf_compile_job {
   double seconds;
 } mlaf_compile_job;
 void mlaf_compile_job_clear(mlaf_compile_job *job);
+/* Whether a compile's status says something of the kernel, to be remembered with it. All others say something of the machine. */
+bool mlaf_compile_blames_kernel(mlaf_status status);
 
 /* Cheap: no process is started and no library is loaded before the first real compile. */
 mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *log, mlaf_compiler **out, mlaf_err *err);
@@ -50,8 +53,9 @@ mlaf_status mlaf_compiler_identity_for(mlaf_compiler *c, const char *target, con
 
 /* Compile n jobs over the worker pool; each job carries its own status. `progress` (may be NULL) is called on the
  * calling thread after each finished job, and with job NULL about ten times a second while workers are waited for; returning
- * false cancels the rest (status E_CANCELLED). A job whose worker was killed from outside gets another one, once; should that
- * be killed too, all ends with E_KILLED. */
+ * false cancels the rest (status E_CANCELLED). A job whose worker was killed or stopped from outside, or that failed with no
+ * error in the kernel's source, gets another worker, once. Should that be killed too, all ends with E_KILLED; should it fail
+ * again, the kernel is at fault only if there is room for temporary files and the simplest kernel compiles. */
 typedef bool (*mlaf_compile_progress)(void *user, size_t done, size_t total, const mlaf_compile_job *job);
 mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
                          mlaf_err *err);

@@ -188,7 +188,8 @@ static mlaf_status worker_executable(mlaf_compiler *c, mlaf_err *err) {
 }
 
 bool mlaf_compiler_runs_here(mlaf_compiler *c, mlaf_tool tool, bool single) {
-  if (worker_executable(c, NULL) != MLAF_OK) return true;
+  /* One that is named and cannot be run is an error, which asking for a worker gives. */
+  if (worker_executable(c, NULL) != MLAF_OK) return c->in_process || !mlaf_worker_named(c->worker_path);
   if (!c->in_process || !single) return false;
   pthread_mutex_lock(&c->rocm_mutex);
   bool loads = mlaf_compiler_load(c, tool, NULL) == MLAF_OK;
@@ -223,11 +224,10 @@ mlaf_status mlaf_compiler_take_worker(mlaf_compiler *c, mlaf_tool tool, bool mus
   bool start = !w && (must || c->n_live < c->jobs);
   if (start) c->n_live++;
   pthread_mutex_unlock(&c->mutex);
-  if (start && (status = mlaf_worker_start(t, c->worker, &w, err)) != MLAF_OK) {
+  if (start && (status = mlaf_worker_start(t, tool, c->worker, &w, err)) != MLAF_OK) {
     mlaf_compiler_give_worker(c, NULL);
     return status;
   }
-  if (w) w->tool = tool;
   *out = w;
   return MLAF_OK;
 }
@@ -250,7 +250,8 @@ mlaf_status mlaf_compiler_load(mlaf_compiler *c, mlaf_tool tool, mlaf_err *err) 
   mlaf_status status = mlaf_compiler_toolchain(c, tool, &t, err);
   if (status != MLAF_OK) return status;
   status = tool == MLAF_TOOL_NVRTC ? mlaf_nvrtc_load(t->lib_dir, &c->nvrtc, err) : mlaf_rocm_load(t->lib_dir, &c->rocm, err);
-  if (status != MLAF_OK && worker_executable(c, NULL) != MLAF_OK)
-    mlaf_fail_prefix(err, status, "mlaforge-worker is not beside the program (name it with MLAF_WORKER), and in this process");
+  mlaf_err none = {MLAF_OK, ""};
+  if (status != MLAF_OK && worker_executable(c, &none) != MLAF_OK)
+    mlaf_fail_prefix(err, status, "%s; and in this process", none.text);
   return status;
 }

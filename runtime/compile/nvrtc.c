@@ -125,10 +125,10 @@ mlaf_status mlaf_nvrtc_compile(mlaf_nvrtc *n, const char *target, const char *op
   const char *const first[] = {arch, n->include};
   const char **argv = mlaf_rtc_options(first, n->include[0] ? 2 : 1, options, options_size, &argc);
   if (!argv) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for compiler options");
-  int rc = n->f.create(&prog, source, "kernel.cu", 0, NULL, NULL); /* a fixed name: output depends on text only */
+  int rc = n->f.create(&prog, source, MLAF_RTC_CUDA_NAME, 0, NULL, NULL);
   if (rc) {
     free(argv);
-    return mlaf_fail(err, MLAF_E_COMPILE, "nvrtcCreateProgram: %s", n->f.error(rc));
+    return mlaf_fail(err, mlaf_rtc_status(rc), "nvrtcCreateProgram: %s", n->f.error(rc));
   }
   rc = n->f.compile(prog, argc, argv);
   *log = take_log(n, prog);
@@ -137,7 +137,7 @@ mlaf_status mlaf_nvrtc_compile(mlaf_nvrtc *n, const char *target, const char *op
     const char *line = "";
     size_t len = *log ? mlaf_rtc_first_error(*log, &line) : 0;
     if (!len && *log) len = strcspn(line = *log, "\n"); /* an option that it does not know is no "error:" */
-    status = mlaf_fail(err, MLAF_E_COMPILE, "%s%s%.*s", n->f.error(rc), len ? ": " : "", (int)len, line);
+    status = mlaf_fail(err, mlaf_rtc_status(rc), "%s%s%.*s", n->f.error(rc), len ? ": " : "", (int)len, line);
   } else {
     status = take_cubin(n, prog, target, out, size, err);
   }

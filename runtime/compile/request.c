@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/blame.h"
 #include "compile/elf.h"
 #include "compile/internal.h"
 
+enum { LOOK_MS = 100 }; /* between two looks at a worker's CPU time */
 #define DISASSEMBLY_EPOCH "mlaforge disassembly 1" /* raise when the text's form changes */
 
 /* malloc'ed copy with a NUL behind it. */
@@ -51,18 +53,16 @@ static mlaf_status request_once(mlaf_compiler *c, mlaf_wire_kind kind, const mla
     return status;
   }
   mlaf_worker_state state;
-  bool late = false;
-  while ((state = mlaf_worker_step(w)) == MLAF_WORKER_BUSY && !(late = mlaf_now() >= w->deadline)) {
+  while ((state = mlaf_worker_step(w)) == MLAF_WORKER_BUSY && (state = mlaf_worker_pace(w)) == MLAF_WORKER_BUSY) {
     struct pollfd p = {w->fd, mlaf_worker_events(w), 0};
-    double left = w->deadline - mlaf_now();
-    poll(&p, 1, left > 1 ? 1000 : left > 0 ? (int)(left * 1000) + 1 : 0);
+    poll(&p, 1, LOOK_MS);
   }
   if (state == MLAF_WORKER_DONE) {
     status = mlaf_compiler_answer(w, out, err);
     mlaf_compiler_give_worker(c, w);
     return status;
   }
-  status = mlaf_worker_bury(w, state, late, c->timeout_s, err);
+  status = mlaf_worker_bury(w, state, err);
   mlaf_compiler_give_worker(c, NULL);
   mlaf_compiler_count(c, status == MLAF_E_TIMEOUT ? MLAF_COUNT_TIMEOUT : MLAF_COUNT_CRASH);
   return status;
@@ -103,6 +103,14 @@ mlaf_status mlaf_compiler_request(mlaf_compiler *c, mlaf_wire_kind kind, const m
   return (mlaf_compiler_runs_here(c, tool_of(&fields[0]), true) ? request_here : request_worker)(c, kind, fields, out, err);
 }
 
+/* The same; what the machine is to blame for has its own status. */
+static mlaf_status ask(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out, mlaf_err *err) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status status = mlaf_compiler_request(c, kind, fields, out, &why);
+  if (status != MLAF_OK) status = mlaf_blame(tool_of(&fields[0]), status, out->log, &why);
+  return status == MLAF_OK ? MLAF_OK : mlaf_fail(err, status, "%s", why.text);
+}
+
 /* NVRTC has no disassembler and no assembler. */
 static mlaf_status only_compiles(const char *target, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_ARG, "%.40s has no disassembler or assembler here; `cuobjdump -sass` shows a cubin", target);
@@ -132,7 +140,7 @@ mlaf_status mlaf_disassemble(mlaf_compiler *c, const char *target, const void *c
   if (status != MLAF_OK) return status;
   mlaf_wire_field fields[3] = {{target, strlen(target)}, {code, size}, {"", 0}};
   mlaf_answer a = {NULL, 0, NULL, 0};
-  status = mlaf_compiler_request(c, MLAF_WIRE_DISASSEMBLE, fields, &a, err);
+  status = ask(c, MLAF_WIRE_DISASSEMBLE, fields, &a, err);
   free(a.log);
   if (status != MLAF_OK) return status;
   if (mlaf_compiler_identity(c, &label.toolchain, NULL) != MLAF_OK) label.toolchain = "";
@@ -148,7 +156,7 @@ mlaf_status mlaf_assemble(mlaf_compiler *c, const char *target, const char *sour
   if (mlaf_tool_of(target, strlen(target)) == MLAF_TOOL_NVRTC) return only_compiles(target, err);
   mlaf_wire_field fields[3] = {{target, strlen(target)}, {"", 0}, {source, strlen(source)}};
   mlaf_answer a = {NULL, 0, NULL, 0};
-  mlaf_status status = mlaf_compiler_request(c, MLAF_WIRE_ASSEMBLE, fields, &a, err);
+  mlaf_status status = ask(c, MLAF_WIRE_ASSEMBLE, fields, &a, err);
   free(a.log);
   if (status != MLAF_OK) return status;
   *code = a.payload;

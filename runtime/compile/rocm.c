@@ -206,17 +206,17 @@ mlaf_status mlaf_rocm_compile(mlaf_rocm *r, const char *target, const char *opti
   if (!argv) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for compiler options");
   void *prog = NULL;
   mlaf_status status = MLAF_OK;
-  int rc = r->f.rtc_create(&prog, source, "kernel.hip", 0, NULL, NULL); /* a fixed name: output depends on text only */
+  int rc = r->f.rtc_create(&prog, source, MLAF_RTC_HIP_NAME, 0, NULL, NULL);
   if (rc != 0) {
     free(argv);
-    return mlaf_fail(err, MLAF_E_COMPILE, "hiprtcCreateProgram: %s", r->f.rtc_error(rc));
+    return mlaf_fail(err, mlaf_rtc_status(rc), "hiprtcCreateProgram: %s", r->f.rtc_error(rc));
   }
   rc = r->f.rtc_compile(prog, n, argv);
   *log = rtc_log(r, prog);
   if (rc != 0) {
     const char *line = "";
     size_t len = *log ? mlaf_rtc_first_error(*log, &line) : 0;
-    status = mlaf_fail(err, MLAF_E_COMPILE, "%s%s%.*s", r->f.rtc_error(rc), len ? ": " : "", (int)len, line);
+    status = mlaf_fail(err, mlaf_rtc_status(rc), "%s%s%.*s", r->f.rtc_error(rc), len ? ": " : "", (int)len, line);
   } else {
     status = take_code(r, prog, target, out, size, err);
   }

@@ -3,7 +3,7 @@
 add_executable(mlaforge-worker runtime/compile/worker_main.c runtime/compile/rocm.c runtime/compile/elf.c
                                runtime/compile/nvrtc.c runtime/compile/rtc_text.c
                                runtime/compile/wire.c runtime/compile/scratch.c runtime/base/text.c runtime/base/error.c
-                               runtime/base/numbers.c)
+                               runtime/base/numbers.c runtime/base/os_error.c)
 target_include_directories(mlaforge-worker PRIVATE include runtime)
 target_link_libraries(mlaforge-worker PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
 set_target_properties(mlaforge-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} LINK_OPTIONS "")

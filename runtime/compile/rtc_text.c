@@ -16,6 +16,23 @@ size_t mlaf_rtc_first_error(const char *log, const char **line) {
   return 0;
 }
 
+/* By the fixed names that the two compilers are told of their sources: "kernel.hip:12:3: error:", "kernel.cu(12): error:". */
+bool mlaf_rtc_blames_source(const char *log) {
+  for (const char *p = log; p && *p;) {
+    const size_t n = strcspn(p, "\n");
+    const bool named = !strncmp(p, MLAF_RTC_HIP_NAME ":", sizeof MLAF_RTC_HIP_NAME) ||
+                       !strncmp(p, MLAF_RTC_CUDA_NAME "(", sizeof MLAF_RTC_CUDA_NAME);
+    if (named && memmem(p, n, "error", 5)) return true;
+    p += n + (p[n] != 0);
+  }
+  return false;
+}
+
+mlaf_status mlaf_rtc_status(int result) {
+  enum { OUT_OF_MEMORY = 1, BUILTIN_OPERATION_FAILURE = 7 /* a library of built-in functions is missing */ };
+  return result == OUT_OF_MEMORY ? MLAF_E_NOMEM : result == BUILTIN_OPERATION_FAILURE ? MLAF_E_NO_COMPILER : MLAF_E_COMPILE;
+}
+
 char *mlaf_rtc_error_first(char *raw) {
   if (!raw) return mlaf_strdup("");
   const char *line = raw;

@@ -3,8 +3,12 @@
 #ifndef MLAF_SCRATCH_H
 #define MLAF_SCRATCH_H
 
-/* malloc'ed path of a new folder below $TMPDIR (else /tmp), NULL if none can be made. */
-char *mlaf_scratch_make(void);
+#include "base/base.h"
+
+/* malloc'ed path of a new folder below $TMPDIR (else /tmp). NULL: E_IO, which names TMPDIR, or E_NOMEM. */
+char *mlaf_scratch_make(mlaf_err *err);
+/* Whether such a folder can be made and has room for what a compile writes. */
+mlaf_status mlaf_scratch_check(mlaf_err *err);
 /* Remove a folder and everything in it; NULL is allowed. */
 void mlaf_scratch_remove(const char *path);
 

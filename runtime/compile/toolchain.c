@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
@@ -63,9 +64,15 @@ void mlaf_toolchain_clear(mlaf_toolchain *t) {
   memset(t, 0, sizeof *t);
 }
 
+/* A name that stays true in a worker, which works in a folder of its own. NULL without memory. */
+static char *absolute(const char *path) {
+  char here[PATH_MAX];
+  return path[0] == '/' || !getcwd(here, sizeof here) ? mlaf_strdup(path) : mlaf_format("%s/%s", here, path);
+}
+
 static bool use_dir(const char *dir, mlaf_toolchain *out) {
   if (!has_rocm(dir)) return false;
-  out->lib_dir = mlaf_strdup(dir);
+  out->lib_dir = absolute(dir);
   return true;
 }
 
@@ -75,7 +82,7 @@ static bool use_prefix(const char *prefix, mlaf_toolchain *out) {
   for (int i = 0; prefix_dirs[i]; i++) {
     if (!path_in(prefix, prefix_dirs[i], dir) || !use_dir(dir, out)) continue;
     if (i == 0 && strcmp(prefix, "/") != 0 && path_in(dir, "ld-linux-x86-64.so.2", loader) && file_exists(loader) &&
-        !(out->loader = mlaf_strdup(loader)))
+        !(out->loader = absolute(loader)))
       mlaf_toolchain_clear(out);
     return true;
   }
@@ -158,12 +165,34 @@ static void executable_dir(char out[PATH_MAX]) {
   if (slash) *slash = 0;
 }
 
+/* Folder of the shared library that holds this code (of the program, where it is linked in); "" if unknown. */
+static void library_dir(char out[PATH_MAX]) {
+  Dl_info info;
+  char *path = dladdr((void *)(uintptr_t)mlaf_worker_find, &info) && info.dli_fname ? absolute(info.dli_fname) : NULL;
+  char *slash = path ? strrchr(path, '/') : NULL;
+  if (slash) *slash = 0;
+  if (!slash || snprintf(out, PATH_MAX, "%s", path) >= PATH_MAX) out[0] = 0;
+  free(path);
+}
+
 static bool use_setup(const private_deps *what, mlaf_toolchain *out) {
   char dir[PATH_MAX];
   executable_dir(dir);
   if (use_deps_above(dir, what, out)) return true;
+  library_dir(dir);
+  if (use_deps_above(dir, what, out)) return true;
   if (getcwd(dir, sizeof dir) && use_deps_above(dir, what, out)) return true;
   return use_trusted_deps(MLAF_BUILD_DEPS, what, out);
+}
+
+/* What to do where nothing was found: a checkout may have a compiler that is not looked for here. */
+static mlaf_status none_found(const char *what, const char *places, const char *deps, const char *variable, mlaf_err *err) {
+  char library[PATH_MAX];
+  library_dir(library);
+  return mlaf_fail(err, MLAF_E_NO_COMPILER, "no %s found (%s; .deps/%s above the program, above the library in %s, and above the "
+                   "working directory): run tools/setup.sh in a checkout of mlaforge. Where this runs outside of it, set "
+                   "%s=CHECKOUT/.deps/%s, or link CHECKOUT/.deps beside the library", what, places, deps,
+                   *library ? library : "?", variable, deps);
 }
 
 /* ---- identity ---- */
@@ -181,7 +210,9 @@ static bool map_file(const char *path, mapped *out) {
   if (fd < 0) return false;
   bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
   void *data = ok ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  const int error = errno;
   close(fd);
+  errno = error;
   if (data == MAP_FAILED) return false;
   *out = (mapped){data, (size_t)st.st_size, st.st_mtime};
   return true;
@@ -249,12 +280,21 @@ bool mlaf_toolchain_identify(const char *path, char *version, size_t version_siz
   return ok;
 }
 
+/* From errno: of memory there may be too little to map them. */
+static mlaf_status unreadable(const mlaf_toolchain *t, mlaf_err *err) {
+  const mlaf_os_error *known = mlaf_os_error_of(errno);
+  return mlaf_fail(err, known && known->status == MLAF_E_NOMEM ? known->status : MLAF_E_NO_COMPILER,
+                   "cannot read the compiler libraries in %s: %s%s%s%s", t->lib_dir, strerror(errno), known ? " (" : "",
+                   known ? known->cure : "", known ? ")" : "");
+}
+
 static mlaf_status identify(mlaf_toolchain *t, mlaf_err *err) {
   static const char *const *const names[3] = {hiprtc_names, comgr_names, builtin_names};
   char path[PATH_MAX], llvm[PATH_MAX] = "";
   char versions[4][64] = {"?", "?", "?", "in comgr"}, digest[MLAF_HASH_HEX];
   mlaf_text details = MLAF_TEXT_INIT(8192);
   bool ok = true;
+  errno = 0;
   for (int i = 0; ok && i < 4; i++) {
     mapped m = {NULL, 0, 0};
     if (i < 3) first_in(t->lib_dir, names[i], path);
@@ -267,7 +307,7 @@ static mlaf_status identify(mlaf_toolchain *t, mlaf_err *err) {
   mlaf_text_free(&details);
   if (ok)
     t->identity = mlaf_format("hiprtc %s comgr %s LLVM %s build-id %.16s", versions[0], versions[1], versions[3], digest);
-  return t->identity ? MLAF_OK : mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot read the compiler libraries in %s", t->lib_dir);
+  return t->identity ? MLAF_OK : unreadable(t, err);
 }
 
 mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_err *err) {
@@ -278,8 +318,7 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
       return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from %s) holds no libhiprtc and libamd_comgr: name a ROCm prefix "
                        "such as /opt/rocm, or unset it", named, prefix ? "the options" : "MLAF_ROCM");
   } else if (!use_system(&t) && !use_setup(&(private_deps){"rocm", use_prefix}, &t)) {
-    return mlaf_fail(err, MLAF_E_NO_COMPILER, "no ROCm found (no libhiprtc in /opt/rocm, the system or .deps/rocm): run "
-                     "tools/setup.sh, or name one with MLAF_ROCM");
+    return none_found("libhiprtc and libamd_comgr", "/opt/rocm, the system", "rocm", "MLAF_ROCM", err);
   }
   mlaf_status status = t.lib_dir ? identify(&t, err) : mlaf_fail(err, MLAF_E_NOMEM, "out of memory looking for ROCm");
   if (status != MLAF_OK) {
@@ -298,7 +337,7 @@ static const char *const cuda_dirs[] = {"lib64", "lib", "targets/x86_64-linux/li
 static bool use_nvrtc(const char *dir, mlaf_toolchain *out) {
   char path[PATH_MAX];
   if (!first_in(dir, nvrtc_names, path)) return false;
-  out->lib_dir = mlaf_strdup(dir);
+  out->lib_dir = absolute(dir);
   return true;
 }
 
@@ -349,6 +388,7 @@ static mlaf_status identify_nvrtc(mlaf_toolchain *t, mlaf_err *err) {
   char paths[2][PATH_MAX], version[64] = "?", digest[MLAF_HASH_HEX];
   mlaf_text details = MLAF_TEXT_INIT(8192);
   first_in(t->lib_dir, nvrtc_names, paths[0]);
+  errno = 0;
   bool ok = nvrtc_builtins(t->lib_dir, paths[1]);
   for (int i = 0; ok && i < 2; i++) {
     mapped m = {NULL, 0, 0};
@@ -358,7 +398,7 @@ static mlaf_status identify_nvrtc(mlaf_toolchain *t, mlaf_err *err) {
   mlaf_sha256_hex(details.data ? details.data : "", details.len, digest);
   if (ok && !details.failed && details.len) t->identity = mlaf_format("nvrtc %s build-id %.16s", version, digest);
   mlaf_text_free(&details);
-  return t->identity ? MLAF_OK : mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot read libnvrtc in %s", t->lib_dir);
+  return t->identity ? MLAF_OK : unreadable(t, err);
 }
 
 mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
@@ -371,9 +411,8 @@ mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
   } else if (!use_cuda(getenv("CUDA_HOME"), &t) && !(paths && use_cuda_paths(paths, &t)) && !use_cuda("/usr/local/cuda", &t) &&
              !use_cuda_paths("/usr/lib/x86_64-linux-gnu:/usr/lib64", &t) &&
              !use_setup(&(private_deps){"nvrtc", use_cuda}, &t) && !use_loaded(&t) && !use_told(&t)) {
-    return mlaf_fail(err, MLAF_E_NO_COMPILER, "no libnvrtc.so.13 or .12 found (CUDA_HOME, /usr/local/cuda, the system, "
-                     ".deps/nvrtc, this process, MLAF_NVRTC_ALSO): run tools/setup.sh, install the CUDA toolkit, or "
-                     "name one with MLAF_NVRTC");
+    return none_found("libnvrtc.so.13 or .12", "CUDA_HOME, /usr/local/cuda, the system, this process, MLAF_NVRTC_ALSO", "nvrtc",
+                      "MLAF_NVRTC", err);
   }
   mlaf_status status = t.lib_dir ? identify_nvrtc(&t, err) : mlaf_fail(err, MLAF_E_NOMEM, "out of memory looking for NVRTC");
   if (status != MLAF_OK) {
@@ -387,7 +426,8 @@ mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
 /* ---- the worker ---- */
 
 static bool use_worker(char *path, char **out) {
-  if (path && access(path, X_OK) == 0) {
+  struct stat st;
+  if (path && access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
     *out = path;
     return true;
   }
@@ -401,23 +441,23 @@ static bool use_worker_beside(const char *dir, char **out) {
                   use_worker(mlaf_format("%s/../../libexec/mlaforge-worker", dir), out)); /* from lib/x86_64-linux-gnu */
 }
 
-mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err) {
+const char *mlaf_worker_named(const char *path) {
   const char *named = path ? path : getenv("MLAF_WORKER");
-  if (named && *named) {
-    if (use_worker(mlaf_strdup(named), out)) return MLAF_OK;
-    return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from %s) is no executable: name mlaforge-worker or unset it", named,
-                     path ? "the options" : "MLAF_WORKER");
+  return named && *named ? named : NULL;
+}
+
+mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err) {
+  const char *named = mlaf_worker_named(path);
+  if (named) {
+    if (use_worker(absolute(named), out)) return MLAF_OK;
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from %s) is no program that can be run: name mlaforge-worker or unset it",
+                     named, path ? "the options" : "MLAF_WORKER");
   }
   char dir[PATH_MAX];
   executable_dir(dir);
   if (use_worker_beside(dir, out)) return MLAF_OK;
-  Dl_info info; /* the shared library that holds this code, when it is one */
-  if (dladdr((void *)(uintptr_t)mlaf_worker_find, &info) && info.dli_fname) {
-    snprintf(dir, sizeof dir, "%s", info.dli_fname);
-    char *slash = strrchr(dir, '/');
-    if (slash) *slash = 0;
-    if (slash && use_worker_beside(dir, out)) return MLAF_OK;
-  }
+  library_dir(dir);
+  if (use_worker_beside(dir, out)) return MLAF_OK;
   if (use_worker(mlaf_strdup(MLAF_BUILD_WORKER), out)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_NO_COMPILER, "mlaforge-worker is not beside the program or the library: name it with "
                    "MLAF_WORKER");

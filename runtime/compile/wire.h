@@ -8,10 +8,12 @@
 enum { MLAF_WIRE_MAGIC = 0x31574c4d /* "MLW1" */, MLAF_WIRE_FIELDS = 8 };
 #define MLAF_WIRE_MAX ((size_t)256 << 20) /* no source or code object comes near; a torn header must not ask for memory */
 
+enum { MLAF_WORKER_EXIT_UNABLE = 126 }; /* exit status of a worker that cannot begin or go on; stderr has the reason */
+
 typedef enum mlaf_wire_kind {
-  MLAF_WIRE_COMPILE = 1, /* target, options (each NUL-terminated), source, time limit (double) */
-  MLAF_WIRE_DISASSEMBLE, /* target, code object, "", time limit */
-  MLAF_WIRE_ASSEMBLE,    /* target, "", source, time limit */
+  MLAF_WIRE_COMPILE = 1, /* target, options (each NUL-terminated), source, limit of CPU time (double) */
+  MLAF_WIRE_DISASSEMBLE, /* target, code object, "", limit */
+  MLAF_WIRE_ASSEMBLE,    /* target, "", source, limit */
   MLAF_WIRE_IDENTITY,    /* four empty fields */
   MLAF_WIRE_REPLY = 100  /* payload, log, seconds (double); header.status is the outcome */
 } mlaf_wire_kind;

@@ -12,9 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define AWAKE 1e-3 /* of its limit: a worker that takes less CPU time while the whole limit passes stands still */
 
 extern char **environ;
 
@@ -104,13 +108,28 @@ static int launch(mlaf_worker *w, char *const *argv, char *const *env) {
   return rc;
 }
 
-mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, mlaf_worker **out, mlaf_err *err) {
+/* Of the errno value that a start ended with: what is short, or else that the program is none. */
+static mlaf_status not_started(const char *program, int number, mlaf_err *err) {
+  const mlaf_os_error *known = number == EACCES || number == EPERM ? NULL : mlaf_os_error_of(number);
+  return mlaf_fail(err, known ? known->status : MLAF_E_NO_COMPILER, "cannot start %s: %s%s%s%s", program, strerror(number),
+                   known ? " (" : "", known ? known->cure : "", known ? ")" : "");
+}
+
+mlaf_status mlaf_worker_start(const mlaf_toolchain *t, mlaf_tool tool, const char *executable, mlaf_worker **out, mlaf_err *err) {
+  mlaf_err why = {MLAF_OK, ""};
+  char *scratch = mlaf_scratch_make(&why);
+  if (!scratch && tool != MLAF_TOOL_NVRTC) return mlaf_fail(err, why.status, "%s", why.text); /* NVRTC writes no files */
   mlaf_worker *w = calloc(1, sizeof *w);
-  if (!w) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile worker");
+  if (!w) {
+    mlaf_scratch_remove(scratch);
+    free(scratch);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile worker");
+  }
+  w->tool = tool;
   w->out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
   w->fd = w->words = -1;
   w->owner = getpid();
-  w->scratch = mlaf_scratch_make();
+  w->scratch = scratch;
   char *tmpdir = w->scratch ? mlaf_format("TMPDIR=%s", w->scratch) : NULL;
   char **env = worker_environment(t->loader != NULL, tmpdir);
   /* ld.so --library-path DIR PROGRAM ...: runs the worker in the prefix's libc without patching anything */
@@ -122,7 +141,7 @@ mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, m
   if (rc) {
     mlaf_scratch_remove(w->scratch);
     release(w);
-    return mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot start %s: %s", t->loader ? t->loader : executable, strerror(rc));
+    return not_started(t->loader ? t->loader : executable, rc, err);
   }
   *out = w;
   return MLAF_OK;
@@ -149,9 +168,17 @@ bool mlaf_worker_alive(const mlaf_worker *w) {
   return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK); /* EOF: dead; bytes: it talks out of turn */
 }
 
-mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wire_field fields[3], double timeout_s,
+/* CPU seconds of a process and its threads; 0 where that cannot be asked, and then the worker counts as standing still. */
+static double cpu_of(pid_t pid) {
+  clockid_t clock;
+  struct timespec t;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wire_field fields[3], double limit_s,
                              mlaf_err *err) {
-  mlaf_wire_field all[4] = {fields[0], fields[1], fields[2], {&timeout_s, sizeof timeout_s}};
+  mlaf_wire_field all[4] = {fields[0], fields[1], fields[2], {&limit_s, sizeof limit_s}};
   w->out.len = 0;
   w->sent = 0;
   w->got = 0;
@@ -164,8 +191,22 @@ mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wir
     mlaf_text_free(&w->out);
     return mlaf_fail(err, MLAF_E_NOMEM, "the request to the compile worker is too large (%zu bytes of source)", fields[2].size);
   }
-  w->deadline = mlaf_now() + timeout_s;
+  w->limit_s = limit_s;
+  w->seen = mlaf_now();
+  w->cpu_from = w->seen_cpu = cpu_of(w->pid);
+  w->seen_got = 0;
   return MLAF_OK;
+}
+
+mlaf_worker_state mlaf_worker_pace(mlaf_worker *w) {
+  const double cpu = cpu_of(w->pid), now = mlaf_now();
+  if (cpu - w->cpu_from >= w->limit_s) return MLAF_WORKER_LATE;
+  if (cpu - w->seen_cpu > AWAKE * w->limit_s || w->got != w->seen_got) {
+    w->seen = now;
+    w->seen_cpu = cpu;
+    w->seen_got = w->got;
+  }
+  return now - w->seen >= w->limit_s ? MLAF_WORKER_STILL : MLAF_WORKER_BUSY;
 }
 
 short mlaf_worker_events(const mlaf_worker *w) { return (short)(POLLIN | (w->sent < w->out.len ? POLLOUT : 0)); }
@@ -202,7 +243,7 @@ mlaf_worker_state mlaf_worker_step(mlaf_worker *w) {
     if (w->got == head) {
       if (!mlaf_wire_header_ok(&w->header)) return MLAF_WORKER_GARBAGE;
       w->payload = malloc(w->header.size + 1);
-      if (!w->payload) return MLAF_WORKER_GARBAGE;
+      if (!w->payload) return MLAF_WORKER_NO_MEMORY;
     }
   }
 }
@@ -218,41 +259,66 @@ static void last_words(const mlaf_worker *w, char *out, size_t size) {
 }
 
 /* A signal that a crashing compiler raises itself says something of the kernel; any other came from somebody else (a user, a
- * service manager, the system when memory is short) and does not. */
+ * service manager, the system when memory or allotted CPU time is short) and does not. */
 static bool is_own_crash(int number) {
-  static const int own[] = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
+  static const int own[] = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (own[i] == number) return true;
   return false;
 }
 
-mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, bool late, double timeout_s, mlaf_err *err) {
+/* A worker inherits the limit of CPU time: the system ends it with SIGXCPU, or with SIGKILL at the hard limit. */
+static bool has_cpu_limit(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_max != RLIM_INFINITY;
+}
+
+static mlaf_status killed_by(pid_t pid, int number, const char *say, const char *words, mlaf_err *err) {
+  const bool own = is_own_crash(number);
+  return mlaf_fail(err, own ? MLAF_E_CRASH : MLAF_E_KILLED, "the compile worker (pid %ld) died of signal %d (%s)%s%s%s",
+                   (long)pid, number, strsignal(number),
+                   own                                     ? ""
+                   : number == SIGXCPU                     ? ", sent by the system: the limit of CPU time is used up (ulimit -t)"
+                   : number == SIGKILL && has_cpu_limit() ? ", sent from outside, for want of memory or CPU time (ulimit -t)"
+                   : number == SIGKILL                     ? ", sent from outside, perhaps for want of memory"
+                                                           : ", sent from outside",
+                   say, words);
+}
+
+/* EOF comes a moment before the exit: learn the true cause, not our SIGKILL. */
+static void await_exit(pid_t pid) {
+  siginfo_t info = {0};
+  for (int i = 0; i < 200 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && !info.si_pid; i++) usleep(1000);
+}
+
+/* Did somebody stop it (SIGSTOP, a debugger)? */
+static bool is_stopped(pid_t pid) {
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT | WNOHANG) == 0 && info.si_pid == pid;
+}
+
+mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, mlaf_err *err) {
   char words[1024];
   last_words(w, words, sizeof words);
-  pid_t pid = w->pid;
-  if (state == MLAF_WORKER_DEAD && !late) { /* EOF comes a moment before the exit: learn the true cause, not our SIGKILL */
-    siginfo_t info = {0};
-    for (int i = 0; i < 200 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && !info.si_pid; i++)
-      usleep(1000);
-  }
-  int status = mlaf_worker_stop(w);
+  const pid_t pid = w->pid;
+  const double limit_s = w->limit_s;
+  const bool stopped = state == MLAF_WORKER_STILL && is_stopped(pid);
+  if (state == MLAF_WORKER_DEAD) await_exit(pid);
+  const int status = mlaf_worker_stop(w), number = status != -1 && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+            code = status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   const char *say = *words ? "; its last words: " : "";
-  if (late || (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM))
-    return mlaf_fail(err, MLAF_E_TIMEOUT, "the compiler (pid %ld) took longer than %g s and was stopped (raise the limit or "
-                     "simplify the kernel)%s%s", (long)pid, timeout_s, say, words);
+  if (state == MLAF_WORKER_LATE || number == SIGPROF)
+    return mlaf_fail(err, MLAF_E_TIMEOUT, "the compiler (pid %ld) took more than %g s of CPU time and was stopped (raise the "
+                     "limit or simplify the kernel)%s%s", (long)pid, limit_s, say, words);
+  if (state == MLAF_WORKER_STILL)
+    return mlaf_fail(err, MLAF_E_KILLED, "the compile worker (pid %ld) %s for %g s and was ended%s%s", (long)pid,
+                     stopped ? "was stopped from outside (SIGSTOP)" : "took no CPU time", limit_s, say, words);
+  if (state == MLAF_WORKER_NO_MEMORY) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the compiler's answer");
   if (state == MLAF_WORKER_GARBAGE)
     return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) sent a malformed reply%s%s", (long)pid, say, words);
-  if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+  if (code == MLAF_WORKER_EXIT_UNABLE || code == 127 /* the loader's */)
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "the compile worker could not be loaded%s%s", say, words);
-  if (status != -1 && WIFSIGNALED(status)) {
-    const bool own = is_own_crash(WTERMSIG(status));
-    return mlaf_fail(err, own ? MLAF_E_CRASH : MLAF_E_KILLED, "the compile worker (pid %ld) died of signal %d (%s)%s%s%s",
-                     (long)pid, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                     own                             ? ""
-                     : WTERMSIG(status) == SIGKILL ? ", sent from outside, perhaps for want of memory"
-                                                   : ", sent from outside",
-                     say, words);
-  }
+  if (number) return killed_by(pid, number, say, words, err);
   return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) ended with exit status %d in mid-request%s%s", (long)pid,
-                   status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1, say, words);
+                   code, say, words);
 }

@@ -1,4 +1,4 @@
-/* One worker process as its parent sees it: non-blocking, always with a deadline, never leaving a zombie. */
+/* One worker process as its parent sees it: non-blocking, always with a limit, never leaving a zombie. */
 #ifndef MLAF_WORKER_H
 #define MLAF_WORKER_H
 
@@ -19,26 +19,36 @@ typedef struct mlaf_worker {
   size_t sent;
   mlaf_wire_header header;
   size_t got;  /* bytes of header and payload so far */
+  double limit_s;        /* of CPU time, for this request */
+  double cpu_from;       /* what it had taken when the request was sent */
+  double seen_cpu, seen; /* its CPU time and the moment when it was last seen to work */
+  size_t seen_got;
   char *payload;
   mlaf_wire_field reply[MLAF_WIRE_FIELDS]; /* valid when done, until the next request */
-  double deadline;
 } mlaf_worker;
 
-typedef enum mlaf_worker_state { MLAF_WORKER_BUSY, MLAF_WORKER_DONE, MLAF_WORKER_DEAD, MLAF_WORKER_GARBAGE } mlaf_worker_state;
+typedef enum mlaf_worker_state {
+  MLAF_WORKER_BUSY, MLAF_WORKER_DONE, MLAF_WORKER_DEAD, MLAF_WORKER_GARBAGE, MLAF_WORKER_NO_MEMORY, /* here, for the reply */
+  MLAF_WORKER_LATE, MLAF_WORKER_STILL
+} mlaf_worker_state;
 
-mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, mlaf_worker **out, mlaf_err *err);
+mlaf_status mlaf_worker_start(const mlaf_toolchain *t, mlaf_tool tool, const char *executable, mlaf_worker **out, mlaf_err *err);
 /* Kill, reap, free. Returns the wait status (-1 if somebody else reaped it). NULL is allowed. */
 int mlaf_worker_stop(mlaf_worker *w);
 /* True if an idle worker still lives. */
 bool mlaf_worker_alive(const mlaf_worker *w);
-/* Queue a request; nothing blocks. `timeout_s` becomes the deadline and rides along as the worker's own limit. */
-mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wire_field fields[3], double timeout_s,
+/* Queue a request; nothing blocks. `limit_s`, of CPU time, rides along as the worker's own limit. */
+mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wire_field fields[3], double limit_s,
                              mlaf_err *err);
 /* Poll events to wait for, and what to do when they come. */
 short mlaf_worker_events(const mlaf_worker *w);
 mlaf_worker_state mlaf_worker_step(mlaf_worker *w);
+/* Of one that is BUSY: whether it is to be given up. LATE: it has taken its CPU time, however long that took on a busy machine.
+ * STILL: for as long as its limit it took next to none, as one does that somebody stopped. */
+mlaf_worker_state mlaf_worker_pace(mlaf_worker *w);
 /* Turn a worker that will not answer into a status: stops it (w is freed) and writes who, how and its last words. E_CRASH when
- * the compiler did it to itself, E_KILLED when somebody else did: then the same request deserves another worker. */
-mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, bool late, double timeout_s, mlaf_err *err);
+ * the compiler did it to itself, E_TIMEOUT when it was LATE, E_KILLED when somebody else killed or stopped it: then the same
+ * request deserves another worker. */
+mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, mlaf_err *err);
 
 #endif

@@ -5,14 +5,16 @@
  *   mlaforge-worker [--lib-dir DIR] [--temp DIR]
  *
  * --lib-dir is searched for libhiprtc and libamd_comgr before the loader's path, and is where libnvrtc lies; --temp is the TMPDIR
- * that the parent made for this worker alone: the worker removes it when it finds the parent gone. */
+ * that the parent made for this worker alone: the worker works in it, and removes it when it finds the parent gone. */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "compile/nvrtc.h"
@@ -68,6 +70,7 @@ static void misbehave(const char *source) {
   if (strstr(source, "//MLAF_TEST_SAY")) fprintf(stderr, "LLVM ERROR: last words of the compiler\n"), raise(SIGABRT);
   if (strstr(source, "//MLAF_TEST_NAP")) sleep(1);
   while (strstr(source, "//MLAF_TEST_HANG")) sleep(1);
+  while (strstr(source, "//MLAF_TEST_SPIN")) continue;
 }
 
 /* Whatever was loaded so far: each library on the first request that needs it. */
@@ -127,11 +130,16 @@ static void encode(const reply *a, const char *detail, mlaf_text *out) {
   mlaf_wire_encode(out, MLAF_WIRE_REPLY, a->status, fields, 3);
 }
 
-/* The parent kills us at its deadline; this is the net under it, should the parent be there but stuck. */
-static void arm(const mlaf_wire_field *limit) {
+/* The parent kills us when the CPU time is used up; this is the net under it, should the parent be stuck. 0: no limit. */
+static void arm(double seconds) {
+  const struct itimerval timer = {.it_value = {seconds > 0 && seconds < 1e6 ? (time_t)seconds + 10 : 0, 0}};
+  setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+static double limit_of(const mlaf_wire_field *f) {
   double seconds = 0;
-  if (limit->size == sizeof seconds) memcpy(&seconds, limit->data, sizeof seconds);
-  alarm(seconds > 0 && seconds < 1e6 ? (unsigned)seconds + 10 : 0);
+  if (f->size == sizeof seconds) memcpy(&seconds, f->data, sizeof seconds);
+  return seconds;
 }
 
 /* Do what is asked and encode the reply. */
@@ -139,7 +147,7 @@ static mlaf_status work(libraries *l, const mlaf_wire_header *h, const mlaf_wire
   mlaf_err err = {MLAF_OK, ""};
   reply a = {MLAF_OK, NULL, 0, NULL, 0};
   double start = mlaf_now();
-  arm(&fields[3]);
+  arm(limit_of(&fields[3]));
   if (mlaf_tool_of(fields[0].data, fields[0].size) == MLAF_TOOL_NVRTC) {
     a.status = handle_cuda(l, h->kind, fields, &a, &err);
   } else {
@@ -147,7 +155,7 @@ static mlaf_status work(libraries *l, const mlaf_wire_header *h, const mlaf_wire
     if (l->rocm) a.status = handle(l->rocm, h->kind, fields, &a, &err);
   }
   a.seconds = mlaf_now() - start;
-  alarm(0);
+  arm(0);
   encode(&a, err.text, out);
   free(a.payload);
   free(a.log);
@@ -158,6 +166,13 @@ static mlaf_status work(libraries *l, const mlaf_wire_header *h, const mlaf_wire
 #define WORK work
 #endif
 
+/* The parent reads the reason from our stderr. */
+static void give_up(const char *why, int number) {
+  fprintf(stderr, "%s: %s\n", why, strerror(number));
+  fflush(NULL);
+  _exit(MLAF_WORKER_EXIT_UNABLE);
+}
+
 /* One request from `in`. False when the parent is gone or talks nonsense. */
 static bool serve_one(int in, int out, libraries *l) {
   mlaf_wire_header h;
@@ -165,12 +180,14 @@ static bool serve_one(int in, int out, libraries *l) {
   mlaf_text text;
   if (!read_all(in, &h, sizeof h) || !mlaf_wire_header_ok(&h)) return false;
   void *payload = malloc(h.size + 1);
-  if (!payload || !read_all(in, payload, h.size) || !mlaf_wire_decode(&h, payload, fields)) {
+  if (!payload) give_up("no memory for a request", ENOMEM);
+  if (!read_all(in, payload, h.size) || !mlaf_wire_decode(&h, payload, fields)) {
     free(payload);
     return false;
   }
   WORK(l, &h, fields, &text);
-  const bool ok = !text.failed && write_all(out, text.data, text.len);
+  if (text.failed) give_up("no memory for a reply", ENOMEM);
+  const bool ok = write_all(out, text.data, text.len);
   mlaf_text_free(&text);
   free(payload);
   return ok;
@@ -178,12 +195,35 @@ static bool serve_one(int in, int out, libraries *l) {
 
 /* A parent that was killed can neither kill us nor clean up: end as soon as its end of the socket closes, in mid-compile
  * or not. */
-static void *watch_parent(void *temp) {
+static void watch_parent(const char *temp) {
   struct pollfd p = {STDIN_FILENO, POLLRDHUP, 0};
   while (poll(&p, 1, -1) < 0 || !(p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))) continue;
   mlaf_scratch_remove(temp);
   _exit(0);
+}
+
+typedef struct service {
+  int out;
+  libraries l;
+} service;
+
+static void *serve(void *user) {
+  service *s = user;
+  while (serve_one(STDIN_FILENO, s->out, &s->l)) continue;
+  fflush(NULL);
+  _exit(0); /* no destructors: LLVM's take longer than the whole rest of the exit */
   return NULL;
+}
+
+/* Compilers recurse: they get a stack of their own, whatever the host's limit of stacks is. */
+static void start_serving(service *s) {
+  enum { STACK = 16 << 20 };
+  pthread_t thread;
+  pthread_attr_t attr;
+  int rc = pthread_attr_init(&attr);
+  if (!rc) rc = pthread_attr_setstacksize(&attr, STACK);
+  if (!rc) rc = pthread_create(&thread, &attr, serve, s);
+  if (rc) give_up("cannot start a thread", rc);
 }
 
 int main(int argc, char **argv) {
@@ -192,14 +232,17 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "--lib-dir") == 0) lib_dir = argv[i + 1];
     if (strcmp(argv[i], "--temp") == 0) temp = argv[i + 1];
   }
+  mallopt(M_ARENA_MAX, 1); /* the thread that compiles has the heap to itself: no second one beside it */
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of a write, as a full disk is */
+  /* The host's working directory may be gone or closed to us, on which compilers crash. */
+  if (chdir(temp ? temp : "/") != 0) give_up("cannot work in the temporary folder", errno);
   /* Compilers print to stdout when they feel like it: keep the reply channel to ourselves. */
   int out = dup2(STDOUT_FILENO, STDERR_FILENO + 1);
-  if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 4;
-  pthread_t watcher;
-  if (pthread_create(&watcher, NULL, watch_parent, (void *)temp) != 0) return 4;
-  libraries l = {lib_dir, NULL, NULL};
-  while (serve_one(STDIN_FILENO, out, &l)) continue;
-  fflush(NULL);
-  _exit(0); /* no destructors: LLVM's take longer than the whole rest of the exit */
+  if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) give_up("cannot keep the reply channel", errno);
+  static service s;
+  s = (service){out, {lib_dir, NULL, NULL}};
+  start_serving(&s);
+  watch_parent(temp);
+  return 0;
 }

@@ -14,7 +14,6 @@
 #include "device/kernel_launch.h"
 
 enum { SURE_CALLS = 7, BLANK_BYTES = 2048, MARK = 720720 /* a multiple of every cluster's width up to 16 */ };
-#define CUDA_STREAM_PER_THREAD ((void *)2) /* one name, many streams */
 
 struct mlaf_chain {
   size_t n;
@@ -42,7 +41,7 @@ static bool same_kernels(const mlaf_chain *k, const mlaf_launch *launches, size_
 }
 
 static bool takes_stream(mlaf_chain *k, void *stream) {
-  if (stream == CUDA_STREAM_PER_THREAD) return false;
+  if (stream == MLAF_STREAM_PER_THREAD) return false;
   if (!k->owned) {
     k->owned = true;
     k->stream = stream;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "cuda/cuda_device.h"
 #include "device/kernel_launch.h"
 
@@ -81,9 +82,8 @@ static mlaf_status open_ordinal(mlaf_cuda *c, int ordinal, mlaf_err *err) {
 }
 
 /* Programs that show a launch as what it is want it to be one. */
-static bool wants_graphs(const mlaf_cuda *c) {
-  const char *says = getenv("MLAF_LAUNCH_GRAPHS");
-  return c->api.cuGraphKernelNodeGetParams_v2 && c->api.cuGraphExecKernelNodeSetParams_v2 && !(says && !strcmp(says, "0"));
+static bool wants_graphs(const mlaf_cuda *c, const char *says) {
+  return c->api.cuGraphKernelNodeGetParams_v2 && c->api.cuGraphExecKernelNodeSetParams_v2 && *says == '1';
 }
 
 static _Atomic uint64_t opened;
@@ -94,13 +94,15 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
   c->base.ops = &mlaf_cuda_ops;
   c->serial = atomic_fetch_add(&opened, 1) + 1;
   pthread_mutex_init(&c->lock, NULL);
-  mlaf_status st = open_ordinal(c, ordinal, err);
+  const char *graphs;
+  mlaf_status st = mlaf_env_word("MLAF_LAUNCH_GRAPHS", "0 1", "1", &graphs, err);
+  if (!st) st = open_ordinal(c, ordinal, err);
   if (st) {
     pthread_mutex_destroy(&c->lock);
     free(c);
     return st;
   }
-  c->graphs = wants_graphs(c);
+  c->graphs = wants_graphs(c, graphs);
   mlaf_log_line(log, MLAF_LOG_DEBUG, "cuda: %s, %s, %s", c->api.library, c->base.info.id, c->base.info.driver);
   *out = (mlaf_device *)c;
   return MLAF_OK;
@@ -256,9 +258,10 @@ static bool same_tensor(const mlaf_tensor *a, const mlaf_tensor *b) {
          a->box_cols == b->box_cols && a->box_rows == b->box_rows && a->swizzle == b->swizzle;
 }
 
+/* Two rounds: tensors of one call often lie a multiple of a page apart, which one would leave in one place. */
 static kept_map *place_of(const mlaf_tensor *t) {
   uint64_t h = (uintptr_t)t->data ^ t->rows << 20 ^ (uint64_t)t->box_rows << 44 ^ t->cols << 52;
-  h *= 0x9e3779b97f4a7c15u;
+  for (int i = 0; i < 2; i++) h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
   return &kept_maps[h >> 56];
 }
 _Static_assert(KEPT_MAPS == 256, "a place is 8 bits of a hash");

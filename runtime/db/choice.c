@@ -81,7 +81,7 @@ static mlaf_status read_candidates(mlaf_db *db, int64_t device, int64_t problem,
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
   int rc;
   bool memory = true;
-  while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = add_row(c, s);
+  while (memory && (rc = mlaf_db_step(s)) == SQLITE_ROW) memory = add_row(c, s);
   mlaf_status status = !memory             ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the samples of a problem")
                        : rc == SQLITE_DONE ? MLAF_OK
                                            : mlaf_db_fail(db, err, "reading samples");
@@ -123,7 +123,7 @@ static mlaf_status read_standing(mlaf_db *db, int64_t device, int64_t problem, s
   if (!s) return MLAF_E_DB;
   sqlite3_bind_int64(s, 1, device);
   sqlite3_bind_int64(s, 2, problem);
-  int rc = sqlite3_step(s);
+  int rc = mlaf_db_step(s);
   /* A choice of another protocol is no incumbent: its times are not comparable. */
   if (rc == SQLITE_ROW && sqlite3_column_int(s, 3) == MLAF_DB_PROTOCOL) {
     out->exists = true;
@@ -194,7 +194,7 @@ mlaf_status mlaf_db_rechoose_all(mlaf_db *db, mlaf_err *err) {
   size_t n = 0;
   int rc = s ? SQLITE_ROW : SQLITE_DONE;
   mlaf_status status = s ? MLAF_OK : MLAF_E_DB;
-  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) { /* listed first: choosing changes what is listed */
+  while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) { /* listed first: choosing changes what is listed */
     if (n % 256 == 0) {
       int64_t *grown = realloc(pairs, (n + 256) * 2 * sizeof *grown);
       if (!grown) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu problems", n);

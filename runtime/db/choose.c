@@ -10,7 +10,7 @@
 typedef struct near_choice {
   mlaf_db *layer;
   int64_t id;
-  double distance;
+  double distance, apart; /* from the point asked for: mlaf_point_distance, and in doublings whatever they round to */
   int source;
   mlaf_point at;
   const mlaf_point *asked;
@@ -22,12 +22,14 @@ typedef struct near_list {
   size_t n, cap;
 } near_list;
 
-/* Nearest first; then the better source (another's measurement ranks below one's own), then the nearer layer. */
+/* Nearest first; then the better source (another's measurement ranks below one's own), then the nearer layer, then of those that
+ * one plan serves the nearest. */
 static int by_preference(const void *left, const void *right) {
   const near_choice *a = left, *b = right;
   if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
   if (a->source != b->source) return a->source - b->source;
   if (a->layer->layer != b->layer->layer) return (int)a->layer->layer - (int)b->layer->layer;
+  if (a->apart != b->apart) return a->apart < b->apart ? -1 : 1;
   return mlaf_point_first_of_equals(a->asked, &a->at, &b->at);
 }
 
@@ -59,7 +61,8 @@ static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_point *p, near_lis
   x->asked = p;
   x->id = sqlite3_column_int64(s, 0);
   x->source = mlaf_db_effective(db, source, sqlite3_column_int(s, 2) != 0);
-  x->distance = mlaf_point_doublings(p, &x->at);
+  x->distance = mlaf_point_distance(p, &x->at);
+  x->apart = mlaf_point_doublings(p, &x->at);
   list->n++;
   return true;
 }
@@ -81,7 +84,8 @@ static bool near_text(void *user, int64_t id, const mlaf_choice_row *row) {
   x->asked = t->p;
   x->id = id;
   x->source = mlaf_db_effective(t->db, row->choice.source, row->imported);
-  x->distance = mlaf_point_doublings(t->p, &x->at);
+  x->distance = mlaf_point_distance(t->p, &x->at);
+  x->apart = mlaf_point_doublings(t->p, &x->at);
   t->list->n++;
   return true;
 }
@@ -98,7 +102,7 @@ static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_point *
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
   int rc;
   bool memory = true;
-  while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = near_row(db, s, p, list);
+  while (memory && (rc = mlaf_db_step(s)) == SQLITE_ROW) memory = near_row(db, s, p, list);
   mlaf_status status = !memory             ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem")
                        : rc == SQLITE_DONE ? MLAF_OK
                                            : mlaf_db_fail(db, err, "looking for a choice");
@@ -112,7 +116,7 @@ mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, 
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_CHOICE_BY_ID, err);
   if (!s) return MLAF_E_DB;
   sqlite3_bind_int64(s, 1, id);
-  int rc = sqlite3_step(s);
+  int rc = mlaf_db_step(s);
   mlaf_status status = MLAF_OK;
   if (rc != SQLITE_ROW) status = mlaf_db_fail(db, err, "reading a choice");
   else if (!mlaf_db_choice_row(s, row)) status = mlaf_db_damaged_row(db, "choice", err);
@@ -277,4 +281,48 @@ mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *to
                         mlaf_db_accept_fn accept, void *user, mlaf_db_trace_fn trace, void *trace_user, mlaf_choice *out,
                         mlaf_rung *rung, mlaf_err *err) {
   return look(db, &(search){dev, toolchain, p, accept, user, trace, trace_user}, false, out, rung, err);
+}
+
+/* --- by the lengths of requests --- */
+
+static void as_choice(const mlaf_sample *s, const mlaf_point *p, mlaf_choice *out) {
+  *out = (mlaf_choice){.at = *p, .knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error,
+                       .layer = MLAF_LAYER_USER};
+  mlaf_point_print(p, out->problem, sizeof out->problem);
+  memcpy(out->kernels, s->kernels, sizeof out->kernels);
+  memcpy(out->variant, s->variant, sizeof out->variant);
+  memcpy(out->lengths, s->lengths, sizeof out->lengths);
+}
+
+/* *found: a sample of this very problem is taken. */
+static mlaf_status take_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
+                                mlaf_db_accept_fn accept, void *user, mlaf_choice *out, bool *found, mlaf_err *err) {
+  mlaf_sample *list = NULL;
+  size_t n = 0;
+  mlaf_status status = mlaf_db_samples(db, dev, p, &list, &n, err);
+  for (size_t i = 0; status == MLAF_OK && i < n && !*found; i++) { /* best first */
+    const char *its = list[i].lengths[0] ? list[i].lengths : "equal";
+    mlaf_choice c;
+    if (list[i].outcome != MLAF_OUT_OK || strcmp(its, lengths) != 0) continue;
+    as_choice(&list[i], p, &c);
+    *found = !accept || accept(user, &c);
+    if (*found) *out = c;
+  }
+  free(list);
+  return status;
+}
+
+mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
+                                   mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err) {
+  near_list list = {0};
+  bool found = false;
+  mlaf_status status = take_lengths(db, dev, p, lengths, accept, user, out, &found, err);
+  if (status == MLAF_OK && !found) status = find_near(db, dev->id, p, &list, err);
+  sort(&list);
+  for (size_t i = 0; status == MLAF_OK && !found && i < list.n && list.items[i].distance == 0; i++)
+    if (list.items[i].apart > 0)
+      status = take_lengths(db, dev, &list.items[i].at, lengths, accept, user, out, &found, err);
+  free(list.items);
+  if (status != MLAF_OK || found) return status;
+  return mlaf_fail(err, MLAF_E_NOT_TUNED, "nothing was tuned here with requests of lengths %s", lengths);
 }

@@ -38,9 +38,16 @@ typedef struct mlaf_sample {
   mlaf_timing timing;     /* ns, spread, parts: valid when outcome is OK or NOISY */
   double error;           /* relative Frobenius error against fp64, worst of the verified cases */
   uint32_t vgpr, agpr, lds, scratch;
-  char detail[512];       /* first line of the failure, "" if OK */
+  char detail[512];       /* first line of the failure, "" if OK; of a compile's see mlaf_sample_blame_compile */
   char lengths[64];       /* of the requests that were timed, as mlaf_lengths_print has it; "" is "equal" */
 } mlaf_sample;
+
+/* A failed compile (COMPILE, or TIMEOUT without registers) as it is stored: the first line of the cause, then the compiler. */
+void mlaf_sample_blame_compile(mlaf_sample *s, mlaf_outcome outcome, const char *cause, const char *toolchain);
+/* Whether a stored sample still says that its variant is no good. A failed compile does only where it names this compiler: older
+ * mlaforges also stored failures of the machine (no scratch folder, a full disk, a time limit on a busy one), and named none. A
+ * time limit of the timing model does not. `toolchain` is mlaf_compiler_identity's text, NULL where there is no compiler. */
+bool mlaf_sample_is_bad(const mlaf_sample *s, const char *toolchain);
 
 /* Where tuning data come from, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
  * choice of any layer is taken. */
@@ -60,14 +67,15 @@ typedef struct mlaf_choice {
   char stale_why[160];
   char lengths[64];  /* of the requests it was timed with, "equal" mostly */
   mlaf_choice_layer layer;
-  double distance;   /* from the problem asked for, in doublings of batch and ctx */
+  double distance;   /* from the problem asked for (mlaf_point_distance): 0 where one plan serves both */
 } mlaf_choice;
 
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);
 
-/* path NULL: $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db. Creates the file
- * unless read_only. E_DB names the cause: another program's file, a newer schema (opened read-only), corruption. */
+/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else
+ * ~/.local/share/mlaforge/tuning.db. Creates the file unless read_only. E_DB names the cause: another program's file, a newer
+ * schema (opened read-only), corruption. */
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* The user's file as above, with the layers behind it: the site's ($MLAF_SITE_DB, else /etc/mlaforge/tuning.db when it is
  * there; a database or a tuning text) and what was shipped (the tuning texts in $MLAF_TUNING_DIR, else in
@@ -79,6 +87,10 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* What is in the file (nothing, when there is none) in memory, to be changed without changing the file: for dry runs. */
 mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* What the pages of a damaged file and of its log hold, as a database in memory to merge from: also what a damaged first page or
+ * inner page hides. Rows that were deleted may come back, misses do not; rows of schemas before today's are passed over. E_DB: no
+ * page holds a sample or a choice. */
+mlaf_status mlaf_db_recover(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A tuning text as a database in memory, for reading. `name` is what messages call it. */
 mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */
@@ -105,8 +117,9 @@ mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf
  * fastest knobs; best first. */
 mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err);
-/* Best usable choice for the problem: exact, else same device's nearest bucket over batch and ctx (all other fields
- * equal). E_NOT_TUNED when there is none (recorded as a miss unless read-only). `toolchain` NULL: do not judge staleness. */
+/* Best usable choice for the problem: exact (of this problem or of one that rounds to the same point: mlaf_point_round), else the
+ * same device's nearest over batch and ctx (all other fields equal). E_NOT_TUNED when there is none (recorded as a miss unless
+ * read-only). `toolchain` NULL: do not judge staleness. */
 mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                            mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
 /* The same with a filter, asked in order of preference: the caller who knows the generator refuses a choice whose
@@ -115,8 +128,9 @@ mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char 
 typedef bool (*mlaf_db_accept_fn)(void *user, const mlaf_choice *choice);
 mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                               mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
-/* The fastest of the user's own samples of this very problem that was timed with requests of these lengths (canonical text),
- * whatever lengths the problem's choice is for, as if it were the choice; staleness is not judged. E_NOT_TUNED. */
+/* The fastest of the user's own samples of this problem, else of those that one plan serves with it, nearest first, that was
+ * timed with requests of these lengths (canonical text), whatever lengths the problem's choice is for, as if it were the choice;
+ * staleness is not judged. E_NOT_TUNED. */
 mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
                                    mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err);
 /* The same as mlaf_db_choose without recording a miss. */
@@ -129,7 +143,7 @@ typedef struct mlaf_db_considered {
   mlaf_choice_layer layer;
   const char *layer_path, *device, *problem;
   const mlaf_choice *choice; /* NULL: its row is damaged */
-  double distance;           /* in doublings of batch and ctx */
+  double distance;           /* mlaf_point_distance */
   const char *verdict;       /* NULL: taken */
 } mlaf_db_considered;
 typedef void (*mlaf_db_trace_fn)(void *user, const mlaf_db_considered *step);

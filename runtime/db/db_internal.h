@@ -72,6 +72,13 @@ sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err);
 /* Queries that name the rows whose sum differs, ended by NULL. */
 const char *const *mlaf_db_damaged_sql(void);
 
+/* --- sql.c --- */
+/* sqlite3_prepare_v3, _step, _exec and _close: what is beyond the file-size limit fails as on a full disk. */
+int mlaf_db_parse(sqlite3 *sql, const char *text, unsigned flags, sqlite3_stmt **out);
+int mlaf_db_step(sqlite3_stmt *s);
+int mlaf_db_exec(sqlite3 *sql, const char *text);
+void mlaf_db_shut(sqlite3 *sql);
+
 /* --- write.c --- */
 mlaf_status mlaf_db_begin(mlaf_db *db, mlaf_err *err);
 /* Commit when status is OK, else (or when the commit fails) roll back. Returns the status of the whole. */

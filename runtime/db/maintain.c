@@ -31,9 +31,9 @@ static void MLAF_PRINTF(2, 3) finding(report *r, const char *fmt, ...) {
 /* Each row of a query is a finding of its own, in words: its first column, and what is wrong. "ok" is none. */
 static mlaf_status rows(mlaf_db *db, report *r, const char *sql, const char *wrong, mlaf_err *err) {
   sqlite3_stmt *s = NULL;
-  int rc = sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL);
+  int rc = mlaf_db_parse(db->sql, sql, 0, &s);
   while (rc == SQLITE_OK || rc == SQLITE_ROW) {
-    rc = sqlite3_step(s);
+    rc = mlaf_db_step(s);
     if (rc != SQLITE_ROW) break;
     const char *what = (const char *)sqlite3_column_text(s, 0);
     if (what && strcmp(what, "ok") == 0) continue;
@@ -57,8 +57,8 @@ static mlaf_status rows(mlaf_db *db, report *r, const char *sql, const char *wro
 static mlaf_status check_problems(mlaf_db *db, report *r, mlaf_err *err) {
   sqlite3_stmt *s = NULL;
   static const char sql[] = "SELECT canonical, op, family FROM problem";
-  if (sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL) != SQLITE_OK) return mlaf_db_fail(db, err, "checking problems");
-  while (sqlite3_step(s) == SQLITE_ROW) {
+  if (mlaf_db_parse(db->sql, sql, 0, &s) != SQLITE_OK) return mlaf_db_fail(db, err, "checking problems");
+  while (mlaf_db_step(s) == SQLITE_ROW) {
     const char *text = (const char *)sqlite3_column_text(s, 0), *op = (const char *)sqlite3_column_text(s, 1);
     const char *stored = (const char *)sqlite3_column_text(s, 2);
     char family[MLAF_POINT_TEXT_MAX];
@@ -166,7 +166,7 @@ static int64_t file_size(const mlaf_db *db) {
 
 static mlaf_status apply_rules(mlaf_db *db, mlaf_db_garbage *out, mlaf_err *err) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-    if (sqlite3_exec(db->sql, rules[i].sql, NULL, NULL, NULL) != SQLITE_OK) return mlaf_db_fail(db, err, "removing rows");
+    if (mlaf_db_exec(db->sql, rules[i].sql) != SQLITE_OK) return mlaf_db_fail(db, err, "removing rows");
     *(int64_t *)((char *)out + rules[i].counter) += sqlite3_changes(db->sql);
     if (rules[i].counter != COUNTER(superseded)) continue;
     mlaf_status status = mlaf_db_rechoose_all(db, err); /* before the kernels of what is left are judged */
@@ -184,8 +184,8 @@ mlaf_status mlaf_db_gc(mlaf_db *db, bool dry_run, mlaf_db_garbage *out, mlaf_err
   mlaf_status ended = mlaf_db_end(db, dry_run && status == MLAF_OK ? MLAF_E_CANCELLED : status, err);
   if (status == MLAF_OK && !dry_run) status = ended;
   if (status == MLAF_OK && !dry_run) { /* a refusal (somebody reads) only keeps the file as large as it was */
-    sqlite3_exec(db->sql, "VACUUM", NULL, NULL, NULL);
-    sqlite3_exec(db->sql, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    mlaf_db_exec(db->sql, "VACUUM");
+    mlaf_db_exec(db->sql, "PRAGMA wal_checkpoint(TRUNCATE)");
   }
   done.bytes_after = file_size(db);
   if (status == MLAF_OK) *out = done;

@@ -58,7 +58,7 @@ static mlaf_status look_up(mlaf_db *db, int64_t device, int64_t problem, const m
   sqlite3_bind_int64(s, 9, toolchain);
   sqlite3_bind_text(s, 10, r->device.driver, -1, SQLITE_STATIC);
   mlaf_db_bind_ids(s, 11, kernels, MLAF_STAGES_MAX);
-  const int rc = sqlite3_step(s);
+  const int rc = mlaf_db_step(s);
   *known = rc == SQLITE_ROW;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "looking for a sample");
   sqlite3_reset(s);
@@ -106,7 +106,7 @@ static mlaf_status copy_samples(mlaf_db *db, mlaf_db *from, mlaf_db_merged *out,
   if (!s) return MLAF_E_DB;
   mlaf_status status = MLAF_OK;
   int rc = SQLITE_DONE;
-  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     merged_row r;
     const bool whole = read_row(s, &r);
     if (!whole && sqlite3_errcode(from->sql) == SQLITE_NOMEM) status = mlaf_db_fail(from, err, "reading samples");

@@ -68,7 +68,7 @@ _Static_assert(sizeof migrations / sizeof *migrations == MLAF_DB_SCHEMA, "one mi
 int64_t mlaf_db_pragma(mlaf_db *db, const char *sql) {
   sqlite3_stmt *s = NULL;
   int64_t value = -1;
-  if (sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+  if (mlaf_db_parse(db->sql, sql, 0, &s) == SQLITE_OK && mlaf_db_step(s) == SQLITE_ROW)
     value = sqlite3_column_int64(s, 0);
   return sqlite3_finalize(s) == SQLITE_OK ? value : -1;
 }
@@ -76,16 +76,16 @@ int64_t mlaf_db_pragma(mlaf_db *db, const char *sql) {
 /* All steps and the stamp are one transaction: a file is never half migrated. */
 static mlaf_status apply(mlaf_db *db, int from, mlaf_err *err) {
   for (int v = from; v < MLAF_DB_SCHEMA; v++)
-    if (sqlite3_exec(db->sql, migrations[v], NULL, NULL, NULL) != SQLITE_OK)
+    if (mlaf_db_exec(db->sql, migrations[v]) != SQLITE_OK)
       return mlaf_db_fail(db, err, "updating the schema");
   /* Rows of before there were sums are taken as they are. */
   static const char sums[] = "UPDATE kernel SET sum = " KERNEL_SUM(kernel) "; UPDATE sample SET sum = " SAMPLE_SUM(sample)
                              "; UPDATE choice SET sum = " CHOICE_SUM(choice);
-  if (from < 3 && sqlite3_exec(db->sql, sums, NULL, NULL, NULL) != SQLITE_OK) return mlaf_db_fail(db, err, "summing the rows");
+  if (from < 3 && mlaf_db_exec(db->sql, sums) != SQLITE_OK) return mlaf_db_fail(db, err, "summing the rows");
   char stamp[96];
   sqlite3_snprintf(sizeof stamp, stamp, "PRAGMA application_id=%d;PRAGMA user_version=%d", MLAF_DB_APPLICATION_ID,
                    MLAF_DB_SCHEMA);
-  return sqlite3_exec(db->sql, stamp, NULL, NULL, NULL) == SQLITE_OK ? MLAF_OK : mlaf_db_fail(db, err, "stamping the file");
+  return mlaf_db_exec(db->sql, stamp) == SQLITE_OK ? MLAF_OK : mlaf_db_fail(db, err, "stamping the file");
 }
 
 /* mlaf_family(problem string): the family it belongs to; of a string that is none, "", which is nobody's. */

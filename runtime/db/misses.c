@@ -37,7 +37,9 @@ void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_point *p) {
   const int n = snprintf(line, sizeof line, "%s\t%s\n", device, problem);
   char *path = n > 0 && (size_t)n < sizeof line ? path_of(db) : NULL;
   const int fd = path ? open_locked(path, O_WRONLY | O_APPEND | O_CREAT, &size) : -1;
+  const mlaf_write_guard guard = mlaf_write_guard_enter();
   if (fd >= 0 && size + n <= FILE_MAX && write(fd, line, (size_t)n) == n) db->missed = true;
+  mlaf_write_guard_leave(guard);
   if (fd >= 0) close(fd);
   free(path);
 }

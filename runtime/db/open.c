@@ -12,18 +12,18 @@
 #define QUICK_CHECK_MAX (512 * 1024) /* bytes: below this a whole check costs about a millisecond */
 
 static const char fix_damaged[] =
-    "move it aside with: mv '%s' '%s.damaged'; rm -f '%s-wal' '%s-shm' (mlaforge then starts a new one; shipped "
-    "choices "
-    "come back with: mlaforge db import FILE.tsv)";
+    "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place: rm -f '%s-wal' '%s-shm'; "
+    "mv '%s' '%s.damaged'; mv '%s.saved' '%s'";
 
 static mlaf_status fail_damaged(const char *path, const char *cause, mlaf_err *err) {
   char fix[MLAF_ERR_MAX / 2];
-  snprintf(fix, sizeof fix, fix_damaged, path, path, path, path);
+  snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
   return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (%s): %s", path, cause, fix);
 }
 
 mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
   int code = sqlite3_extended_errcode(db->sql);
+  const int cause = sqlite3_system_errno(db->sql);
   const char *text = sqlite3_errmsg(db->sql), *path = db->path;
   switch (code & 0xff) {
     case SQLITE_CORRUPT:
@@ -52,9 +52,9 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
     case SQLITE_IOERR:
       return mlaf_fail(err, MLAF_E_IO,
                        "tuning database '%s' could not be written while %s (%s%s%s): nothing committed is lost; "
-                       "free some space or name a file elsewhere with --db",
-                       path, what, text, sqlite3_system_errno(db->sql) ? ", " : "",
-                       sqlite3_system_errno(db->sql) ? strerror(sqlite3_system_errno(db->sql)) : "");
+                       "%s or name a file elsewhere with --db",
+                       path, what, text, cause ? ", " : "", cause ? strerror(cause) : "",
+                       cause == EFBIG ? mlaf_os_error_of(cause)->cure : "free some space");
     case SQLITE_CANTOPEN:
       return mlaf_fail(err, MLAF_E_IO,
                        "tuning database '%s' cannot be opened or created (%s): check that its directory exists, is "
@@ -73,10 +73,8 @@ mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err) {
 }
 
 /* --- where --- */
-static char *default_path(void) {
-  const char *value = getenv("MLAF_DB");
-  if (value && *value) return mlaf_strdup(value);
-  value = getenv("XDG_DATA_HOME");
+static char *home_path(void) {
+  const char *value = getenv("XDG_DATA_HOME");
   if (value && value[0] == '/') return mlaf_format("%s/mlaforge/tuning.db", value);
   value = getenv("HOME");
   return mlaf_format("%s/.local/share/mlaforge/tuning.db", value && *value ? value : "/tmp");
@@ -85,6 +83,18 @@ static char *default_path(void) {
 /* Names that SQLite would take for no file at all (":memory:", "file:...") are files here. */
 static char *file_path(const char *path) {
   return path[0] == ':' || strncmp(path, "file:", 5) == 0 ? mlaf_format("./%s", path) : mlaf_strdup(path);
+}
+
+/* malloc'ed: what the caller, the environment or the home directory names. An empty name is refused, for it is a mistake in a
+ * script mostly, and writing into the home directory instead would hide it. */
+static mlaf_status name_of(const char *path, char **out, mlaf_err *err) {
+  const char *value = path ? path : getenv("MLAF_DB");
+  if (value && !*value)
+    return mlaf_fail(err, MLAF_E_ARG, path ? "a tuning database needs the name of a file, not ''"
+                                           : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one "
+                                             "in your home directory");
+  *out = value ? file_path(value) : home_path();
+  return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
 }
 
 static char *parent_of(const char *path) {
@@ -131,8 +141,9 @@ static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
     return fail_damaged(path, "cut short inside its header", err);
   if (memcmp(head, "SQLite format 3", 16) != 0)
     return mlaf_fail(err, MLAF_E_DB,
-                     "'%s' is not a tuning database but %s: name another file with --db; it was not touched", path,
-                     guess_format(head, (size_t)n));
+                     "'%s' is not a tuning database but %s: name another file with --db; it was not touched (if it was one and "
+                     "its first page is damaged: mlaforge db merge '%s' --db NEW saves what the others hold)",
+                     path, guess_format(head, (size_t)n), path);
   uint32_t id = (uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 | (uint32_t)head[70] << 8 | head[71];
   *suspect = id != MLAF_DB_APPLICATION_ID;
   return MLAF_OK;
@@ -143,8 +154,8 @@ static void list_tables(sqlite3 *sql, char *out, size_t size) {
   sqlite3_stmt *s = NULL;
   size_t used = 0;
   out[0] = 0;
-  if (sqlite3_prepare_v2(sql, "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 6", -1, &s, NULL) == SQLITE_OK)
-    while (sqlite3_step(s) == SQLITE_ROW && used < size)
+  if (mlaf_db_parse(sql, "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 6", 0, &s) == SQLITE_OK)
+    while (mlaf_db_step(s) == SQLITE_ROW && used < size)
       used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
                                (const char *)sqlite3_column_text(s, 0));
   sqlite3_finalize(s);
@@ -181,7 +192,7 @@ static char *immutable_uri(const char *path) {
 
 /* The file may come from anywhere: no functions of its schema are trusted, every page is checked as it is read. */
 static mlaf_status connect(mlaf_db *db, const char *name, int flags, mlaf_err *err) {
-  if (db->sql) sqlite3_close(db->sql);
+  if (db->sql) mlaf_db_shut(db->sql);
   db->sql = NULL;
   int rc = sqlite3_open_v2(name, &db->sql, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
   if (!db->sql) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to open '%s'", db->path);
@@ -190,7 +201,7 @@ static mlaf_status connect(mlaf_db *db, const char *name, int flags, mlaf_err *e
   sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
-  sqlite3_exec(db->sql, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+  mlaf_db_exec(db->sql, "PRAGMA cell_size_check=ON");
   return mlaf_db_add_sum(db, err);
 }
 
@@ -224,7 +235,7 @@ static mlaf_status connect_read_only(mlaf_db *db, mlaf_err *err) {
 static void choose_journal(mlaf_db *db, const char *dir) {
   bool local;
   const char *fs = mlaf_db_fs_of(dir, &local);
-  sqlite3_exec(db->sql, local ? "PRAGMA journal_mode=WAL" : "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+  mlaf_db_exec(db->sql, local ? "PRAGMA journal_mode=WAL" : "PRAGMA journal_mode=DELETE");
   if (!local)
     mlaf_log_line(&db->log, MLAF_LOG_INFO,
                   "tuning database '%s' lies on %s: it is written with a rollback journal, safe between hosts but slower than "
@@ -246,7 +257,7 @@ static mlaf_status connect_writable(mlaf_db *db, const char *dir, bool suspect, 
   int64_t version = mlaf_db_pragma(db, "PRAGMA user_version");
   if (version > MLAF_DB_SCHEMA) return MLAF_OK; /* the caller goes read-only; no byte of it changes */
   choose_journal(db, dir);
-  sqlite3_exec(db->sql, "PRAGMA synchronous=FULL", NULL, NULL, NULL);
+  mlaf_db_exec(db->sql, "PRAGMA synchronous=FULL");
   int found = 0;
   return version == MLAF_DB_SCHEMA ? MLAF_OK : mlaf_db_migrate(db, &found, err);
 }
@@ -266,7 +277,7 @@ static mlaf_status migrate_copy(mlaf_db *db, mlaf_err *err) {
   sqlite3_backup *copy = status == MLAF_OK ? sqlite3_backup_init(db->sql, "main", file, "main") : NULL;
   int rc = copy ? sqlite3_backup_step(copy, -1) : SQLITE_ERROR;
   if (copy) sqlite3_backup_finish(copy);
-  sqlite3_close(file);
+  mlaf_db_shut(file);
   if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "reading it");
   return status == MLAF_OK ? mlaf_db_migrate(db, &found, err) : status;
 }
@@ -279,14 +290,14 @@ static mlaf_status settle(mlaf_db *db, off_t size, mlaf_err *err) {
     char why[128];
     snprintf(why, sizeof why, "a newer mlaforge wrote it (schema %lld, this one knows %d)", (long long)version,
              MLAF_DB_SCHEMA);
-    sqlite3_exec(db->sql, "PRAGMA query_only=1", NULL, NULL, NULL);
+    mlaf_db_exec(db->sql, "PRAGMA query_only=1");
     go_read_only(db, true, why);
     db->newer = true;
   }
   if (size > QUICK_CHECK_MAX) return MLAF_OK;
   sqlite3_stmt *s = NULL;
   mlaf_status status = MLAF_OK;
-  if (sqlite3_prepare_v2(db->sql, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
+  if (mlaf_db_parse(db->sql, "PRAGMA quick_check(1)", 0, &s) != SQLITE_OK || mlaf_db_step(s) != SQLITE_ROW)
     status = mlaf_db_fail(db, err, "checking it");
   else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
     status = fail_damaged(db->path, (const char *)sqlite3_column_text(s, 0), err);
@@ -330,11 +341,9 @@ mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, 
   mlaf_db *db = calloc(1, sizeof *db);
   if (!db) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a database handle");
   if (log) db->log = *log;
-  db->path = path ? file_path(path) : default_path();
-  char *dir = db->path ? parent_of(db->path) : NULL;
-  mlaf_status status = !dir                 ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path")
-                       : path && !path[0] ? mlaf_fail(err, MLAF_E_ARG, "a tuning database needs the name of a file, not ''")
-                                          : open_at(db, dir, read_only, err);
+  mlaf_status status = name_of(path, &db->path, err);
+  char *dir = status == MLAF_OK ? parent_of(db->path) : NULL;
+  if (status == MLAF_OK) status = dir ? open_at(db, dir, read_only, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
   free(dir);
   if (status == MLAF_OK) *out = db;
   else mlaf_db_close(db);
@@ -361,11 +370,11 @@ mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db *
 }
 
 mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
-  char *name = path ? file_path(path) : default_path();
+  char *name = NULL;
   mlaf_db *db = NULL;
-  if (!name) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
-  mlaf_status status = name[0] && access(name, F_OK) != 0 ? mlaf_db_open_memory(name, log, &db, err)
-                                                          : mlaf_db_open(path, true, log, &db, err);
+  mlaf_status status = name_of(path, &name, err);
+  if (status != MLAF_OK) return status;
+  status = access(name, F_OK) != 0 ? mlaf_db_open_memory(name, log, &db, err) : mlaf_db_open(path, true, log, &db, err);
   free(name);
   if (status == MLAF_OK && db->read_only && !db->newer) {
     for (int i = 0; i < MLAF_S_COUNT; i++) {
@@ -385,7 +394,7 @@ void mlaf_db_close(mlaf_db *db) {
   if (db->missed) mlaf_db_take_misses(db);
   for (int i = 0; i < MLAF_LAYER_COUNT; i++) mlaf_db_close(db->outer[i]);
   for (int i = 0; i < MLAF_S_COUNT; i++) sqlite3_finalize(db->stmt[i]);
-  sqlite3_close(db->sql);
+  mlaf_db_shut(db->sql);
   mlaf_db_texts_free(db->texts);
   free(db->path);
   free(db);

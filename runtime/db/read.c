@@ -18,7 +18,7 @@ static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **l
   mlaf_sample *items = NULL;
   mlaf_status status = MLAF_OK;
   int rc;
-  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     if (have == cap) {
       cap = cap ? 2 * cap : 32;
       mlaf_sample *grown = realloc(items, cap * sizeof *grown);
@@ -45,7 +45,7 @@ static bool has_samples(mlaf_db *db, const char *device, const char *problem) {
   sqlite3_bind_text(s, 1, device, -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 2, problem, -1, SQLITE_STATIC);
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
-  const bool has = sqlite3_step(s) != SQLITE_DONE;
+  const bool has = mlaf_db_step(s) != SQLITE_DONE;
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
   return has;
@@ -84,34 +84,6 @@ mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf
   return read_samples(db, dev, p, lengths[0] ? lengths : "equal", each, list, n, err);
 }
 
-static void as_choice(const mlaf_sample *s, const mlaf_point *p, mlaf_choice *out) {
-  *out = (mlaf_choice){.at = *p, .knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error,
-                       .layer = MLAF_LAYER_USER};
-  mlaf_point_print(p, out->problem, sizeof out->problem);
-  memcpy(out->kernels, s->kernels, sizeof out->kernels);
-  memcpy(out->variant, s->variant, sizeof out->variant);
-  memcpy(out->lengths, s->lengths, sizeof out->lengths);
-}
-
-mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
-                                   mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err) {
-  mlaf_sample *list = NULL;
-  size_t n = 0;
-  bool found = false;
-  mlaf_status status = mlaf_db_samples(db, dev, p, &list, &n, err);
-  for (size_t i = 0; status == MLAF_OK && i < n && !found; i++) { /* best first */
-    const char *its = list[i].lengths[0] ? list[i].lengths : "equal";
-    mlaf_choice c;
-    if (list[i].outcome != MLAF_OUT_OK || strcmp(its, lengths) != 0) continue;
-    as_choice(&list[i], p, &c);
-    found = !accept || accept(user, &c);
-    if (found) *out = c;
-  }
-  free(list);
-  if (status != MLAF_OK || found) return status;
-  return mlaf_fail(err, MLAF_E_NOT_TUNED, "nothing was tuned here with requests of lengths %s", lengths);
-}
-
 /* --- listings --- */
 static mlaf_status each_choice(mlaf_db *db, mlaf_db_stmt in_order, mlaf_db_row_fn fn, void *user, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, in_order, err);
@@ -119,7 +91,7 @@ static mlaf_status each_choice(mlaf_db *db, mlaf_db_stmt in_order, mlaf_db_row_f
   mlaf_status status = MLAF_OK;
   int rc;
   bool more = true;
-  while (status == MLAF_OK && more && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (status == MLAF_OK && more && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     mlaf_choice_row row;
     if (!mlaf_db_choice_row(s, &row)) {
       status = mlaf_db_damaged_row(db, "choice", err);
@@ -147,7 +119,7 @@ mlaf_status mlaf_db_each_device(mlaf_db *db, mlaf_db_device_fn fn, void *user, m
   if (!s) return MLAF_E_DB;
   int rc;
   bool more = true;
-  while (more && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (more && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     const char *device = (const char *)sqlite3_column_text(s, 0);
     more = fn(user, device ? device : "");
   }
@@ -162,7 +134,7 @@ mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_
   if (!s) return MLAF_E_DB;
   int rc;
   bool more = true;
-  while (more && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (more && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     const char *device = (const char *)sqlite3_column_text(s, 0), *problem = (const char *)sqlite3_column_text(s, 1);
     more = fn(user, device ? device : "", problem ? problem : "", sqlite3_column_int64(s, 2));
   }
@@ -178,7 +150,7 @@ mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err) {
   if (!s) return MLAF_E_DB;
   mlaf_db_counts c = {0};
   int64_t *const fields[] = {&c.devices, &c.problems, &c.samples, &c.failures, &c.choices, &c.misses};
-  int rc = sqlite3_step(s);
+  int rc = mlaf_db_step(s);
   for (int i = 0; rc == SQLITE_ROW && i < 6; i++) *fields[i] = sqlite3_column_int64(s, i);
   mlaf_status status = rc == SQLITE_ROW ? MLAF_OK : mlaf_db_fail(db, err, "counting");
   sqlite3_reset(s);

@@ -16,6 +16,25 @@ const char *mlaf_source_name(mlaf_source s) { return (unsigned)s < MLAF_SRC_COUN
 const char *mlaf_outcome_name(mlaf_outcome o) { return (unsigned)o < MLAF_OUT_COUNT ? outcome_names[o] : "unknown"; }
 const char *mlaf_rung_name(mlaf_rung r) { return (unsigned)r <= MLAF_RUNG_BASELINE ? rung_names[r] : "unknown"; }
 
+#define BY " (by " /* compiler */
+
+void mlaf_sample_blame_compile(mlaf_sample *s, mlaf_outcome outcome, const char *cause, const char *toolchain) {
+  const size_t line = strcspn(cause, "\n"), by = strlen(toolchain) + sizeof BY; /* with the parenthesis */
+  const size_t room = by < sizeof s->detail ? sizeof s->detail - 1 - by : 0;
+  s->outcome = outcome;
+  snprintf(s->detail, sizeof s->detail, "%.*s" BY "%s)", (int)(line < room ? line : room), cause, toolchain);
+}
+
+bool mlaf_sample_is_bad(const mlaf_sample *s, const char *toolchain) {
+  if (s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY) return false;
+  const bool of_device = s->vgpr && s->source != MLAF_SRC_MODELLED; /* what is not modelled hung */
+  if (s->outcome != MLAF_OUT_COMPILE && (s->outcome != MLAF_OUT_TIMEOUT || of_device)) return true;
+  char by[sizeof s->detail];
+  const int n = toolchain ? snprintf(by, sizeof by, BY "%s)", toolchain) : 0;
+  const size_t length = strlen(s->detail);
+  return n > 0 && (size_t)n < length && !strcmp(s->detail + length - (size_t)n, by);
+}
+
 static int find(const char *const *names, int n, const char *name) {
   for (int i = 0; i < n; i++)
     if (name && strcmp(names[i], name) == 0) return i;

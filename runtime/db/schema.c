@@ -129,7 +129,7 @@ sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err) {
   if (*slot) {
     sqlite3_reset(*slot);
     sqlite3_clear_bindings(*slot);
-  } else if (sqlite3_prepare_v3(db->sql, statements[which], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL) != SQLITE_OK) {
+  } else if (mlaf_db_parse(db->sql, statements[which], SQLITE_PREPARE_PERSISTENT, slot) != SQLITE_OK) {
     mlaf_db_fail(db, err, "preparing a statement");
   }
   return *slot;

@@ -15,14 +15,14 @@ mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, m
   mlaf_text_str(out, "\n");
   mlaf_status status = MLAF_OK;
   int rc;
-  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     mlaf_choice_row row;
     const bool whole = mlaf_db_choice_row(s, &row);
     if (whole && device_id && strcmp(device_id, row.device) != 0) continue;
     if (!whole || !mlaf_text_print_row(out, &row))
       status = mlaf_fail(err, MLAF_E_DB,
-                         "tuning database '%s' is damaged (choice of '%s' on '%s'); move it aside with: "
-                         "mv '%s' '%s.damaged'",
+                         "tuning database '%s' is damaged (choice of '%s' on '%s'); save what is whole with: "
+                         "mlaforge db merge '%s' --db '%s.saved'",
                          db->path, row.choice.problem, row.device, db->path, db->path);
   }
   if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "exporting");
@@ -152,7 +152,7 @@ static bool keep_local(mlaf_db *db, int64_t device, int64_t problem, const mlaf_
   sqlite3_bind_int64(s, 1, device);
   sqlite3_bind_int64(s, 2, problem);
   bool keep = false;
-  if (sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 2) && sqlite3_column_int(s, 3) == MLAF_DB_PROTOCOL) {
+  if (mlaf_db_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 2) && sqlite3_column_int(s, 3) == MLAF_DB_PROTOCOL) {
     int mine = mlaf_source_find((const char *)sqlite3_column_text(s, 1));
     int theirs = row->choice.source == MLAF_SRC_MEASURED ? MLAF_SRC_IMPORTED : (int)row->choice.source;
     keep = mine >= 0 && mine <= theirs;
@@ -206,7 +206,7 @@ mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mla
   if (!s) return MLAF_E_DB;
   mlaf_status status = MLAF_OK;
   int rc = SQLITE_DONE;
-  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+  while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
     mlaf_text_row r = {.line = 0};
     size_t kept = 0;
     if (!mlaf_db_choice_row(s, &r.row) || !r.row.imported) continue; /* its own choices follow from its samples */

@@ -9,7 +9,7 @@
 
 mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err *err) {
   if (!s) return err ? err->status : MLAF_E_DB; /* prepare has said why */
-  int rc = sqlite3_step(s);
+  int rc = mlaf_db_step(s);
   mlaf_status status = rc == SQLITE_DONE ? MLAF_OK : mlaf_db_fail(db, err, what);
   sqlite3_reset(s);
   return status;
@@ -32,7 +32,7 @@ static void bind_text(sqlite3_stmt *s, int at, const char *text) { sqlite3_bind_
 /* Insert unless there, then ask for the id: both statements take the same leading bindings. */
 static mlaf_status get_id(mlaf_db *db, sqlite3_stmt *get, const char *what, int64_t *id, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
-  if (sqlite3_step(get) == SQLITE_ROW) *id = sqlite3_column_int64(get, 0);
+  if (mlaf_db_step(get) == SQLITE_ROW) *id = sqlite3_column_int64(get, 0);
   else status = mlaf_db_fail(db, err, what);
   sqlite3_reset(get);
   return status;

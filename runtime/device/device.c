@@ -71,6 +71,22 @@ void mlaf_target_of_device(const char *id, char *out, size_t size) {
   snprintf(out, size, "%.*s%s", n, id, bare ? "a" : "");
 }
 
+mlaf_status mlaf_units_of_device(const char *id, int32_t *out, mlaf_err *err) {
+  *out = 0;
+  for (const char *s = strchr(id, '|'); s; s = strchr(s + 1, '|')) {
+    if (strncmp(s + 1, "cu", 2) != 0 && strncmp(s + 1, "sm", 2) != 0) continue;
+    const char *digits = s + 3;
+    const size_t n = strcspn(digits, "|"), known = strspn(digits, "0123456789");
+    const bool good = n && n <= 5 && known == n && digits[0] != '0';
+    if (!good)
+      return mlaf_fail(err, MLAF_E_ARG, "device '%.100s': '%.*s' are no compute units, must be 1 to 99999, e.g. \"cu304\"", id,
+                       n < 20 ? (int)n + 2 : 22, s + 1);
+    *out = (int32_t)strtol(digits, NULL, 10);
+    return MLAF_OK;
+  }
+  return MLAF_OK;
+}
+
 mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
   if (!out) return mlaf_fail(err, MLAF_E_ARG, "mlaf_device_open: out is NULL");
   if (!spec || !strcmp(spec, "auto")) return open_auto(log, out, err);

@@ -83,6 +83,9 @@ typedef struct mlaf_time_opts {
  * a process' first loads take long, and the device keeps what is loaded for whoever loads the same. */
 enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2, MLAF_DEVICE_LIBRARIES = 4, MLAF_DEVICE_SLOW_LOADS = 8 };
 
+/* The per-thread default stream of CUDA and HIP: one name for as many streams as there are threads. */
+#define MLAF_STREAM_PER_THREAD ((void *)(intptr_t)2)
+
 /* What `leave` puts back. */
 typedef struct mlaf_visit {
   void *before;
@@ -127,6 +130,10 @@ typedef struct mlaf_device_ops {
   /* What lies there counts as unwritten from now on: a kernel that reads it before it writes it is at fault. NULL: this back end
    * does not know what was written. */
   mlaf_status (*mem_undefine)(mlaf_device *dev, void *at, size_t bytes, mlaf_err *err);
+  /* Between the two kernels work on host memory in place: the device's own memory may be registered, too, and ranges may overlap.
+   * `read_only`: a kernel that writes there is at fault. NULL: kernels of this back end reach device memory only. */
+  mlaf_status (*mem_register)(mlaf_device *dev, void *host, size_t bytes, bool read_only, mlaf_err *err);
+  mlaf_status (*mem_unregister)(mlaf_device *dev, void *host, size_t bytes, mlaf_err *err);
   /* Whether a kernel may follow this address, as far as the driver knows: false for plain host memory, which would end every
    * later use of the device. NULL: launches check addresses themselves. */
   mlaf_status (*can_reach)(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err);
@@ -183,6 +190,9 @@ void mlaf_device_cancel_by(mlaf_device *dev, const atomic_bool *cancel);
  * "emu:gfx942|..." and "arch:gfx942"; "sm_90a" for "sm_90|sm132|...": from 9.0 on the instructions that make a generation fast
  * (wgmma, tcgen05) exist only in its "a" target. `out` is cut to `size` bytes. */
 void mlaf_target_of_device(const char *id, char *out, size_t size);
+/* Compute units that a device's identity names ("|cu304|", "|sm132|"): 0 where it names none. E_ARG: what stands there is no such
+ * number. */
+mlaf_status mlaf_units_of_device(const char *id, int32_t *out, mlaf_err *err);
 /* Of an emulated device's identity or spec ("emu:gfx942|...", "emu:gfx942") what stands behind "emu:"; NULL of any other. */
 const char *mlaf_emulated(const char *id);
 

@@ -45,6 +45,7 @@ typedef struct mlaf_profile {
   const char *kernel;
   uint32_t grid[3], block[3];
   uint64_t groups;
+  uint64_t idle;              /* of them with nothing to do, as far as the sample tells: they execute nothing of the hot path */
   size_t samples;
   int waves, residents;       /* waves of a workgroup; workgroups on a compute unit while the chip is full */
   const char *limit;          /* what keeps more of them from it: registers, LDS, waves, workgroups, grid */

@@ -1,11 +1,11 @@
 /* The emulated devices behind the device vtable, one per target of isa.c. Opening needs no ROCm: the disassembler is wanted at
  * a module's first launch. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "emu/profile.h"
 #include "emu/strict.h"
 
@@ -14,26 +14,15 @@ static const int64_t DEFAULT_MAX_INSTS = INT64_C(1) << 33;
 
 static emu_device *self(mlaf_device *dev) { return (emu_device *)dev; }
 
-/* A whole number from the environment within [low, high]; `unset` without one. */
-static mlaf_status env_number(const char *name, int64_t low, int64_t high, int64_t unset, int64_t *out, mlaf_err *err) {
-  const char *text = getenv(name);
-  char *end;
-  *out = unset;
-  if (!text || !*text) return MLAF_OK;
-  errno = 0;
-  *out = strtoll(text, &end, 10);
-  if (*end || errno || *out < low || *out > high)
-    return mlaf_fail(err, MLAF_E_ARG, "%s: '%.40s' is no whole number from %lld to %lld", name, text, (long long)low,
-                     (long long)high);
-  return MLAF_OK;
-}
-
 static mlaf_status read_limits(emu_device *d, mlaf_err *err) {
   int64_t threads, insts, mib;
   long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  mlaf_status st = env_number("MLAF_EMU_THREADS", 0, MAX_THREADS, 0, &threads, err);
-  if (st == MLAF_OK) st = env_number("MLAF_EMU_MAX_INSTS", 1, INT64_MAX, DEFAULT_MAX_INSTS, &insts, err);
-  if (st == MLAF_OK) st = env_number("MLAF_EMU_MAX_MEMORY", 1, INT64_MAX >> 20, DEFAULT_MAX_MIB, &mib, err);
+  mlaf_status st = mlaf_env_number("MLAF_EMU_THREADS", 0, MAX_THREADS, 0, &threads, err);
+  if (st == MLAF_OK) st = mlaf_env_number("MLAF_EMU_MAX_INSTS", 1, INT64_MAX, DEFAULT_MAX_INSTS, &insts, err);
+  if (st == MLAF_OK) st = mlaf_env_number("MLAF_EMU_MAX_MEMORY", 1, INT64_MAX >> 20, DEFAULT_MAX_MIB, &mib, err);
+  const char *word; /* read where they are used; here they are checked */
+  if (st == MLAF_OK) st = mlaf_env_word("MLAF_EMU_HAZARDS", "physical", NULL, &word, err);
+  if (st == MLAF_OK) st = mlaf_env_word("MLAF_EMU_ISA", "v1 v3 v4", NULL, &word, err);
   if (st != MLAF_OK) return st;
   if (threads == 0) threads = cpus < 1 ? 1 : cpus > MAX_THREADS ? MAX_THREADS : cpus;
   d->threads = (int)threads;
@@ -186,6 +175,12 @@ static mlaf_status op_fill(mlaf_device *dev, void *dst, int byte, size_t n, mlaf
 static mlaf_status op_undefine(mlaf_device *dev, void *at, size_t n, mlaf_err *err) {
   return emu_mem_undefine(self(dev), at, n, err);
 }
+static mlaf_status op_register(mlaf_device *dev, void *host, size_t n, bool read_only, mlaf_err *err) {
+  return emu_mem_register(self(dev), host, n, read_only, err);
+}
+static mlaf_status op_unregister(mlaf_device *dev, void *host, size_t n, mlaf_err *err) {
+  return emu_mem_unregister(self(dev), host, n, err);
+}
 static mlaf_status op_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err) {
   return emu_launch_run(self(dev), launch, NULL, NULL, NULL, err);
 }
@@ -213,6 +208,8 @@ static mlaf_status op_time(mlaf_device *dev, const mlaf_launch *launches, size_t
   .mem_read = op_read, \
   .mem_fill = op_fill, \
   .mem_undefine = op_undefine, \
+  .mem_register = op_register, \
+  .mem_unregister = op_unregister, \
   .module_load = emu_module_load, \
   .module_unload = emu_module_unload, \
   .function_get = emu_function_get, \

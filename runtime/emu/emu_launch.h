@@ -49,6 +49,8 @@ mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t by
 mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
 mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err);
 mlaf_status emu_mem_undefine(emu_device *dev, void *at, size_t bytes, mlaf_err *err);
+mlaf_status emu_mem_register(emu_device *dev, void *host, size_t bytes, bool read_only, mlaf_err *err);
+mlaf_status emu_mem_unregister(emu_device *dev, void *host, size_t bytes, mlaf_err *err);
 
 /* --- device.c --- */
 /* Disassemble and decode a module once; safe to call from several threads. */

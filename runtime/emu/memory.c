@@ -32,8 +32,10 @@ enum { PAGE = 4096, HUGE = 2 << 20, GUARD = 16 * PAGE, FREED_KEPT = 32 };
 
 struct emu_memory {
   pthread_rwlock_t lock; /* a launch holds it for reading from begin to end: spans stay where they are while kernels run */
-  emu_span *live; /* sorted by lo */
+  emu_span *live; /* sorted by lo; no two overlap */
   size_t n, cap;
+  emu_span *registered; /* host memory as it was registered, sorted by lo; may overlap. Of `live`, what they cover */
+  size_t n_registered, cap_registered;
   emu_span freed[FREED_KEPT]; /* ring: still reserved, not accessible */
   size_t n_freed;
 };
@@ -87,17 +89,25 @@ bool emu_global_written(emu_wave *w, int lane, uint64_t addr, uint64_t n, const 
                     addr);
 }
 
-void emu_global_write(emu_wave *w, uint64_t addr, uint64_t n) {
-  if (w->group->dev->tracking) mark(emu_mem_find(w->group->dev, addr, n), addr, n);
+bool emu_global_write(emu_wave *w, int lane, uint64_t addr, uint64_t n) {
+  if (!w->group->dev->tracking) return true;
+  const emu_span *s = emu_mem_find(w->group->dev, addr, n);
+  if (s && s->read_only)
+    return emu_fault(w, lane, "store of %" PRIu64 " bytes at offset %" PRIu64 " of host memory at 0x%" PRIx64 " that is"
+                     " read-only: an output must be writable", n, addr - s->lo, s->lo);
+  mark(s, addr, n);
+  return true;
 }
 
 void emu_memory_close(emu_device *dev) {
   emu_memory *m = dev->memory;
   if (!m) return;
-  for (size_t i = 0; i < m->n; i++) untrack(&m->live[i]), unmap(&m->live[i]);
+  for (size_t i = 0; i < m->n; i++)
+    if (!m->live[i].host) untrack(&m->live[i]), unmap(&m->live[i]);
   for (size_t i = 0; i < FREED_KEPT; i++)
     if (m->freed[i].hi) unmap(&m->freed[i]);
   free(m->live);
+  free(m->registered);
   pthread_rwlock_destroy(&m->lock);
   free(m);
   dev->memory = NULL;
@@ -173,19 +183,29 @@ static void quarantine(emu_memory *m, emu_span s) {
        -1, 0);
 }
 
-static mlaf_status insert(emu_memory *m, emu_span s, mlaf_err *err) {
-  if (m->n == m->cap) {
-    size_t cap = m->cap ? 2 * m->cap : 64;
-    emu_span *live = realloc(m->live, cap * sizeof *live);
-    if (!live) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for %zu entries of the emulator's allocation table", cap);
-    m->live = live;
-    m->cap = cap;
-  }
+/* Room for `more` spans behind the n that are there. */
+static mlaf_status reserve(emu_span **spans, size_t *cap, size_t n, size_t more, mlaf_err *err) {
+  if (n + more <= *cap) return MLAF_OK;
+  size_t larger = 2 * *cap > n + more ? 2 * *cap : n + more > 64 ? n + more : 64;
+  emu_span *p = realloc(*spans, larger * sizeof *p);
+  if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for %zu entries of the emulator's allocation table", larger);
+  *spans = p;
+  *cap = larger;
+  return MLAF_OK;
+}
+
+/* There is room. */
+static void put(emu_memory *m, emu_span s) {
   size_t at = upper(m, s.lo);
   memmove(&m->live[at + 1], &m->live[at], (m->n - at) * sizeof s);
   m->live[at] = s;
   m->n++;
-  return MLAF_OK;
+}
+
+static mlaf_status insert(emu_memory *m, emu_span s, mlaf_err *err) {
+  mlaf_status st = reserve(&m->live, &m->cap, m->n, 1, err);
+  if (st == MLAF_OK) put(m, s);
+  return st;
 }
 
 mlaf_status emu_mem_alloc(emu_device *dev, size_t bytes, void **ptr, mlaf_err *err) {
@@ -199,7 +219,7 @@ mlaf_status emu_mem_alloc(emu_device *dev, size_t bytes, void **ptr, mlaf_err *e
     if (base != MAP_FAILED) munmap(base, payload + 2 * GUARD);
     return mlaf_fail(err, MLAF_E_NOMEM, "cannot map %zu bytes of emulated device memory: %s", bytes, strerror(why));
   }
-  emu_span s = {(uint64_t)(uintptr_t)(base + GUARD), (uint64_t)(uintptr_t)(base + GUARD) + bytes, NULL};
+  emu_span s = {(uint64_t)(uintptr_t)(base + GUARD), (uint64_t)(uintptr_t)(base + GUARD) + bytes, NULL, false, false};
   bool all = dev->extra >> EMU_RULE_GLOBAL_UNWRITTEN & 1;
   if (all && !(s.written = track(bytes))) {
     unmap(&s);
@@ -220,7 +240,7 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
   uint64_t addr = (uint64_t)(uintptr_t)ptr;
   pthread_rwlock_wrlock(&m->lock);
   size_t i = upper(m, addr);
-  if (i == 0 || m->live[i - 1].lo != addr) {
+  if (i == 0 || m->live[i - 1].lo != addr || m->live[i - 1].host) {
     char why[256];
     emu_mem_describe(dev, addr, 1, why, sizeof why);
     pthread_rwlock_unlock(&m->lock);
@@ -242,12 +262,12 @@ static mlaf_status check(emu_device *dev, const void *p, size_t bytes, bool writ
   emu_memory *m = dev->memory;
   pthread_rwlock_rdlock(&m->lock);
   const emu_span *s = emu_mem_find(dev, (uint64_t)(uintptr_t)p, bytes);
-  bool ok = s != NULL;
+  bool ok = s != NULL && !(writes && s->read_only);
   if (ok && writes) mark(s, (uint64_t)(uintptr_t)p, bytes);
-  char why[256] = "";
-  if (!ok) emu_mem_describe(dev, (uint64_t)(uintptr_t)p, bytes, why, sizeof why);
+  char why[256] = "host memory that was registered read-only";
+  if (!s) emu_mem_describe(dev, (uint64_t)(uintptr_t)p, bytes, why, sizeof why);
   pthread_rwlock_unlock(&m->lock);
-  return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "%s of device memory out of bounds: %s", what, why);
+  return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "%s of device memory %s%s", what, s ? "refused: " : "out of bounds: ", why);
 }
 
 /* Before n bytes are written at once: in large pages, as a fault for each small one takes longer than writing it. */
@@ -281,10 +301,84 @@ mlaf_status emu_mem_undefine(emu_device *dev, void *at, size_t bytes, mlaf_err *
   uint64_t addr = (uint64_t)(uintptr_t)at;
   pthread_rwlock_wrlock(&m->lock);
   emu_span *s = &m->live[upper(m, addr) - 1];
-  if (s->written) memset(s->written + (addr - s->lo), 0, bytes);
+  if (s->host)
+    st = mlaf_fail(err, MLAF_E_ARG, "host memory at %p cannot be declared unwritten: only the device's own can", at);
+  else if (s->written) memset(s->written + (addr - s->lo), 0, bytes);
   else if ((s->written = track(s->hi - s->lo))) mark(s, s->lo, addr - s->lo), mark(s, addr + bytes, s->hi - addr - bytes);
   else st = mlaf_fail(err, MLAF_E_NOMEM, "cannot map the shadow of %zu bytes of emulated device memory", bytes);
   dev->tracking |= st == MLAF_OK;
   pthread_rwlock_unlock(&m->lock);
   return st;
+}
+
+/* --- host memory that kernels work on in place --- */
+
+/* Whether every page has memory behind it: an address that has none would end the process at its first access. */
+static bool is_mapped(uint64_t lo, uint64_t hi) {
+  unsigned char seen[4096];
+  for (uint64_t at = lo / PAGE * PAGE; at < hi; at += sizeof seen * PAGE) {
+    uint64_t left = hi - at, most = sizeof seen * PAGE;
+    if (mincore((void *)(uintptr_t)at, (size_t)(left < most ? left : most), seen) != 0) return false;
+  }
+  return true;
+}
+
+/* What the registered ranges cover, into the table: ranges that overlap become one span, those in the device's memory none. */
+static void cover(emu_memory *m) {
+  size_t kept = 0;
+  for (size_t i = 0; i < m->n; i++)
+    if (!m->live[i].host) m->live[kept++] = m->live[i];
+  m->n = kept;
+  for (size_t i = 0; i < m->n_registered;) {
+    emu_span all = m->registered[i++];
+    for (; i < m->n_registered && m->registered[i].lo < all.hi; i++) {
+      if (m->registered[i].hi > all.hi) all.hi = m->registered[i].hi;
+      all.read_only = all.read_only && m->registered[i].read_only;
+    }
+    const size_t at = upper(m, all.lo);
+    if (at == 0 || m->live[at - 1].hi <= all.lo) put(m, all);
+  }
+}
+
+static size_t registered_at(const emu_memory *m, uint64_t lo) {
+  size_t at = 0;
+  while (at < m->n_registered && m->registered[at].lo < lo) at++;
+  return at;
+}
+
+mlaf_status emu_mem_register(emu_device *dev, void *host, size_t bytes, bool read_only, mlaf_err *err) {
+  emu_memory *m = dev->memory;
+  emu_span s = {.lo = (uint64_t)(uintptr_t)host, .host = true, .read_only = read_only};
+  s.hi = s.lo + bytes;
+  if (!bytes || s.hi < s.lo || !is_mapped(s.lo, s.hi))
+    return mlaf_fail(err, MLAF_E_ARG, "%zu bytes at %p are not memory of this process", bytes, host);
+  pthread_rwlock_wrlock(&m->lock);
+  mlaf_status st = reserve(&m->registered, &m->cap_registered, m->n_registered, 1, err);
+  if (st == MLAF_OK) st = reserve(&m->live, &m->cap, m->n, m->n_registered + 1, err);
+  if (st == MLAF_OK) {
+    size_t at = registered_at(m, s.lo);
+    memmove(&m->registered[at + 1], &m->registered[at], (m->n_registered - at) * sizeof s);
+    m->registered[at] = s;
+    m->n_registered++;
+    cover(m);
+    dev->tracking |= read_only;
+  }
+  pthread_rwlock_unlock(&m->lock);
+  return st;
+}
+
+mlaf_status emu_mem_unregister(emu_device *dev, void *host, size_t bytes, mlaf_err *err) {
+  emu_memory *m = dev->memory;
+  uint64_t lo = (uint64_t)(uintptr_t)host;
+  pthread_rwlock_wrlock(&m->lock);
+  size_t at = registered_at(m, lo);
+  while (at < m->n_registered && m->registered[at].lo == lo && m->registered[at].hi - lo != bytes) at++;
+  bool found = at < m->n_registered && m->registered[at].lo == lo;
+  if (found) {
+    memmove(&m->registered[at], &m->registered[at + 1], (m->n_registered - at - 1) * sizeof *m->registered);
+    m->n_registered--;
+    cover(m);
+  }
+  pthread_rwlock_unlock(&m->lock);
+  return found ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "%zu bytes at %p were not registered: pass what was, once", bytes, host);
 }

@@ -8,6 +8,8 @@
 typedef struct emu_span {
   uint64_t lo, hi;
   uint8_t *written; /* [hi - lo] 0 where nothing was written since it was declared undefined; NULL: nobody tracks it */
+  bool host;        /* registered host memory, not the device's own */
+  bool read_only;   /* host memory that kernels must not write */
 } emu_span;
 
 /* The allocation that holds [addr, addr + n) whole, NULL when none does. The pointer is good until the next
@@ -21,8 +23,8 @@ void emu_mem_unpin(emu_device *dev);
 /* Reads of what nothing wrote: false after emu_fault (rule global-unwritten). `lane` as in emu_fault. The bytes lie in one
  * allocation. */
 bool emu_global_written(emu_wave *w, int lane, uint64_t addr, uint64_t n, const char *what);
-/* A kernel writes them. */
-void emu_global_write(emu_wave *w, uint64_t addr, uint64_t n);
+/* A kernel writes them: false after emu_fault, where they are host memory that was registered for reading. */
+bool emu_global_write(emu_wave *w, int lane, uint64_t addr, uint64_t n);
 /* All live allocations in address order. */
 const emu_span *emu_mem_spans(const emu_device *dev, size_t *n);
 

@@ -103,9 +103,8 @@ static uint8_t *data_place(emu_wave *w, const emu_inst *in, unsigned *bytes) {
   uint64_t address = base + (uint64_t)offset;
   if (!aligned(w, &address)) return NULL;
   uint8_t *p = emu_mem_at(w->group->dev, address, *bytes, why, sizeof why);
-  if (p) emu_global_write(w, address, *bytes);
-  else emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", *bytes, (unsigned long long)address, why);
-  return p;
+  if (!p) emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", *bytes, (unsigned long long)address, why);
+  return p && emu_global_write(w, -1, address, *bytes) ? p : NULL;
 }
 
 static bool s_store(emu_wave *w, const emu_inst *in) {

@@ -168,7 +168,7 @@ static bool check_written(emu_wave *w, const place *p, unsigned bytes, const cha
   for (int l = 0; l < EMU_LANES; l++) {
     uint32_t n = p->whole >> l & 1 ? bytes : p->lanes >> l & 1 ? p->room[l] : 0;
     if (n && looks && !emu_global_written(w, l, p->addr[l], n, what)) return false;
-    if (n && writes) emu_global_write(w, p->addr[l], n);
+    if (n && writes && !emu_global_write(w, l, p->addr[l], n)) return false;
   }
   return true;
 }
@@ -195,7 +195,7 @@ bool emu_place_check(emu_wave *w, const place *p, unsigned bytes, const char *wh
   }
   for (int l = 0; l < EMU_LANES && p->whole != p->lanes; l++)
     if (p->lanes >> l & 1 && !(p->whole >> l & 1) && !check_lane(w, l, p->addr[l], p->room[l], what)) return false;
-  bool untracked = !w->group->dev->tracking || (p->whole == p->lanes && one && !one->written);
+  bool untracked = !w->group->dev->tracking || (p->whole == p->lanes && one && !one->written && !one->read_only);
   return untracked || check_written(w, p, bytes, what);
 }
 

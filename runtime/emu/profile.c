@@ -184,16 +184,63 @@ static void fill_use(mlaf_profile *p, const emu_settled *s, const emu_cu_log *lo
   p->lds_conflict_clk = log->lds_conflict_clk;
 }
 
-/* The sample of median length, the first of equals: no extreme of the grid. */
-static size_t median_sample(const emu_settled *s) {
-  size_t n = s->rec->n_samples;
-  for (size_t i = 0; i < n; i++) {
-    size_t before = 0;
-    for (size_t k = 0; k < n; k++)
-      before += s->result[k].clk < s->result[i].clk || (s->result[k].clk == s->result[i].clk && k < i);
-    if (before == (n - 1) / 2) return i;
+/* --- which workgroup is replayed --- */
+
+/* The instruction whose executions p->base counts: a workgroup that never executes it has nothing to do. */
+static size_t base_inst(const mlaf_profile *p, const emu_code *code) {
+  size_t any = 0;
+  for (size_t i = 0; i < p->n_insts; i++) {
+    if (p->inst[i].executed != p->base) continue;
+    if (code->insts[i].cls == EMU_C_MFMA) return i;
+    any = i;
   }
-  return 0;
+  return any;
+}
+
+/* A sample with the workgroups of the launch that it stands for. */
+typedef struct standing {
+  size_t sample;
+  uint64_t work, groups; /* instructions of all its waves */
+  bool idle;
+} standing;
+
+static standing look_at(const emu_settled *s, size_t sample, uint32_t base) {
+  standing x = {.sample = sample, .idle = true};
+  const emu_sample *from = &s->rec->sample[sample];
+  for (int w = 0; w < from->n_waves; w++) {
+    x.work += from->wave[w].n;
+    for (size_t k = 0; x.idle && k < from->wave[w].n; k++) x.idle = from->wave[w].event[k].inst != base;
+  }
+  return x;
+}
+
+/* Those that work first, by their work. */
+static int by_work(const void *left, const void *right) {
+  const standing *a = left, *b = right;
+  if (a->idle != b->idle) return a->idle ? 1 : -1;
+  if (a->work != b->work) return a->work < b->work ? -1 : 1;
+  return a->sample < b->sample ? -1 : 1;
+}
+
+/* The sample that is replayed: of the launch's workgroups that have something to do, the one of median work. */
+static bool choose_sample(mlaf_profile *p, const emu_settled *s, size_t *out) {
+  const size_t n = s->rec->n_samples;
+  const uint32_t base = (uint32_t)base_inst(p, s->env.code);
+  standing *list = calloc(n, sizeof *list);
+  uint64_t working = 0, before = 0;
+  double scale;
+  if (!list) return false;
+  for (size_t i = 0; i < n; i++) list[i] = look_at(s, i, base);
+  for (uint64_t id = 0; id < s->groups; id++) list[emu_sample_for(s->rec, s->launch->grid, id, &scale)].groups++;
+  qsort(list, n, sizeof *list, by_work);
+  for (size_t i = 0; i < n; i++) {
+    working += list[i].idle ? 0 : list[i].groups;
+    p->idle += list[i].idle ? list[i].groups : 0;
+  }
+  *out = list[0].sample;
+  for (size_t i = 0; i < n && !list[i].idle && 2 * before < working; before += list[i++].groups) *out = list[i].sample;
+  free(list);
+  return true;
 }
 
 static void describe(mlaf_profile *p, const emu_settled *s) {
@@ -219,11 +266,11 @@ static void describe(mlaf_profile *p, const emu_settled *s) {
 }
 
 static bool fill(mlaf_profile *p, const emu_settled *s, emu_cu_log *log, mlaf_err *err) {
-  const size_t i = median_sample(s);
   emu_cu_env env = s->env;
   emu_cu_result r;
+  size_t i;
   env.log = log;
-  if (!count(p, s->rec, s->env.code) || !emu_cu_run(&env, &s->rec->sample[i], &r)) return false;
+  if (!count(p, s->rec, s->env.code) || !choose_sample(p, s, &i) || !emu_cu_run(&env, &s->rec->sample[i], &r)) return false;
   for (int w = 0; w < log->n_waves; w++)
     if (log->wave[w].failed) {
       mlaf_fail(err, MLAF_E_NOMEM, "the log of %s does not fit host memory, or one workgroup takes more than 2^32 clk:"

@@ -1,7 +1,7 @@
 /* Where the cycles of a launch went, by the timing model. Off unless asked for: a plain launch or `time` pays nothing.
  *
- * Counts come from all sampled workgroups; clocks from the replay of one of them, the one of median length, with its
- * co-residents on one compute unit. Everything is modelled. */
+ * Counts come from all sampled workgroups; clocks from the replay of one of them, the one of median work among those that have
+ * something to do, with its co-residents on one compute unit. Everything is modelled. */
 #ifndef MLAF_EMU_PROFILE_H
 #define MLAF_EMU_PROFILE_H
 

@@ -112,13 +112,15 @@ static void push_problem(lua_State *L, const char *text) {
 static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n) {
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     lua_pushstring(L, list[i].problem);
     lua_setfield(L, -2, "problem");
     lua_pushstring(L, list[i].variant);
     lua_setfield(L, -2, "variant");
     lua_pushstring(L, list[i].template_hash);
     lua_setfield(L, -2, "template_hash");
+    lua_pushstring(L, list[i].lengths);
+    lua_setfield(L, -2, "lengths");
     lua_pushnumber(L, list[i].ns);
     lua_setfield(L, -2, "ns");
     lua_pushboolean(L, list[i].slow);
@@ -171,7 +173,7 @@ static char *question(const variant_call *c) {
   mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, c->problem, c->name ? c->name : "", c->most, c->any);
   for (size_t i = 0; i < c->n_measured; i++) {
     const mlaf_gen_measured *m = &c->measured[i];
-    mlaf_text_fmt(&t, "%s %s %s %a %d\n", m->problem, m->variant, m->template_hash, m->ns, m->slow);
+    mlaf_text_fmt(&t, "%s %s %s %s %a %d\n", m->problem, m->variant, m->template_hash, m->lengths, m->ns, m->slow);
   }
   return mlaf_text_take(&t);
 }
@@ -351,6 +353,29 @@ static int call_suffix(lua_State *L) {
 mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err) {
   suffix_call c = {.g = g, .template_name = template_name, .out = out};
   return mlaf_gen_call(g, call_suffix, &c, err);
+}
+
+typedef struct units_call {
+  mlaf_gen *g;
+  const char *target;
+  int32_t units;
+} units_call;
+
+static int call_units(lua_State *L) {
+  units_call *c = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
+  lua_getfield(L, -1, "units");
+  lua_pushstring(L, c->target);
+  lua_call(L, 1, 1);
+  c->units = (int32_t)luaL_checkinteger(L, -1);
+  return 0;
+}
+
+mlaf_status mlaf_gen_units(mlaf_gen *g, const char *target, int32_t *units, mlaf_err *err) {
+  units_call c = {.g = g, .target = target};
+  const mlaf_status st = mlaf_gen_call(g, call_units, &c, err);
+  if (!st) *units = c.units;
+  return st;
 }
 
 typedef struct roofline_call {

@@ -77,6 +77,7 @@ mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target,
 typedef struct mlaf_gen_measured {
   const char *problem; /* its string */
   const char *variant, *template_hash; /* of its first kernel; "": whatever the generator makes today */
+  const char *lengths; /* of the requests that were timed (op/lengths.h) */
   double ns;
   bool slow; /* its kernel was too slow wherever it was measured: it shall not serve */
 } mlaf_gen_measured;
@@ -101,6 +102,8 @@ mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *
 mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err);
 /* Compiler options of the target, NULL-terminated, owned by g. */
 mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
+/* Compute units of the device that the target's model and defaults are for. */
+mlaf_status mlaf_gen_units(mlaf_gen *g, const char *target, int32_t *units, mlaf_err *err);
 /* What the arch table says a perfect kernel would need: ns to move `bytes` from HBM (achievable bandwidth) and to compute
  * `flops` with dense 16-bit MFMA (boost clock). */
 mlaf_status mlaf_gen_roofline(mlaf_gen *g, const char *target, double bytes, double flops, double *memory_ns,

@@ -16,7 +16,7 @@ const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_a
   static const mlaf_calls as_args = {.args_name = "mlaf_layer_args",
                                      .args_init = "MLAF_LAYER_ARGS_INIT",
                                      .args_size = sizeof(mlaf_layer_args),
-                                     .args_first = sizeof(mlaf_layer_args)};
+                                     .args_first = offsetof(mlaf_layer_args, schedule_words)};
   _Static_assert(sizeof(mlaf_layer_args) <= MLAF_ARGS_MAX && sizeof(mlaf_layer_desc) <= MLAF_ARGS_MAX, "a copy has room");
   if (args) return mlaf_args_take(&as_args, args, whole, err);
   mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args is NULL");
@@ -47,7 +47,7 @@ layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
 
 static mlaf_status check_many(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const chunked_head *h = chunked_head_of(a->schedule);
-  if (!chunked_is_whole(a->schedule) || h->most_keys > s->d.prefill_chunk)
+  if (!chunked_is_whole(a->schedule, a->schedule_words) || h->most_keys > s->d.prefill_chunk)
     return mlaf_fail(err, MLAF_E_ARG, "schedule is none that mlaf_layer_prefill_schedule wrote for such a layer");
   if (h->tokens > s->d.prefill_tokens)
     return mlaf_fail(err, MLAF_E_ARG, "the schedule has %d new tokens, must be 0..%d, the layer's prefill_tokens", h->tokens,
@@ -70,6 +70,40 @@ static mlaf_status check_few(const layer_shape *s, const mlaf_layer_args *a, mla
   return MLAF_OK;
 }
 
+/* Pages that lie apart: where one begins is counted in numbers, too. */
+static mlaf_status check_pages(const layer_shape *s, const mlaf_layer_args *a, int64_t row, mlaf_err *err) {
+  const int64_t latent = or_else(a->cache_row_stride, row), rope = a->cache_kpe_row_stride, most = latent > rope ? latent : rope;
+  if (a->page_rows && (a->page_rows < s->d.page_size || a->page_rows % s->d.page_size || a->page_rows > INT32_MAX))
+    return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be 0 or a multiple of page_size, %d", (long long)a->page_rows,
+                     s->d.page_size);
+  if (a->page_rows <= STRIDE_MOST / most) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, and rows lie %lld apart: a page may be 2^39 long",
+                   (long long)a->page_rows, (long long)most);
+}
+
+static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+  const mlaf_layer_desc *d = &s->d;
+  const int64_t row = d->flags & MLAF_LAYER_SPLIT_CACHE ? d->rank : layer_kv_row(s);
+  const struct {
+    const char *name;
+    int64_t value, least, multiple;
+  } list[] = {
+      {"hidden_token_stride", a->hidden_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
+      {"out_token_stride", a->out_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
+      {"residual_token_stride", a->residual_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
+      {"cache_row_stride", a->cache_row_stride, row, ALIGN / LAYER_ELEMENT},
+      {"cache_kpe_row_stride", a->cache_kpe_row_stride, d->rope, ALIGN / LAYER_ELEMENT},
+      {"block_table_stride", a->block_table_stride, a->block_table_width, 1},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    const int64_t x = list[i].value;
+    if (!x || (x >= list[i].least && x <= STRIDE_MOST && x % list[i].multiple == 0)) continue;
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name, (long long)x,
+                     (long long)list[i].multiple, (long long)list[i].least);
+  }
+  return check_pages(s, a, row, err);
+}
+
 mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   if (a->flags & ~(uint32_t)MLAF_LAYER_SAME_TABLES || a->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, must be 0 or MLAF_LAYER_SAME_TABLES; reserved is %d, must "
@@ -80,10 +114,7 @@ mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, ml
     return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page the cache must have less than 2^32 rows",
                      a->num_pages, s->d.page_size);
   if (a->ctx < 0) return mlaf_fail(err, MLAF_E_ARG, "ctx is %d, must not be negative", a->ctx);
-  if (a->page_rows && (a->page_rows < s->d.page_size || a->page_rows % s->d.page_size || a->page_rows > INT32_MAX))
-    return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be 0 or a multiple of page_size, %d", (long long)a->page_rows,
-                     s->d.page_size);
-  return MLAF_OK;
+  return check_strides(s, a, err);
 }
 
 typedef struct wanted {
@@ -122,29 +153,6 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
   return MLAF_OK;
 }
 
-static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
-  const mlaf_layer_desc *d = &s->d;
-  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
-  const struct {
-    const char *name;
-    int64_t value, least, multiple;
-  } list[] = {
-      {"hidden_token_stride", a->hidden_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
-      {"out_token_stride", a->out_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
-      {"residual_token_stride", a->residual_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
-      {"cache_row_stride", a->cache_row_stride, split ? d->rank : layer_kv_row(s), ALIGN / LAYER_ELEMENT},
-      {"cache_kpe_row_stride", a->cache_kpe_row_stride, d->rope, ALIGN / LAYER_ELEMENT},
-      {"block_table_stride", a->block_table_stride, a->block_table_width, 1},
-  };
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    const int64_t x = list[i].value;
-    if (!x || (x >= list[i].least && x <= STRIDE_MOST && x % list[i].multiple == 0)) continue;
-    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name, (long long)x,
-                     (long long)list[i].multiple, (long long)list[i].least);
-  }
-  return MLAF_OK;
-}
-
 static mlaf_status check_tables(const mlaf_layer_args *a, int64_t tokens, mlaf_err *err) {
   if (a->block_table && a->block_table_width < 1)
     return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d, must be 1 or more", a->block_table_width);
@@ -157,6 +165,10 @@ static mlaf_status check_tables(const mlaf_layer_args *a, int64_t tokens, mlaf_e
 static mlaf_status check_workspace(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err) {
   const size_t need = layer_workspace(layer, a);
   if (need == SIZE_MAX) return mlaf_fail(err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count", a->batch);
+  if (layer_leaves_workspace_out(a) && !(a->flags & MLAF_LAYER_SAME_TABLES)) return MLAF_OK;
+  if (layer_leaves_workspace_out(a))
+    return mlaf_fail(err, MLAF_E_ARG, "flags has MLAF_LAYER_SAME_TABLES, and the call no workspace of its own: hand over that of "
+                     "the call before, as other calls use the stream's in between");
   if (a->workspace && (uintptr_t)a->workspace % LAYER_ALIGN == 0 && a->workspace_size >= need) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "workspace has %zu bytes at %p, this call needs %zu, %d-byte aligned: "
                    "mlaf_layer_workspace_size tells", a->workspace_size, a->workspace, need, LAYER_ALIGN);
@@ -165,7 +177,6 @@ static mlaf_status check_workspace(const mlaf_layer *layer, const mlaf_layer_arg
 mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err) {
   const layer_shape *s = &layer->shape;
   mlaf_status st = check_pointers(s, a, err);
-  if (!st) st = check_strides(s, a, err);
   if (!st) st = check_tables(a, layer_sizes_of(s, a).tokens, err);
   return st ? st : check_workspace(layer, a, err);
 }
@@ -434,6 +445,7 @@ void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chun
   const int64_t head = d->nope + d->v;
   *out = (mlaf_chunked_prefill_args)MLAF_CHUNKED_PREFILL_ARGS_INIT;
   out->schedule = a->schedule;
+  out->schedule_words = a->schedule_words;
   out->schedule_device = a->schedule_device;
   mlaf_prefill_args *fresh = &out->fresh;
   fresh->scale = d->scale;

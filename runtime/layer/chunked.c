@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 enum { ALIGN = 256, ELEMENT = 2 };
+static const int64_t REACH_MOST = INT64_C(1) << 56; /* elements from the first row of a tensor to its last */
 
 static mlaf_status report(mlaf_shared *shared, mlaf_status st, mlaf_err *err) {
   err->status = st;
@@ -249,10 +250,31 @@ static mlaf_status merge(const call *x, const chunked_part *p) {
   return mlaf_run(x->c->merge, "mla_merge", &a, x->stream);
 }
 
+/* The stream's is meant. */
+static bool leaves_workspace_out(const mlaf_chunked_prefill_args *a) { return !a->workspace && !a->workspace_size; }
+
+/* Chunks begin rows and requests further on: what lies between is computed here, before the parts check their strides. */
+static mlaf_status check_strides(const chunked_head *h, const mlaf_chunked_prefill_args *a, mlaf_err *err) {
+  const struct {
+    const char *name;
+    int64_t stride, n;
+  } list[] = {
+      {"fresh.q_token_stride", a->fresh.q_token_stride, h->tokens},
+      {"fresh.o_token_stride", a->fresh.o_token_stride, h->tokens},
+      {"fresh.lse_token_stride", a->fresh.lse_token_stride, h->tokens},
+      {"cached.table_stride", a->cached.table_stride, h->batch},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i].n && (list[i].stride < 0 || list[i].stride > REACH_MOST / list[i].n))
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0..%lld: there are %lld of them", list[i].name,
+                       (long long)list[i].stride, (long long)(REACH_MOST / list[i].n), (long long)list[i].n);
+  return MLAF_OK;
+}
+
 static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *a, mlaf_err *err) {
   const chunked_head *h = chunked_head_of(a->schedule);
   if (a->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be 0", a->flags);
-  if (!chunked_is_whole(a->schedule) || h->most_keys > c->d.chunk_tokens)
+  if (!chunked_is_whole(a->schedule, a->schedule_words) || h->most_keys > c->d.chunk_tokens)
     return mlaf_fail(err, MLAF_E_ARG, "schedule is none that mlaf_chunked_prefill_schedule wrote for these plans");
   if (!a->schedule_device || (uintptr_t)a->schedule_device % sizeof(int32_t))
     return mlaf_fail(err, MLAF_E_ARG, "schedule_device is %p: the schedule's %d words on the device are wanted",
@@ -265,31 +287,56 @@ static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_
     return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, k, v, k_pe and workspace are "
                      "not for the caller: 0 and NULL");
   if (h->chunks && !g->table) return mlaf_fail(err, MLAF_E_ARG, "cached.table is NULL, and there are %d chunks", h->chunks);
+  if (check_strides(h, a, err)) return MLAF_E_ARG;
   const size_t need = places_of(c, h).size;
-  if (need && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))
+  if (need && !leaves_workspace_out(a) && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))
     return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes, must be %d-byte aligned and have %zu", a->workspace,
                      a->workspace_size, ALIGN, need);
   return MLAF_OK;
 }
 
-mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *args, void *stream) {
-  mlaf_err err; /* 4 KB that only a failure writes to */
-  if (!c) return MLAF_E_ARG;
-  mlaf_status st = MLAF_OK;
-  if (!args || args->struct_size < sizeof *args)
-    st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_chunked_prefill_execute: begin with MLAF_CHUNKED_PREFILL_ARGS_INIT");
-  if (!st) st = check_args(c, args, &err);
-  if (st) return report(c->shared, st, &err);
+static const mlaf_chunked_prefill_args *take_args(const mlaf_chunked_prefill_args *args, mlaf_whole_args *whole, mlaf_err *err) {
+  static const mlaf_calls as_args = {.args_name = "mlaf_chunked_prefill_args",
+                                     .args_init = "MLAF_CHUNKED_PREFILL_ARGS_INIT",
+                                     .args_size = sizeof *args,
+                                     .args_first = offsetof(mlaf_chunked_prefill_args, schedule_words)};
+  _Static_assert(sizeof *args <= MLAF_ARGS_MAX, "a copy has room");
+  if (args) return mlaf_args_take(&as_args, args, whole, err);
+  mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_args is NULL: start from MLAF_CHUNKED_PREFILL_ARGS_INIT");
+  return NULL;
+}
+
+static mlaf_status launch(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *args, void *stream) {
   const chunked_head *h = chunked_head_of(args->schedule);
-  if (!h->tokens) return MLAF_OK;
   call x = {.c = c, .h = h, .a = args, .workspace = args->workspace, .at = places_of(c, h), .stream = stream};
   spell_out(&x);
-  st = mlaf_run(c->fresh, "mla_prefill", &x.fresh, stream);
+  mlaf_status st = mlaf_run(c->fresh, "mla_prefill", &x.fresh, stream);
   for (int32_t i = 0; !st && i < h->chunks; i++) {
     const chunked_part *p = chunked_part_at(args->schedule, i);
     st = gather(&x, p);
     if (!st) st = attend(&x, p);
     if (!st) st = merge(&x, p);
   }
+  return st;
+}
+
+mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *c, const mlaf_chunked_prefill_args *args, void *stream) {
+  mlaf_err err; /* 4 KB that only a failure writes to */
+  mlaf_whole_args whole;
+  mlaf_borrowed b = {.lane = NULL};
+  if (!c) return MLAF_E_ARG;
+  args = take_args(args, &whole, &err);
+  mlaf_status st = args ? check_args(c, args, &err) : MLAF_E_ARG;
+  if (st) return report(c->shared, st, &err);
+  mlaf_chunked_prefill_args a = *args;
+  if (!chunked_head_of(a.schedule)->tokens) return MLAF_OK;
+  const size_t need = places_of(c, chunked_head_of(a.schedule)).size;
+  if (need && leaves_workspace_out(&a)) {
+    st = mlaf_workspace_borrow(c->shared, stream, need, &b, &err);
+    if (st) return report(c->shared, st, &err);
+    a.workspace = b.memory, a.workspace_size = b.size;
+  }
+  st = launch(c, &a, stream);
+  if (b.lane) mlaf_workspace_give_back(&b);
   return st;
 }

@@ -12,25 +12,29 @@ const chunked_head *chunked_head_of(const int32_t *schedule) {
   return h->batch < 0 || h->tokens < 0 || h->chunks < 0 || h->most_keys < 0 || h->most_rows < 0 ? NULL : h;
 }
 
-/* The words from `at` on, n of them, lie behind the head and among the schedule's. */
-static bool holds(const chunked_head *h, int64_t at, int64_t n) {
-  return at >= CHUNKED_HEAD_WORDS && n >= 0 && at + n <= h->words;
-}
+/* Words of a chunk's tables. */
+static int64_t table_words(const chunked_part *p) { return 3 * (int64_t)p->batch + 2; }
 
-static bool part_is_whole(const chunked_head *h, const chunked_part *p) {
+/* Whether a chunk is one of the head's, and its tables begin at `at`, where the tables of the chunk before end. */
+static bool part_is_whole(const chunked_head *h, const chunked_part *p, int64_t at) {
   if (p->request < 0 || p->batch < 1 || (int64_t)p->request + p->batch > h->batch) return false;
   if (p->row < 0 || p->rows < 0 || p->rows > h->most_rows || (int64_t)p->row + p->rows > h->tokens) return false;
   if (p->keys < 0 || p->keys > h->most_keys) return false;
-  return holds(h, p->cu_q, (int64_t)p->batch + 1) && holds(h, p->cu_k, (int64_t)p->batch + 1) && holds(h, p->starts, p->batch);
+  return p->cu_q == at && p->cu_k == at + p->batch + 1 && p->starts == at + 2 * ((int64_t)p->batch + 1);
 }
 
-bool chunked_is_whole(const int32_t *schedule) {
-  const chunked_head *h = chunked_head_of(schedule);
-  if (!h || !holds(h, h->cu_new, (int64_t)h->batch + 1) || !holds(h, h->cached, h->batch)) return false;
-  if (!holds(h, h->first, (int64_t)h->chunks * CHUNKED_PART_WORDS)) return false;
-  for (int32_t i = 0; i < h->chunks; i++)
-    if (!part_is_whole(h, chunked_part_at(schedule, i))) return false;
-  return true;
+bool chunked_is_whole(const int32_t *schedule, size_t words) {
+  const chunked_head *h = chunked_head_of(words && words < CHUNKED_HEAD_WORDS ? NULL : schedule);
+  if (!h || (words && (size_t)h->words > words)) return false;
+  if (h->cu_new != CHUNKED_HEAD_WORDS || h->cached != (int64_t)h->cu_new + h->batch + 1) return false;
+  int64_t at = h->first + (int64_t)h->chunks * CHUNKED_PART_WORDS;
+  if (h->first != (int64_t)h->cached + h->batch || at > h->words) return false;
+  for (int32_t i = 0; i < h->chunks; i++) {
+    const chunked_part *p = chunked_part_at(schedule, i);
+    if (!part_is_whole(h, p, at)) return false;
+    at += table_words(p);
+  }
+  return at == h->words;
 }
 
 chunked_head chunked_most(const mlaf_chunked_prefill *c, int32_t tokens) {
@@ -109,7 +113,7 @@ static int64_t words_of(const mlaf_chunked_prefill *c, int32_t batch, const int3
   walk w = {.c = c, .batch = batch, .fresh = fresh, .cached = cached};
   chunked_part p;
   int64_t words = CHUNKED_HEAD_WORDS + 2 * (int64_t)batch + 1;
-  while (words <= INT32_MAX && next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + 3 * (int64_t)p.batch + 2;
+  while (words <= INT32_MAX && next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + table_words(&p);
   return words;
 }
 

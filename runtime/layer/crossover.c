@@ -11,7 +11,7 @@
 /* --- counted --- */
 
 int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys) {
-  const double outputs = (double)rank * (nope + vdim), saved = 2.0 * rank - nope - vdim;
+  const double outputs = (double)rank * ((double)nope + vdim), saved = 2.0 * rank - nope - vdim;
   if (keys <= 0 || outputs <= 0) return 0;
   const double whole = (double)keys * saved + outputs;
   if (whole <= 0) return INT64_MAX;

@@ -198,6 +198,8 @@ layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a);
 /* Sizes alone, and all. */
 mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err);
 mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err);
+/* The stream's is meant. */
+static inline bool layer_leaves_workspace_out(const mlaf_layer_args *a) { return !a->workspace && !a->workspace_size; }
 /* With workspace_size 0 a workspace of any size is meant: for asking how large it has to be. */
 void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
 void layer_fill_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out);

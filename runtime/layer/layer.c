@@ -171,6 +171,32 @@ static mlaf_status no_stage(const layer_shape *s, size_t i, layer_form form, mla
   return mlaf_fail(err, MLAF_E_ARG, "stage %zu of a layer of %d", i, s->n[form]);
 }
 
+static mlaf_status run_stages(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *a, void *stream) {
+  mlaf_err err;
+  const layer_shape *s = &layer->shape;
+  const layer_form form = layer_sizes_of(s, a).form;
+  mlaf_status st = MLAF_OK;
+  if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
+  /* With the first stage, never at once before decode: that may read lists ahead of its wait. */
+  if (form == LAYER_FEW && one <= 0) st = make_lists(layer, a, stream);
+  for (int i = 0; !st && i < s->n[form]; i++)
+    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
+  return st;
+}
+
+/* Of a call that leaves its workspace out. */
+static mlaf_status run_borrowing(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *args, void *stream) {
+  mlaf_err err;
+  mlaf_borrowed b;
+  mlaf_layer_args a = *args;
+  mlaf_status st = mlaf_workspace_borrow(layer->shared, stream, layer_workspace(layer, args), &b, &err);
+  if (st) return report(layer->shared, st, &err);
+  a.workspace = b.memory, a.workspace_size = b.size;
+  st = run_stages(layer, one, &a, stream);
+  mlaf_workspace_give_back(&b);
+  return st;
+}
+
 static mlaf_status run(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *args, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_whole_args whole;
@@ -179,14 +205,7 @@ static mlaf_status run(const mlaf_layer *layer, int64_t one, const mlaf_layer_ar
   if (!st && !layer_sizes_of(&layer->shape, a).tokens) return MLAF_OK;
   if (!st) st = layer_check_args(layer, a, &err);
   if (st) return report(layer->shared, st, &err);
-  const layer_shape *s = &layer->shape;
-  const layer_form form = layer_sizes_of(s, a).form;
-  if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
-  /* With the first stage, never at once before decode: that may read lists ahead of its wait. */
-  if (form == LAYER_FEW && one <= 0) st = make_lists(layer, a, stream);
-  for (int i = 0; !st && i < s->n[form]; i++)
-    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
-  return st;
+  return layer_leaves_workspace_out(a) ? run_borrowing(layer, one, a, stream) : run_stages(layer, one, a, stream);
 }
 
 mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream) {

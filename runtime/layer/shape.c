@@ -1,4 +1,5 @@
 /* A layer's description: checks, and its stages as problems of other operations. */
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -197,18 +198,20 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
 
 /* --- checks --- */
 
+enum { DIM_MOST = 1 << 20 }; /* more than any operation takes: sums and products of two fit */
+
 static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const struct {
     const char *name;
     int32_t value, least, most;
   } list[] = {
-      {"hidden", d->hidden, 1, INT32_MAX},     {"heads", d->heads, 1, INT32_MAX},
-      {"q_rank", d->q_rank, 0, INT32_MAX},     {"rank", d->rank, 1, INT32_MAX},
-      {"rope", d->rope, 0, INT32_MAX},         {"nope", d->nope, 1, INT32_MAX},
-      {"v", d->v, 1, INT32_MAX},               {"dtype", d->dtype, 0, MLAF_DTYPE_COUNT - 1},
+      {"hidden", d->hidden, 1, DIM_MOST},      {"heads", d->heads, 1, DIM_MOST},
+      {"q_rank", d->q_rank, 0, DIM_MOST},      {"rank", d->rank, 1, DIM_MOST},
+      {"rope", d->rope, 0, DIM_MOST},          {"nope", d->nope, 1, DIM_MOST},
+      {"v", d->v, 1, DIM_MOST},                {"dtype", d->dtype, 0, MLAF_DTYPE_COUNT - 1},
       {"rope_style", d->rope_style, 0, MLAF_LAYER_UNROTATED},
-      {"tp_size", d->tp_size, 1, INT32_MAX},   {"tp_rank", d->tp_rank, 0, d->tp_size - 1},
-      {"page_size", d->page_size, 1, INT32_MAX}, {"batch_max", d->batch_max, 1, 65536},
+      {"tp_size", d->tp_size, 1, DIM_MOST},    {"tp_rank", d->tp_rank, 0, d->tp_size < 1 ? 0 : d->tp_size - 1},
+      {"page_size", d->page_size, 1, DIM_MOST}, {"batch_max", d->batch_max, 1, 65536},
       {"ctx_max", d->ctx_max, 1, INT32_MAX},   {"ctx_min", d->ctx_min, 1, d->ctx_max},
       {"table_width", d->table_width, 1, INT32_MAX},
       {"prefill_tokens", d->prefill_tokens, 0, 1 << 20},
@@ -226,15 +229,18 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
+  if (fpclassify(d->scale) == FP_SUBNORMAL)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, must be at least %g in size, or 0", (double)d->scale,
+                     (double)FLT_MIN);
   if (!(d->q_scale_beta >= 0 && d->q_scale_beta <= MLAF_Q_SCALE_BETA_MOST))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_beta is %g, must be in 0..%g", (double)d->q_scale_beta,
                      (double)MLAF_Q_SCALE_BETA_MOST);
   if (d->q_scale_beta > 0 && d->q_scale_original < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_scale_original is %d: with q_scale_beta %g it says how many positions "
                      "share a factor, 1 and up", d->q_scale_original, (double)d->q_scale_beta);
-  if (d->prefill_tokens && d->scale < 0)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, and prefills take a positive one: negate the queries' "
-                     "weights, or leave prefill_tokens 0", (double)d->scale);
+  if (d->scale < 0)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: scale is %g, must be positive, or 0 for 1/sqrt(nope + rope): negate the "
+                     "queries' weights", (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |

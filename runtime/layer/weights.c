@@ -85,8 +85,8 @@ static mlaf_status place(const layer_shape *s, const named *l, int module, int64
   const int bytes = bytes_of(s, module);
   const mlaf_status st = check_place(w, bytes, err);
   if (st) return st;
-  *out = (layer_tensor){.data = (const void *)((uintptr_t)w->data + (uintptr_t)bytes * (uintptr_t)(row * stride_of(w) + column)),
-                        .stride = stride_of(w)};
+  const uintptr_t first = (uintptr_t)row * (uintptr_t)stride_of(w) + (uintptr_t)column;
+  *out = (layer_tensor){.data = (const void *)((uintptr_t)w->data + (uintptr_t)bytes * first), .stride = stride_of(w)};
   if (bytes == 1 && !scale)
     return mlaf_fail(err, MLAF_E_ARG, "%s.weight_scale_inv is missing among the layer's weights", modules[module]);
   if (!scale) return MLAF_OK;
@@ -154,8 +154,9 @@ static mlaf_status take_heads(const layer_shape *s, const named *l, int module, 
 
 /* --- the layer's --- */
 
+/* Of numbers that nobody checked yet. */
 static bool touch(const mlaf_layer_weight *q, const mlaf_layer_weight *kv, size_t bytes) {
-  const uintptr_t behind = (uintptr_t)q->data + bytes * (uintptr_t)(q->rows * stride_of(q));
+  const uintptr_t behind = (uintptr_t)q->data + bytes * (uintptr_t)q->rows * (uintptr_t)stride_of(q);
   return stride_of(q) == stride_of(kv) && behind == (uintptr_t)kv->data;
 }
 

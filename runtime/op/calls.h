@@ -94,6 +94,7 @@ typedef struct mlaf_calls {
   /* --- verification --- */
   double (*bound)(const mlaf_point *p); /* of `error` (op/verified.h); 0: equal to the bit, or wrong; error_about says so */
   const char *error_about; /* what that counts: "relative Frobenius error against fp64" */
+  bool long_q; /* a table on the device may say that a request has more query tokens than its plan: MLAF_INJECT_LONG_Q */
   int n_cases;
   /* Case 0, 1, ... n_cases - 1 with its reference, fixed by the seed; of an injection, which one case carries, the first. */
   mlaf_status (*make_case)(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err);

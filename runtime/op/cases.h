@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Data that breaks a rule on purpose. */
-typedef enum mlaf_inject { MLAF_INJECT_NONE, MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE } mlaf_inject;
+/* Data that breaks a rule on purpose. LONG_Q: of operations whose calls say long_q. */
+typedef enum mlaf_inject { MLAF_INJECT_NONE, MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE, MLAF_INJECT_LONG_Q } mlaf_inject;
 
 /* The head of an operation's case. */
 typedef struct mlaf_case {

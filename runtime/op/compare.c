@@ -48,6 +48,13 @@ void mlaf_point_round(mlaf_point *p) {
   }
 }
 
+double mlaf_point_distance(const mlaf_point *p, const mlaf_point *q) {
+  mlaf_point a = *p, b = *q;
+  mlaf_point_round(&a);
+  mlaf_point_round(&b);
+  return mlaf_point_order(&a, &b) ? mlaf_point_doublings(p, q) : 0;
+}
+
 int mlaf_point_first_of_equals(const mlaf_point *p, const mlaf_point *a, const mlaf_point *b) {
   int last = -1;
   for (int i = 0; i < p->op->n_fields; i++)

@@ -131,8 +131,24 @@ static bool parse_number(const char *s, size_t n, int32_t *out) {
   return true;
 }
 
+/* vLLM's words for rope styles are taken for the grammar's, alone or behind a prefix ("rope_neox"); printed are the grammar's. */
+static size_t in_grammar_words(const char *s, size_t n, char *out, size_t size) {
+  static const struct {
+    const char *theirs, *ours;
+  } words[] = {{"neox", "halves"}, {"gptj", "pairs"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    const size_t w = strlen(words[i].theirs), front = n - w;
+    if (n < w || memcmp(s + front, words[i].theirs, w) || (front && s[front - 1] != '_') || n + 2 >= size) continue;
+    return (size_t)snprintf(out, size, "%.*s%s", (int)front, s, words[i].ours);
+  }
+  return 0;
+}
+
 /* Which field an item of the text sets, -1: unknown or malformed. */
 static int parse_item(const char *s, size_t n, mlaf_point *p) {
+  char ours[40];
+  const size_t renamed = in_grammar_words(s, n, ours, sizeof ours);
+  if (renamed) s = ours, n = renamed;
   size_t letters = 0;
   while (letters < n && s[letters] >= 'a' && s[letters] <= 'z') letters++;
   for (int i = 0; i < p->op->n_fields; i++) {

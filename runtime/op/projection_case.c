@@ -18,7 +18,9 @@ static mlaf_projection_spec spec_of(const mlaf_product *p, int index) {
   while (most < tuned) most *= 2;
   switch (index) {
     case 0: return (mlaf_projection_spec){.name = "tuned", .tokens = tuned};
-    case 1: return (mlaf_projection_spec){.name = "apart", .tokens = most + 1, .apart = true, .table_16 = true, .outside = true};
+    case 1:
+      return (mlaf_projection_spec){.name = "apart", .tokens = most + 1, .apart = true, .table_16 = true, .outside = true,
+                                    .sizes = p->norm};
     default: return (mlaf_projection_spec){.name = "one", .tokens = 1, .one_table = true, .huge = true};
   }
 }
@@ -149,6 +151,17 @@ static void fill_scales(mlaf_projection_case *c, numbers *n) {
     }
 }
 
+/* A norm's input and weights by sizes and signs: products of two may be far more than f16's largest number. */
+static void resize_norm(mlaf_projection_case *c) {
+  static const float sizes[] = {6000, 1, 0x1p-4f}, gains[] = {8, -8};
+  const int32_t dtype = c->p.dtype;
+  for (int64_t t = 0; t < c->a.tokens; t++) {
+    uint16_t *const row = c->x + t * c->a.x_token_stride;
+    for (int i = 0; i < c->p.inner; i++) row[i] = mlaf_encode16(dtype, sizes[t % 3] * mlaf_decode16(dtype, row[i]));
+  }
+  for (int i = 0; i < c->p.inner; i++) c->gain[i] = mlaf_encode16(dtype, gains[i % 2] * mlaf_decode16(dtype, c->gain[i]));
+}
+
 static void fill_tensors(mlaf_projection_case *c, numbers *n) {
   const mlaf_product *p = &c->p;
   const mlaf_projection_args *a = &c->a;
@@ -163,6 +176,7 @@ static void fill_tensors(mlaf_projection_case *c, numbers *n) {
   }
   if (p->weights) fill_scales(c, n);
   for (int i = 0; i < p->inner; i++) c->gain[i] = mlaf_encode16(p->dtype, 1 + mlaf_rng_normal(&n->rng) / 4);
+  if (c->spec.sizes) resize_norm(c);
   for (int64_t t = 0; p->residual && t < a->tokens; t++) fill_row(n, c->residual + t * a->residual_token_stride, p->outer);
 }
 

@@ -14,6 +14,7 @@ typedef struct mlaf_projection_spec {
   bool one_table; /* sines behind the cosines of a row */
   bool outside;   /* some positions are outside the table */
   bool huge;      /* scales of weights of 8 bits are as large as leaves outputs finite; else about 1, in slices some are 0 */
+  bool sizes;     /* with a norm: rows of x are large, usual and small by turns, and the norm's weights large */
 } mlaf_projection_spec;
 
 typedef struct mlaf_projection_case {

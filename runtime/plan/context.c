@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
 
@@ -18,6 +19,7 @@ static mlaf_shared *shared_new(void) {
   if (!b) return NULL;
   atomic_init(&b->refs, 1);
   pthread_mutex_init(&b->message_lock, NULL);
+  mlaf_workspaces_init(&b->workspaces);
   return b;
 }
 
@@ -25,6 +27,7 @@ void mlaf_shared_release(mlaf_shared *b) {
   if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
   for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
     if (b->second[i].module) mlaf_ops(b->dev)->module_unload(b->dev, b->second[i].module);
+  mlaf_workspaces_clear(&b->workspaces, b->dev);
   mlaf_device_close(b->dev);
   pthread_mutex_destroy(&b->message_lock);
   free(b);
@@ -104,9 +107,13 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
       .timeout_s = o->compile_timeout_s,
       .no_cache = o->flags & MLAF_CTX_NO_CACHE,
   };
+  const char *ahead;
+  mlaf_status st = mlaf_env_word("MLAF_LOAD_AHEAD", "0 1", "1", &ahead, err);
+  if (st) return st;
+  ctx->loads_ahead = *ahead == '1';
   ctx->gen_root = mlaf_strdup(o->gen_root);
   if (o->gen_root && !ctx->gen_root) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a context");
-  mlaf_status st = mlaf_device_open(o->device, &ctx->log, &ctx->shared->dev, err);
+  st = mlaf_device_open(o->device, &ctx->log, &ctx->shared->dev, err);
   if (!st) st = mlaf_compiler_open(&compiler, &ctx->log, &ctx->compiler, err);
   if (!st) st = open_bundle(ctx, o->bundle, err);
   if (!st) open_db(ctx, o->db_path);
@@ -137,7 +144,6 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
   if (!st) {
     pthread_mutex_init(&ctx->lock, NULL);
     mlaf_registry_init(&ctx->registry);
-    mlaf_workspaces_init(&ctx->workspaces);
     ctx->log = (mlaf_log){o.log, o.log_user, o.log_level};
     ctx->flags = o.flags;
     st = open_parts(ctx, &o, &err);
@@ -156,7 +162,6 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
 void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   if (!ctx) return;
   mlaf_registry_clear(&ctx->registry);
-  mlaf_workspaces_clear(&ctx->workspaces, ctx->shared->dev);
   if (ctx->shared->dev) mlaf_recent_clear(&ctx->recent, ctx->shared->dev);
   mlaf_gen_close(ctx->gen);
   mlaf_db_close(ctx->db);
@@ -242,6 +247,29 @@ mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *dst, int byte, size_t bytes) {
   if (!ctx || (bytes && !dst)) return null_argument(ctx, "mlaf_mem_fill");
   return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_fill(mlaf_ctx_device(ctx), dst, byte, bytes, &err), &err)
                : MLAF_OK;
+}
+
+mlaf_status mlaf_mem_register(mlaf_ctx *ctx, void *host, size_t bytes, uint32_t flags) {
+  mlaf_err err = {MLAF_OK, ""};
+  if (!ctx || !host) return null_argument(ctx, "mlaf_mem_register");
+  mlaf_device *dev = mlaf_ctx_device(ctx);
+  if (flags & ~(uint32_t)MLAF_MEM_READ_ONLY)
+    return done(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_mem_register: flags are 0x%x, must be 0 or MLAF_MEM_READ_ONLY", flags),
+                &err);
+  if (!mlaf_ops(dev)->mem_register)
+    return done(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_mem_register: kernels on %s reach device memory only: copy it there "
+                               "(mlaf_mem_alloc, mlaf_mem_write)", mlaf_ops(dev)->name), &err);
+  return done(ctx, mlaf_ops(dev)->mem_register(dev, host, bytes, flags & MLAF_MEM_READ_ONLY, &err), &err);
+}
+
+mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes) {
+  mlaf_err err = {MLAF_OK, ""};
+  if (!ctx || !host) return null_argument(ctx, "mlaf_mem_unregister");
+  mlaf_device *dev = mlaf_ctx_device(ctx);
+  if (!mlaf_ops(dev)->mem_unregister)
+    return done(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_mem_unregister: nothing can be registered on %s", mlaf_ops(dev)->name),
+                &err);
+  return done(ctx, mlaf_ops(dev)->mem_unregister(dev, host, bytes, &err), &err);
 }
 
 mlaf_status mlaf_sync(mlaf_ctx *ctx, void *stream) {

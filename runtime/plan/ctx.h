@@ -24,13 +24,14 @@ typedef struct mlaf_second_loaded {
   _Atomic(mlaf_function *) fn;
 } mlaf_second_loaded;
 
-/* What plans keep of a context: the device and the place messages go to. Freed with its last reference. */
+/* What plans keep of a context: the device, the place messages go to, the streams' workspaces. Freed with its last reference. */
 typedef struct mlaf_shared {
   atomic_int refs;
   mlaf_device *dev;
   pthread_mutex_t message_lock;
   mlaf_err message; /* the latest failure */
   mlaf_second_loaded second[MLAF_SECOND_KERNELS]; /* filled in order */
+  mlaf_workspaces workspaces;
 } mlaf_shared;
 void mlaf_shared_release(mlaf_shared *base);
 /* Keep a failure for mlaf_ctx_last_message; returns err->status. */
@@ -43,7 +44,6 @@ struct mlaf_ctx {
   char *gen_root;
   mlaf_bundle *bundle; /* NULL: none. Immutable */
   mlaf_registry registry;
-  mlaf_workspaces workspaces;
   atomic_bool warm; /* mlaf_warm_up was called: a plan made later is news */
   /* Everything below belongs to whoever holds the lock. */
   pthread_mutex_t lock;
@@ -53,6 +53,7 @@ struct mlaf_ctx {
   mlaf_gen *gen;       /* NULL until first needed */
   mlaf_hashes hashes;  /* template hashes known without Lua */
   mlaf_recent recent;
+  bool loads_ahead; /* $MLAF_LOAD_AHEAD */
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }

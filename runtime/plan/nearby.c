@@ -142,7 +142,8 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
   if (!list) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
-    list[i] = (mlaf_gen_measured){n->choices[x->choice].problem, x->variant, x->kernel.template_hash, x->ns, !x->fast};
+    const mlaf_choice *of = &n->choices[x->choice];
+    list[i] = (mlaf_gen_measured){of->problem, x->variant, x->kernel.template_hash, of->lengths, x->ns, !x->fast};
   }
   const mlaf_status status = mlaf_gen_nearby_variant(gen, mlaf_point_text(p).s, target, list, n->n, any, out, err);
   free(list);

@@ -216,13 +216,44 @@ static mlaf_status launch_second(const mlaf_plan *plan, const void *args, void *
   return size ? mlaf_loaded_launch_behind(l, mlaf_loaded_knob(l), &first, &second.launch, stream, err) : MLAF_OK;
 }
 
-static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+static mlaf_status launch(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
   const mlaf_second_form *form = plan->point.op->calls->second;
+  if (form && form->wanted(args)) return launch_second(plan, args, stream, err);
+  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), args, stream, err);
+}
+
+/* Neither a workspace nor a size: the stream's is meant. */
+static bool leaves_workspace_out(const mlaf_calls *calls, const void *args) {
+  void *workspace;
+  size_t size;
+  if (!calls->workspace_size_at) return false;
+  memcpy(&workspace, (const char *)args + calls->workspace_at, sizeof workspace);
+  memcpy(&size, (const char *)args + calls->workspace_size_at, sizeof size);
+  return !workspace && !size;
+}
+
+static mlaf_status launch_borrowing(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+  const mlaf_calls *calls = plan->point.op->calls;
+  const size_t need = mlaf_plan_run_workspace(plan, plan->point.op, args);
   mlaf_whole_args whole;
-  const void *a = mlaf_args_take(plan->point.op->calls, args, &whole, err);
+  mlaf_borrowed b;
+  if (!need || need == SIZE_MAX) return launch(plan, args, stream, err); /* says what is wrong */
+  mlaf_status st = mlaf_workspace_borrow(plan->shared, stream, need, &b, err);
+  if (st) return st;
+  memcpy(&whole, args, calls->args_size);
+  memcpy(whole.bytes + calls->workspace_at, &b.memory, sizeof b.memory);
+  memcpy(whole.bytes + calls->workspace_size_at, &b.size, sizeof b.size);
+  st = launch(plan, &whole, stream, err);
+  mlaf_workspace_give_back(&b);
+  return st;
+}
+
+static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+  const mlaf_calls *calls = plan->point.op->calls;
+  mlaf_whole_args whole;
+  const void *a = mlaf_args_take(calls, args, &whole, err);
   if (!a) return err->status;
-  if (form && form->wanted(a)) return launch_second(plan, a, stream, err);
-  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), a, stream, err);
+  return leaves_workspace_out(calls, a) ? launch_borrowing(plan, a, stream, err) : launch(plan, a, stream, err);
 }
 
 mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream) {

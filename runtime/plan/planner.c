@@ -24,7 +24,8 @@ typedef struct planner {
   mlaf_planner_wishes *wishes; /* NULL; else nothing is compiled or loaded, and what would be compiled is added here */
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
-  mlaf_err killed; /* its status is set once a compile worker was killed from outside, and again */
+  mlaf_err trouble; /* its status is set once this machine, and no kernel, kept a compile from working (E_KILLED, E_IO): no more
+                       are tried */
   bool far;      /* a choice out of reach was passed over */
   bool single;   /* so was one for one request, as mlaf_for_one says */
   bool singles_too; /* but nothing else is there */
@@ -39,6 +40,7 @@ typedef struct planner {
 
 static const mlaf_device_info *info(const planner *p) { return mlaf_info(mlaf_ctx_device(p->ctx)); }
 static bool may_compile(const planner *p) { return !(p->opts->flags & MLAF_PLAN_NO_COMPILE); }
+static bool compiles(const planner *p) { return may_compile(p) && !p->trouble.status; }
 static bool may_ask_model(const planner *p) { return may_compile(p) && p->opts->effort != MLAF_EFFORT_DB_ONLY; }
 
 /* A rung does not hold: say so, remember why. */
@@ -78,7 +80,7 @@ static void learn_budgets(planner *p, const char *problem, mlaf_build *b) {
 }
 
 static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mlaf_gen *gen, mlaf_err *err) {
-  mlaf_status st = mlaf_build_now(b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
+  mlaf_status st = mlaf_build_now(b, gen, p->ctx->compiler, info(p)->target, compiles(p), &p->out->compiles, err);
   if (st) return st;
   learn_budgets(p, problem, b);
   st = mlaf_build_check(b, p->problem->op->calls, mlaf_ctx_device(p->ctx), err);
@@ -129,7 +131,7 @@ static bool take_twin(planner *p, twin_kind kind, mlaf_build *b) {
   mlaf_err ignored;
   mlaf_status st = start_twin(p, b, kind, &gen, &twin);
   if (!st && !mlaf_build_take_known(&twin, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) {
-    st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, &ignored);
+    st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, compiles(p), &p->out->compiles, &ignored);
     if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
     if (!st) mlaf_build_remember(&twin, &p->ctx->hashes, target, toolchain);
   }
@@ -205,8 +207,8 @@ static void wish(planner *p, mlaf_build *b) {
 
 /* The code of a build: from the cache, or made, if that is allowed. `problem` is the one that its variant was chosen for. */
 static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf_err *err) {
-  if (p->killed.status) { /* no rung below may stand in: it would serve although nothing is wrong with the better one */
-    *err = p->killed;
+  if (p->trouble.status == MLAF_E_KILLED) { /* no rung below may stand in: nothing is wrong with the better one */
+    *err = p->trouble;
     return err->status;
   }
   if (p->wishes) wish(p, b);
@@ -218,7 +220,7 @@ static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf
   if (st == MLAF_E_NOT_COMPILED && mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) st = MLAF_OK;
   if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
     st = make_code(p, b, problem, gen, err);
-    if (st == MLAF_E_KILLED) p->killed = *err;
+    if (st == MLAF_E_KILLED || st == MLAF_E_IO) mlaf_fail(&p->trouble, st, "%s", err->text);
   }
   return st;
 }
@@ -238,11 +240,9 @@ static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung
 }
 
 /* The tuner has tried it on this very problem and it failed. */
-static bool is_bad(const mlaf_sample *s) { return s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY; }
-
-static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
+static bool known_bad(const planner *p, const mlaf_sample *samples, size_t n, const char *variant) {
   for (size_t i = 0; i < n; i++)
-    if (!strcmp(samples[i].variant, variant)) return is_bad(&samples[i]);
+    if (!strcmp(samples[i].variant, variant)) return mlaf_sample_is_bad(&samples[i], mlaf_ctx_toolchain(p->ctx));
   return false;
 }
 
@@ -422,7 +422,7 @@ static bool holds(void *user, const mlaf_choice *c) {
 static bool failed_here(planner *p, const char *variant) {
   mlaf_sample *samples = NULL;
   size_t n = 0;
-  const bool bad = !mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n, NULL) && known_bad(samples, n, variant);
+  const bool bad = !mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n, NULL) && known_bad(p, samples, n, variant);
   free(samples);
   return bad;
 }
@@ -468,14 +468,16 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
 
 /* A neighbour's choice is compared with what else is known near and fitted to the problem; where that cannot be had (no
  * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. Of a library's only what was timed beside it
- * counts. */
+ * counts. A choice for a point that rounds to the same serves as it was tuned, or fitted where that does not load. */
 static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
   mlaf_err ignored;
   if (rung == MLAF_RUNG_NEAREST && !try_nearby(p, choice, &ignored)) return MLAF_OK;
   if (choice->distance > 0 && mlaf_is_library(choice->variant))
     return mlaf_fail(err, MLAF_E_NOT_TUNED, "a library proposes for one number of tokens: tune this one");
   if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
-  return try_build(p, choice, start_build, rung, err);
+  mlaf_status st = try_build(p, choice, start_build, rung, err);
+  const bool refit = st && choice->distance == 0 && mlaf_point_order(p->problem, &choice->at) != 0;
+  return refit && !try_build(p, choice, start_refit, rung, &ignored) ? MLAF_OK : st;
 }
 
 /* The best usable choice, or NOT_TUNED; a database that fails is passed over like one that is empty. */
@@ -583,7 +585,7 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   mlaf_sample *samples = NULL;
   size_t n = 0, n_samples = 0, most = MODEL_TRIES;
   if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
-  for (size_t i = 0; i < n_samples; i++) most += is_bad(&samples[i]);
+  for (size_t i = 0; i < n_samples; i++) most += mlaf_sample_is_bad(&samples[i], mlaf_ctx_toolchain(p->ctx));
   mlaf_status st = mlaf_gen_best(gen, mlaf_point_text(p->problem).s, info(p)->target, most, &list, &n, &why);
   if (st) {
     free(samples);
@@ -592,7 +594,7 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   }
   st = MLAF_E_NOT_TUNED;
   for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES; i++) {
-    if (known_bad(samples, n_samples, list[i].name)) continue;
+    if (known_bad(p, samples, n_samples, list[i].name)) continue;
     tries++;
     st = try_variant(p, &list[i], MLAF_RUNG_MODEL, &why);
     if (!st) break;
@@ -708,7 +710,8 @@ static mlaf_status run_ladder(planner *p) {
   mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
   st = below_bundle(p);
   /* What lay too far is better than nothing. */
-  return st && !p->killed.status && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
+  if (!st || p->trouble.status == MLAF_E_KILLED) return st;
+  return mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? st : MLAF_OK;
 }
 
 static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes,
@@ -726,8 +729,9 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan
   p->last = (mlaf_err){MLAF_E_NOT_TUNED, "no usable choice"};
   mlaf_status st = run_ladder(p);
   if (st) {
-    st = p->last.status ? p->last.status : st;
-    mlaf_fail(err, st, "%s", p->last.text);
+    const mlaf_err *last = p->trouble.status ? &p->trouble : &p->last;
+    st = last->status ? last->status : st;
+    mlaf_fail(err, st, "%s", last->text);
     mlaf_text_free(&p->notes);
   } else {
     out->notes = mlaf_text_take(&p->notes);

@@ -50,7 +50,7 @@ static const char *source_of(const mlaf_bundle_plan *x) {
 }
 
 static void describe(const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_point *p, mlaf_planned *out) {
-  out->rung = rung_of(x, mlaf_point_order(&x->problem, p) == 0);
+  out->rung = rung_of(x, mlaf_point_distance(p, &x->problem) == 0);
   out->source = source_of(x);
   out->bundled = true;
   out->ns = x->ns;
@@ -96,7 +96,7 @@ static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_point *p, mlaf_
 
 /* The rule of the database's choices; `list` is sorted by distance. */
 static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_point *p, mlaf_text *notes, mlaf_err *err) {
-  const double far = mlaf_point_doublings(p, &nearest->problem);
+  const double far = mlaf_point_distance(p, &nearest->problem);
   if (mlaf_in_reach(p, far, false)) return MLAF_OK;
   mlaf_fail(err, MLAF_E_NOT_COMPILED, "the bundle's nearest, %s, is %.1f doublings of batch and ctx away: the model looks at the "
             "problem itself", nearest->text, far);

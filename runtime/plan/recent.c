@@ -66,9 +66,8 @@ static void open_list(mlaf_ctx *ctx, mlaf_recent_list *r, int most, const char *
 }
 
 void mlaf_recent_load(mlaf_ctx *ctx) {
-  const char *says = getenv("MLAF_LOAD_AHEAD");
   const bool slow = mlaf_ops(mlaf_ctx_device(ctx))->features & MLAF_DEVICE_SLOW_LOADS;
-  if (!mlaf_compiler_cache_dir(ctx->compiler) || !slow || (says && !strcmp(says, "0"))) return;
+  if (!mlaf_compiler_cache_dir(ctx->compiler) || !slow || !ctx->loads_ahead) return;
   open_list(ctx, &ctx->recent.first, MLAF_RECENT_FIRST, "");
   open_list(ctx, &ctx->recent.later, MLAF_RECENT_LATER, "-later");
 }

@@ -11,6 +11,9 @@ static bool out_of_time(const tuner *t) { return t->deadline && mlaf_now() >= t-
 
 bool mlaf_tuner_stop(const tuner *t) { return mlaf_tuner_cancelled(t) || out_of_time(t); }
 
+/* That all rounds together may take: a library's stand beyond the limit. */
+static size_t most_candidates(const tuner *t) { return t->limit < t->n_own ? t->limit + (t->n - t->n_own) : t->n; }
+
 void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) {
   if (!t->opts.progress) return;
   const tune_candidate *best = t->best < 0 ? NULL : &t->list[t->best];
@@ -21,6 +24,7 @@ void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) 
       .activity = activity,
       .variant = c ? c->item.sample.variant : "",
       .total = t->selected,
+      .most = most_candidates(t),
       .done = t->done,
       .failed = t->failed,
       .kernels = kernels,
@@ -35,7 +39,7 @@ void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) 
 
 /* A full disk ends the run: hours of results that nobody keeps help nobody. What is recorded stays. */
 mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err) {
-  if (!t->record) return MLAF_OK;
+  if (!t->record || c->fleeting) return MLAF_OK;
   mlaf_status status = mlaf_db_add_sample(t->env->db, t->info, t->toolchain, t->problem, &c->item.sample, err);
   if (status != MLAF_OK)
     return mlaf_fail_prefix(err, status, "tuning stopped, because results can no longer be recorded");
@@ -93,8 +97,8 @@ static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
   if (status == MLAF_OK && !mlaf_tuner_stop(t)) status = mlaf_tuner_finals(t, err);
   if (mlaf_tuner_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
-    return mlaf_fail(err, MLAF_E_CANCELLED, "after %zu of %zu candidates; finished ones are kept",
-                     t->done, t->selected);
+    return mlaf_fail(err, MLAF_E_CANCELLED, "after %zu of up to %zu candidates; finished ones are kept",
+                     t->done, most_candidates(t));
   }
   if (out_of_time(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "time limit");

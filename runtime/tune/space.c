@@ -114,9 +114,14 @@ static bool same_code(const mlaf_kernel_ref *was, const mlaf_kernel_ref *is) {
   return same;
 }
 
+/* A failure that no longer says anything of the variant is no result: it is tried anew. */
+static bool still_counts(const tuner *t, const mlaf_sample *s) {
+  return s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY || mlaf_sample_is_bad(s, t->toolchain);
+}
+
 static mlaf_status resume_one(tuner *t, tune_candidate *c, const mlaf_sample *s, mlaf_err *err) {
   mlaf_sample *mine = &c->item.sample;
-  const bool asked = strcmp(s->variant, mine->variant) == 0 && strcmp(s->lengths, mine->lengths) == 0;
+  const bool asked = strcmp(s->variant, mine->variant) == 0 && strcmp(s->lengths, mine->lengths) == 0 && still_counts(t, s);
   if (c->state != TUNE_PENDING || !asked || !same_templates(s->kernels, mine->kernels)) return MLAF_OK;
   mlaf_status status = mlaf_tuner_candidate_prepare(t, c, err);
   if (status != MLAF_OK || !same_code(s->kernels, mine->kernels)) return status;

@@ -60,16 +60,14 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, int stage,
     set_outcome(c, MLAF_OUT_COMPILE, k->trouble_text);
     return MLAF_OK;
   }
-  switch (k->job.status) {
-    case MLAF_OK: break;
-    case MLAF_E_CRASH: set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "the compiler crashed"); return MLAF_OK;
-    case MLAF_E_COMPILE: set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "compile error"); return MLAF_OK;
-    case MLAF_E_TIMEOUT:
-      set_outcome(c, MLAF_OUT_TIMEOUT, k->job.log ? k->job.log : "the compiler took too long");
-      return MLAF_OK;
-    default:
-      return mlaf_fail(err, k->job.status, "%s: %.2000s", k->desc->symbol, k->job.log ? k->job.log : "not compiled");
+  const char *log = k->job.log && *k->job.log ? k->job.log : mlaf_status_text(k->job.status);
+  if (mlaf_compile_blames_kernel(k->job.status)) {
+    const mlaf_outcome outcome = k->job.status == MLAF_E_TIMEOUT ? MLAF_OUT_TIMEOUT : MLAF_OUT_COMPILE;
+    mlaf_sample_blame_compile(&c->item.sample, outcome, log, t->toolchain);
+    return MLAF_OK;
   }
+  if (k->job.status != MLAF_OK)
+    return mlaf_fail(err, k->job.status, "%s: %.*s", k->desc->symbol, (int)strcspn(log, "\n"), log);
   mlaf_status status = mlaf_resources_read(t->steps->meta, k->desc->symbol, k->job.code, k->job.code_size, meta, &why);
   if (status == MLAF_OK) status = mlaf_resources_check(&asking, meta, &why);
   if (status == MLAF_E_NOMEM) return mlaf_fail(err, status, "%s", why.text);
@@ -166,6 +164,13 @@ static mlaf_status time_steadily(tuner *t, const mlaf_loaded *l, mlaf_time_opts 
   return status;
 }
 
+/* The model's limit is by the wall clock: on a busy machine it says nothing of the candidate. */
+static mlaf_status not_timed(tune_candidate *c, const mlaf_err *why) {
+  set_outcome(c, MLAF_OUT_TIMEOUT, why->text);
+  c->fleeting = true;
+  return MLAF_OK;
+}
+
 /* Only the timing itself holds the device lock: two tuners may verify side by side. */
 static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *l, mlaf_err *err) {
   mlaf_sample *s = &c->item.sample;
@@ -178,6 +183,7 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
     return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
   status = time_steadily(t, l, &opts, &s->timing, &why);
   mlaf_tuner_unlock(lock);
+  if (status == MLAF_E_TIMEOUT && t->modelled) return not_timed(c, &why);
   if (status != MLAF_OK) return failed_on_device(t, c, &why, err);
   t->timed++;
   t->modelled = s->timing.source == MLAF_TIME_MODELLED;

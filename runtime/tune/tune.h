@@ -64,6 +64,7 @@ typedef struct mlaf_tuner_progress {
   const char *activity;         /* "compiling", "verifying", "timing", "waiting for another tuner" */
   const char *variant;          /* being worked on, "" while compiling */
   size_t total, done, failed;   /* candidates so far planned (grows with the later rounds), finished, and failed ones */
+  size_t most;                  /* that all rounds together may take */
   size_t kernels, kernels_done; /* of the round under way */
   double best_ns;               /* 0: none yet */
   const char *best;             /* "" */
@@ -123,7 +124,8 @@ void mlaf_tuner_result_clear(mlaf_tuner_result *r);
 /* `out` must be cleared by the caller whatever is returned; it holds what was finished.
  * OK: there is a choice (look at `stopped` for a time limit). E_CANCELLED: the flag was set; run again to go on.
  * E_NOT_TUNED: no candidate passed, the detail says what became of them. Others: nothing could be tuned at all
- * (E_NO_COMPILER, E_TEMPLATE, E_DEVICE, E_DB, E_IO, E_NOMEM); what was finished before is recorded. */
+ * (E_NO_COMPILER, E_KILLED, E_TEMPLATE, E_DEVICE, E_DB, E_IO, E_NOMEM); what was finished before is recorded. A compile that
+ * fails for no fault of its kernel is among them, and no sample. */
 mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_point *p, const mlaf_tuner_opts *opts,
                            mlaf_tuner_result *out, mlaf_err *err);
 

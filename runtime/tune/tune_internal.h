@@ -28,6 +28,7 @@ typedef struct tune_candidate {
   tune_state state;
   bool verified; /* in this run: timing it again needs no second verification */
   bool compared; /* in turns with the others at the front */
+  bool fleeting; /* its failure says nothing of it: not recorded, tried again by the next run */
   mlaf_tuner_item item;
 } tune_candidate;
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tools/ship-tuning.sh --measured ships what was soaked and nothing else. Usage: ship_tuning.sh SOURCE_DIR BUILD_DIR
+# tools/ship-tuning.sh --measured ships what was soaked and nothing else; tools/rehash.lua --soaked gives choices whose machine code
+# is another one the hashes of kernels that were soaked, and no others. Usage: ship_tuning.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source=$1 build=$2
 work=$(mktemp -d)
@@ -38,4 +39,20 @@ MLAF_DB="$work/other.db" "$build/mlaforge" db import "$work/tuning/box.tsv" > "$
 keys() { grep -v '^#' "$1" | cut -f1-4,18; }
 MLAF_DB="$work/other.db" "$build/mlaforge" db export --out "$work/again.tsv"
 [ "$(keys "$work/again.tsv")" = "$(keys "$work/choices.tsv")" ] || fail "other choices than those exported"
+
+# Other machine code in the tree as it was, other hashes in the choices.
+mkdir "$work/old"
+cp -r "$source/gen" "$source/templates" "$source/tools" "$work/old"
+sed -i 's/LAZY ? 8.0f/LAZY ? 7.0f/' "$work/old/templates/mla_decode/mfma_reg.hip.in"
+sed -E 's/[0-9a-f]{64}/x&/g' "$work/choices.tsv" > "$work/stale.tsv"
+rehash() { # reports, or none
+  cp "$work/stale.tsv" "$work/fresh.tsv"
+  lua5.4 "$source/tools/rehash.lua" "$@" "$work/old" gfx942 "$work/fresh.tsv" "$build" > "$work/said" 2>&1
+}
+rehash && fail "hashes of kernels that are other ones and were not soaked"
+rehash --soaked 4 "$work/soak.jsonl" -- && fail "3 launches are not 4"
+rehash --soaked 3 "$work/soak.jsonl" "$work/wrong.jsonl" -- && fail "a soak found a wrong launch"
+grep -q "no soak of it was good" "$work/said" || fail "does not say why a choice was left"
+rehash --soaked 3 "$work/soak.jsonl" -- || { cat "$work/said"; fail "soaked choices were left"; }
+cmp "$work/fresh.tsv" "$work/choices.tsv" || fail "other hashes than those that were soaked"
 echo "ship_tuning: ok"

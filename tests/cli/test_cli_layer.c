@@ -240,17 +240,42 @@ static void a_profile_has_a_page(void **state) {
   command.given[O_OUT] = NULL;
   assert_int_equal(mlaf_file_read(path, 1 << 20, &text, &size, NULL), MLAF_OK);
   static const char *const has[] = {">qkv_a<", ">q_b<",              ">decode<", ">o_proj<",
-                                    "modelled", "minicpm3-4b, tp 40", "<svg",     "</html>"};
+                                    "modelled", "minicpm3-4b, tp 40", "<svg viewBox=", "class=legend", "class=grid", "</html>"};
   for (size_t i = 0; i < sizeof has / sizeof *has; i++) assert_has((char *)text, has[i]);
+  assert_null(strstr((char *)text, "class=wide")); /* nothing that scrolls sideways */
+  /* Each bar begins where the one before it ends: the orange ones are the whole stages. */
+  double end = 0;
+  int bars = 0;
+  for (const char *s = text; (s = strstr(s, "<rect x=")); s++) {
+    double x, y, width;
+    char colour[40];
+    assert_int_equal(sscanf(s, "<rect x=%lf y=%lf width=%lf height=20 fill=%39s", &x, &y, &width, colour), 4);
+    if (!strstr(colour, "--c1")) continue;
+    if (bars++) assert_true(fabs(x - end) < 0.02);
+    end = x + width;
+  }
+  assert_true(bars >= 4 && fabs(end - (84 + 560)) < 0.1);
   free(text);
   unlink(path);
+}
+
+/* What a layer's model says is no option of it; nor is what only single operations have. */
+static void help_lists_what_a_layer_takes(void **state) {
+  cli_result r = RUN(*state, "layer", "--help");
+  assert_exit(r, 0);
+  static const char *const has[] = {"--batch N", "--ctx N", "--q-len N", "--page-size N", "--weights T", "--model NAME",
+                                    "--tp N"};
+  static const char *const lacks[] = {"--heads", "--rank", "--op ", "--append", "--w-rows", "--inputs", "--style", "--residual"};
+  for (size_t i = 0; i < sizeof has / sizeof *has; i++) assert_has(r.out, has[i]);
+  for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++) assert_null(strstr(r.out, lacks[i]));
+  release(&r);
 }
 
 static void wrong_options_are_refused(void **state) {
   static const struct {
     const char *args[6], *says;
     int exit;
-  } list[] = {{{"layer", "--heads", "16"}, "come from --model and --tp", 2},
+  } list[] = {{{"layer", "--heads", "16"}, "'--heads' is not an option of `mlaforge layer`", 2},
               {{"layer", "--model", "deepseek-v4-h64"}, "no layer of this form", 2},
               {{"layer", "--tp", "3"}, "--tp 3 does not divide", 2},
               {{"layer", "--ctx", "2", "--q-len", "4"}, "counts the 4 new tokens", 2},
@@ -385,6 +410,7 @@ int main(void) {
       cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(a_prefill_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page),
+      T(help_lists_what_a_layer_takes),
       T(nothing_is_compiled_where_that_is_refused), T(wrong_options_are_refused),
       T(problems_are_listed),                   cmocka_unit_test(forms_pass),
       cmocka_unit_test(a_chain_that_cannot_be_says_why), cmocka_unit_test(a_crossover_is_found),

@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s512"
+#define SMALL   "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64"
 #define EMU     "--device", "emu:gfx942"
 
 typedef struct tune_seen {
@@ -70,6 +71,34 @@ static void tune_then_answer_from_the_database(void **state) {
   assert_exit(r, 0);
   assert_int_equal(each_json(r.out, NULL, NULL), 6);
   release(&r);
+}
+
+/* Without a folder for temporary files nothing is tuned and nothing is remembered; with one the same command works. */
+static void nothing_is_remembered_of_a_broken_machine(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  char *tmp = mlaf_strdup(getenv("TMPDIR"));
+  setenv("TMPDIR", "/proc/nowhere", 1);
+  cli_result broken[] = {RUN(d, "tune", SMALL, EMU, "--max-candidates", "3"), RUN(d, "verify", SMALL, EMU),
+                         RUN(d, "compile", SMALL, "--target", "gfx942")};
+  if (tmp) setenv("TMPDIR", tmp, 1);
+  else unsetenv("TMPDIR");
+  free(tmp);
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    assert_exit(broken[i], 3);
+    assert_has(broken[i].err, "'/proc/nowhere': No such file or directory (name another folder with TMPDIR)");
+    release(&broken[i]);
+  }
+  cli_result r = RUN(d, "db", "show", SMALL, "--samples");
+  assert_has(r.out, "nothing to show");
+  release(&r);
+  r = RUN(d, "tune", SMALL, EMU, "--json", "--max-candidates", "3");
+  assert_exit(r, 0);
+  tune_seen t = {0};
+  each_json(r.out, read_tune, &t);
+  release(&r);
+  assert_int_equal(t.resumed, 0);
+  assert_true(t.ok == t.candidates && t.chosen);
 }
 
 /* A grid of two head counts: a line each, and the CSV in the columns that compare-peers reads. */
@@ -317,6 +346,7 @@ static void compile_shows_the_evidence(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {
+      T(nothing_is_remembered_of_a_broken_machine),
       T(tune_then_answer_from_the_database), T(bench_of_a_grid), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
       T(verify_planned_and_injected),        T(compile_shows_the_evidence),
       T(soak_of_the_planned_variant),        T(soak_stops),                  T(slow_device),

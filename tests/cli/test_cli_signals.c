@@ -124,6 +124,31 @@ static void what_is_done_is_printed(void **state) {
   release(&r);
 }
 
+/* A grid says which of its problems have a choice, the one under way too, and names no more than it began. */
+static void an_interrupted_grid_counts_its_problems(void **state) {
+  const cli_dir *d = *state;
+  static const char *const args[] = {"tune", "--heads", "16", "--batch", "1,2", "--ctx", "64", EMU, "--jobs", "1", NULL};
+  const pid_t child = start(d, args, NULL);
+  wait_for_work(child, 4, true);
+  kill(child, SIGINT);
+  wait_end(child, "tune --batch 1,2");
+  cli_result r = finish(d, child);
+  const char *line = strstr(r.out, " problems finished");
+  while (line && line > r.out && line[-1] != '\n') line--;
+  size_t finished, all, choices, begun = 0;
+  assert_non_null(line);
+  assert_int_equal(sscanf(line, "%zu of %zu", &finished, &all), 2);
+  const char *rest = strstr(line, "finished and one begun, ");
+  begun = rest && rest < strchr(line, '\n');
+  rest = strstr(line, begun ? "begun, " : "finished, ");
+  assert_non_null(rest);
+  assert_int_equal(sscanf(strchr(rest, ' '), "%zu with a choice", &choices), 1);
+  assert_int_equal(all, 2);
+  assert_true(choices <= finished + begun && finished + begun <= all);
+  print_message("%zu finished, %zu begun, %zu with a choice\n", finished, begun, choices);
+  release(&r);
+}
+
 /* A step that cannot be interrupted: a compile worker that hangs under a command that asks nobody meanwhile. */
 static void a_step_that_does_not_look(void **state) {
   const cli_dir *d = *state;
@@ -152,6 +177,7 @@ static void a_step_that_does_not_look(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(every_command_ends), T(what_is_done_is_printed), T(a_step_that_does_not_look)};
+  const struct CMUnitTest tests[] = {T(every_command_ends), T(what_is_done_is_printed),
+                                     T(an_interrupted_grid_counts_its_problems), T(a_step_that_does_not_look)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,20 @@ static void merge_diff_check_gc(void **state) {
   assert_exit(r, 3);
   assert_int_equal(access(d->db, F_OK), -1);
   release(&r);
+  FILE *f = fopen(a, "r+"); /* the first page: the schema and where each table begins */
+  assert_non_null(f);
+  fseek(f, 100, SEEK_SET);
+  for (int i = 100; i < 4096; i++) fputc(0x55, f);
+  fclose(f);
+  r = RUN(d, "db", "check", "--db", a);
+  assert_has(r.err, "save what its pages hold with: mlaforge db merge '");
+  assert_true(!strstr(r.err, "move it aside"));
+  release(&r);
+  r = RUN(d, "db", "merge", a);
+  assert_exit(r, 0);
+  assert_has(r.out, "is damaged, so this is what its pages hold:");
+  assert_has(r.out, ": 1 samples of 1 problems new, 0 known");
+  release(&r);
 }
 
 static void why_names_every_rung(void **state) {
@@ -162,6 +176,17 @@ static void why_names_every_rung(void **state) {
   r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "gfx942:sramecc+:xnack-|cu228|xcc6|SPX|NPS1");
   assert_exit(r, 0);
   assert_has(r.out, "HARD: another device");
+  release(&r);
+  static const char *const strange[] = {"gfx942:sramecc+:xnack-|cu0|xcc8|SPX|NPS1", "gfx942|cu-1|xcc8", "gfx942|cu",
+                                        "gfx942|cu38x", "sm_90|sm0|l2_60M"};
+  for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+    r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", strange[i]);
+    assert_exit(r, 2);
+    assert_has(r.err, "are no compute units, must be 1 to 99999");
+    release(&r);
+  }
+  r = RUN(d, "db", "why", "mla_decode:h16,b64,s4096", "--device-id", "gfx942:sramecc+:xnack-|cu38|xcc1|CPX|NPS1");
+  assert_has(r.out, "not verified on this device; estimated for 304 compute units, and this device has 38: its time is another");
   release(&r);
   r = RUN(d, "db", "why", "mla_decode:h128", "--device-id", "sm_90|sm132|l2_60M|bus6016"); /* code for it is that of sm_90a */
   assert_exit(r, 0);
@@ -207,6 +232,14 @@ static void why_says_what_was_measured_near(void **state) {
   assert_has(r.out, "taken: " LDS " (kernel of " AT "b256,s2048): the model and 2 times of 2 problems nearby say ");
   assert_has(r.out, " us, the nearest choice's kernel ");
   assert_has(r.out, "a plan stands on: nearest");
+  release(&r);
+  import_named(d, "arch:gfx942", near, 1);
+  static const char other[] = "55.26 us modelled for 304 compute units, and this device has 38: its time is another";
+  r = RUN(d, "db", "why", AT "b128,s1024", "--device-id", "gfx942:sramecc+:xnack-|cu38|xcc1|CPX|NPS1");
+  assert_has(r.out, other);
+  release(&r);
+  r = RUN(d, "db", "why", AT "b128,s1024", "--device-id", "gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
+  assert_has(r.out, "55.26 us modelled\n");
   release(&r);
   char model[300];
   /* Two short requests' clusters of 8 blocks are far from four that are four times as long: one nobody measured serves better. */

@@ -108,6 +108,28 @@ static void as_text(void **state) {
   release(&top);
 }
 
+static void read_idle(void *user, const char *schema, const cJSON *o) {
+  double *first = user; /* idle workgroups and clocks of the matrix pipe, of the first launch */
+  if (strcmp(schema, "profile") != 0 || first[0] >= 0) return;
+  first[0] = number(o, "workgroups_idle");
+  first[1] = number(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "simds"), 0), "mfma");
+}
+
+/* A fitted launch fills the device, and three requests leave eight of nine workgroups nothing: one that works is replayed. */
+static void of_a_launch_with_idle_workgroups(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  double first[2] = {-1, 0};
+  static const char variant[] = "mfma_reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,"
+                                "waves=2/s22,rows=1,team=4";
+  cli_result r = RUN(d, "profile", "mla_decode:h16,r512,p64,q1,bf16,page64,b3,s700", "--variant", variant, "--json");
+  assert_exit(r, 0);
+  each_json(r.out, read_idle, first);
+  assert_true(first[0] == 22 * 27 - 22 * 3);
+  assert_true(first[1] > 0);
+  release(&r);
+}
+
 /* The one combine kernel of the space's first split variant, as a code object of its own. */
 static char *combine_code(const cli_dir *d, char symbol[64]) {
   char dir[128];
@@ -349,6 +371,7 @@ static void evidence_by_execution(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text),
+                                     cmocka_unit_test(of_a_launch_with_idle_workgroups),
                                      cmocka_unit_test(of_a_code_object), cmocka_unit_test(dynamic_lds),
                                          cmocka_unit_test(stopped_by_the_first_signal), cmocka_unit_test(of_a_foreign_kernel),
                                      cmocka_unit_test(usage),

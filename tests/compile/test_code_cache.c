@@ -502,8 +502,8 @@ static void a_killed_holder_frees_its_lock(void **state) {
   assert_true(left > 0);
   log_lines lines = {0};
   mlaf_compiler *c = open_compiler(folder, 1, 1, &lines);
-  mlaf_compile_job job = compile_one(c, KERNEL "//MLAF_TEST_HANG\n");
-  assert_int_equal(job.status, MLAF_E_TIMEOUT); /* it got the lock, and then the source hung on it too */
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
+  assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, NULL), MLAF_E_KILLED); /* it got the lock, and then hung as well */
   assert_int_equal(lines.count, 0);             /* no "compiling without the lock": it was free */
   mlaf_compile_job_clear(&job);
   mlaf_compiler_close(c);

@@ -1,8 +1,11 @@
-/* What a cache and its workers live through: files damaged at random, and workers killed at random moments. Whatever happens, a
- * code object that is handed out is the one that was compiled. MLAF_MUTATIONS and MLAF_KILL_POINTS set how often; what counts is
- * kills that cost a compile. */
+/* What a cache and its workers live through: files damaged at random, workers killed at random moments, and machines on which
+ * nothing can be compiled. Whatever happens, a code object that is handed out is the one that was compiled, and a kernel is
+ * blamed for its own faults alone. MLAF_MUTATIONS and MLAF_KILL_POINTS set how often; what counts is kills that
+ * cost a compile. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "compile/cache_walk.h"
@@ -187,8 +190,142 @@ static void killed_workers_spoil_nothing(void **state) {
   remove_tree(folder);
 }
 
+/* --- a machine on which nothing can be compiled --- */
+
+enum { CANNOT = 77, TOO_FEW = 3 };
+
+static bool limit(int what, rlim_t most) { return setrlimit(what, &(struct rlimit){most, most}) == 0; }
+
+static bool as_nobody(void) {
+  const uid_t nobody = 65534;
+  return geteuid() != 0 || (setresgid(nobody, nobody, nobody) == 0 && setresuid(nobody, nobody, nobody) == 0);
+}
+
+static bool no_scratch(const char *dir) { return setenv("TMPDIR", "/proc/nowhere", 1) == 0; }
+static bool closed_scratch(const char *dir) { return setenv("TMPDIR", "/sys", 1) == 0; } /* to root, too */
+static bool full_scratch(const char *dir) {
+  return own_mounts() && mount("none", dir, "tmpfs", 0, "size=64k") == 0 && setenv("TMPDIR", dir, 1) == 0;
+}
+static bool no_bytes(const char *dir) { return limit(RLIMIT_FSIZE, 0); }
+static bool few_bytes(const char *dir) { return limit(RLIMIT_FSIZE, 64 << 10); }
+static bool few_files(const char *dir) { return limit(RLIMIT_NOFILE, TOO_FEW + 2); }
+static bool no_process(const char *dir) { return as_nobody() && limit(RLIMIT_NPROC, 1); }
+static bool no_memory(const char *dir) { return SANITIZED || limit(RLIMIT_AS, 60 << 20); }
+static bool little_memory(const char *dir) { return SANITIZED || limit(RLIMIT_DATA, 20 << 20); }
+static bool little_time(const char *dir) { return limit(RLIMIT_CPU, 1); }
+static bool small_stack(const char *dir) { return limit(RLIMIT_STACK, 64 << 10); }
+static bool gone_folder(const char *dir) { return chdir(dir) == 0 && rmdir(dir) == 0; }
+static bool closed_folder(const char *dir) {
+  return chdir(dir) == 0 && chmod(".", 0) == 0 && as_nobody() && setenv("TMPDIR", "/tmp", 1) == 0;
+}
+static bool strange_worker(const char *dir) { return setenv("MLAF_WORKER", "/etc/passwd", 1) == 0; }
+static bool other_program(const char *dir) { return setenv("MLAF_WORKER", "/bin/cat", 1) == 0; }
+static bool relative_prefix(const char *dir) {
+  mlaf_toolchain t;
+  if (mlaf_toolchain_find(NULL, &t, NULL) != MLAF_OK) return false;
+  char *prefix = mlaf_format(".%s%s", t.lib_dir, t.loader ? "/../../.." : ""); /* above usr/lib/x86_64-linux-gnu */
+  return chdir("/") == 0 && setenv("MLAF_ROCM", prefix, 1) == 0;
+}
+
+typedef struct surroundings {
+  const char *name;
+  bool (*enter)(const char *dir);
+  mlaf_status want;
+  const char *says; /* cause and cure */
+} surroundings;
+static const surroundings all_surroundings[] = {
+    {"no scratch folder", no_scratch, MLAF_E_IO, "'/proc/nowhere': No such file or directory (name another folder with TMPDIR)"},
+    {"scratch folder that cannot be written", closed_scratch, MLAF_E_IO, "name another folder with TMPDIR"},
+    {"full scratch folder", full_scratch, MLAF_E_IO,
+     "No space left on device (free some space or name another folder with TMPDIR)"},
+    {"file-size limit 0", no_bytes, MLAF_E_IO, "File too large (raise the file-size limit: ulimit -f)"},
+    {"file-size limit 64 KiB", few_bytes, MLAF_E_IO, "File too large (raise the file-size limit: ulimit -f)"},
+    {"limit of open files", few_files, MLAF_E_IO, "ulimit -n"},
+    {"limit of processes", no_process, MLAF_E_NOMEM, "ulimit -u"},
+    {"limit of the address space", no_memory, MLAF_E_NOMEM, "ulimit -v"},
+    {"limit of the heap", little_memory, MLAF_E_NOMEM, "ulimit -v"},
+    {"limit of CPU time", little_time, MLAF_E_KILLED, "ulimit -t"},
+    {"small stacks", small_stack, MLAF_OK, NULL},
+    {"working directory gone", gone_folder, MLAF_OK, NULL},
+    {"working directory not searchable", closed_folder, MLAF_OK, NULL},
+    {"relative MLAF_ROCM", relative_prefix, MLAF_OK, NULL},
+    {"a file that is no worker", strange_worker, MLAF_E_NO_COMPILER, "'/etc/passwd' (from MLAF_WORKER)"},
+    {"another program as worker", other_program, MLAF_E_NO_COMPILER, "/bin/cat, fails on an empty kernel for gfx942, too"},
+};
+
+/* In a child. Its exit status; what it has to say goes to stderr. */
+static int compile_in(const surroundings *s, const char *folder, const char *dir) {
+  const char *source = s->enter == little_time ? KERNEL "//MLAF_TEST_SPIN\n" : KERNEL;
+  mlaf_compiler *c = open_compiler(folder, 1, 60, NULL);
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_compile_job job = make_job(source);
+  if (!s->enter(dir)) return CANNOT;
+  const mlaf_status status = mlaf_compile(c, &job, 1, NULL, NULL, &err);
+  const bool blamed = mlaf_compile_blames_kernel(job.status), named = !s->says || strstr(err.text, s->says);
+  if (SANITIZED && (s->enter == no_memory || s->enter == little_memory)) return 0; /* no limit of theirs is set */
+  if (status == s->want && job.status == status && !blamed && named) return 0;
+  fprintf(stderr, "%s: %s instead of %s: %s\n%s\n", s->name, mlaf_status_name(status), mlaf_status_name(s->want), err.text,
+          job.log ? job.log : "");
+  return 1;
+}
+
+static void no_kernel_is_blamed_for_its_surroundings(void **state) {
+  need_compiler("gfx942");
+  setenv("MLAF_WORKER_TEST", "1", 1);
+  int bad = 0;
+  for (size_t i = 0; i < sizeof all_surroundings / sizeof *all_surroundings; i++) {
+    const surroundings *s = &all_surroundings[i];
+    char *folder = make_folder(), *dir = make_folder(), *failed = mlaf_format("%s/failed", folder);
+    int status = -1;
+    chmod(folder, 0755);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (!child) _exit(compile_in(s, folder, dir));
+    waitpid(child, &status, 0);
+    if (status) bad++, print_error("%s: status %x\n", s->name, (unsigned)status);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT && s->enter == full_scratch) fail_msg(NO_MOUNTS);
+    assert_int_equal(access(failed, F_OK), -1); /* its source is not kept as that of a bad kernel */
+    remove_tree(dir);
+    /* nothing is remembered: elsewhere the same cache serves */
+    mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
+    if (s->want == MLAF_E_IO || s->want == MLAF_E_NOMEM) {
+      mlaf_compile_job job = compile_one(c, KERNEL);
+      assert_compiled(&job);
+      mlaf_compile_job_clear(&job);
+    }
+    mlaf_compiler_close(c);
+    free(failed);
+    remove_tree(folder);
+  }
+  assert_int_equal(bad, 0);
+}
+
+/* What one kernel meets is not held against the next one: the compiler runs out of memory at any of its allocations. */
+static void any_limit_of_memory_is_named(void **state) {
+  need_compiler("gfx942");
+  int out_of_memory = 0;
+  for (rlim_t mib = 160; !SANITIZED && mib <= 340; mib += 36) {
+    int status = -1;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (!child) {
+      mlaf_compiler *c = open_compiler(NULL, 1, 60, NULL);
+      mlaf_compile_job job = make_job(KERNEL);
+      limit(RLIMIT_AS, mib << 20);
+      mlaf_compile(c, &job, 1, NULL, NULL, NULL);
+      if (mlaf_compile_blames_kernel(job.status)) fprintf(stderr, "%d MiB: %s\n", (int)mib, job.log);
+      _exit(job.status == MLAF_E_NOMEM ? TOO_FEW : mlaf_compile_blames_kernel(job.status));
+    }
+    waitpid(child, &status, 0);
+    out_of_memory += WIFEXITED(status) && WEXITSTATUS(status) == TOO_FEW;
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+  }
+  print_message("%d limits of memory were too low\n", out_of_memory);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(damaged_entries_are_never_loaded),
-                                     cmocka_unit_test(killed_workers_spoil_nothing)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(damaged_entries_are_never_loaded), cmocka_unit_test(killed_workers_spoil_nothing),
+      cmocka_unit_test(no_kernel_is_blamed_for_its_surroundings), cmocka_unit_test(any_limit_of_memory_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void many_jobs_each_have_their_own_status(void **state) {
     mlaf_compile_job_clear(&jobs[i]);
   }
   assert_int_equal(stats_of(c).compiled, 4);
-  assert_int_equal(stats_of(c).worker_crashes, 1);
+  assert_int_equal(stats_of(c).worker_crashes, 2); /* it was tried twice */
   mlaf_compiler_close(c);
 }
 
@@ -112,29 +112,24 @@ static void misbehaving_workers_are_named_and_replaced(void **state) {
       {KERNEL "//MLAF_TEST_EXIT\n", MLAF_E_CRASH, "exit status 3"},
       {KERNEL "//MLAF_TEST_GARBAGE\n", MLAF_E_CRASH, "malformed reply"},
       {KERNEL "//MLAF_TEST_SAY\n", MLAF_E_CRASH, "last words of the compiler"},
-      {KERNEL "//MLAF_TEST_HANG\n", MLAF_E_TIMEOUT, "longer than 8 s"}, /* what a busy machine needs for a good kernel */
+      {KERNEL "//MLAF_TEST_SPIN\n", MLAF_E_TIMEOUT, "more than 3 s of CPU time"},
   };
   need_proc();
   need_compiler("gfx942");
   char *cache = make_folder();
-  mlaf_compiler *c = open_compiler(cache, 1, 8, NULL);
+  mlaf_compiler *c = open_compiler(cache, 1, 3, NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    double start = mlaf_now();
     mlaf_compile_job job = compile_one(c, cases[i].source);
     if (job.status != cases[i].status) fail_msg("case %zu: %s: %s", i, mlaf_status_name(job.status), job.log);
     if (!strstr(job.log, cases[i].says)) fail_msg("case %zu does not say '%s': %s", i, cases[i].says, job.log);
     assert_source_kept(&job);
-    assert_true(mlaf_now() - start < 3600); /* the compiler's 8 s, whatever else the machine does */
     mlaf_compile_job_clear(&job);
-    assert_int_equal(count_children(NULL), 0); /* the dead one is reaped, no zombie */
+    /* the dead ones are reaped, no zombie; after a crash there is the one that compiled an empty kernel */
+    assert_int_equal(count_children(NULL), cases[i].status == MLAF_E_CRASH);
   }
-  assert_int_equal(stats_of(c).worker_crashes, 4);
+  assert_int_equal(stats_of(c).worker_crashes, 8); /* each was tried twice */
   assert_int_equal(stats_of(c).timeouts, 1);
   mlaf_compile_job job = compile_one(c, KERNEL);
-  for (int i = 0; i < 20 && job.status == MLAF_E_TIMEOUT; i++) { /* a busy machine may need more than 8 s for a good one */
-    mlaf_compile_job_clear(&job);
-    job = compile_one(c, KERNEL);
-  }
   assert_compiled(&job);
   mlaf_compile_job_clear(&job);
   mlaf_compiler_close(c);
@@ -253,16 +248,33 @@ static void waiting_can_be_cancelled(void **state) {
   mlaf_compiler_close(c);
 }
 
-static void a_stopped_worker_times_out(void **state) {
+/* One that somebody stopped takes no CPU time: another compiles, and nobody is told. */
+static void a_stopped_worker_is_replaced(void **state) {
   need_proc();
   need_compiler("gfx942");
-  mlaf_compiler *c = open_compiler(NULL, 1, 2, NULL);
+  mlaf_compiler *c = open_compiler(NULL, 1, 4, NULL);
   killer k = {SIGSTOP, 0};
   pthread_t thread;
   pthread_create(&thread, NULL, kill_the_worker, &k);
-  mlaf_compile_job job = compile_one(c, KERNEL "//MLAF_TEST_HANG\n");
+  mlaf_compile_job job = compile_one(c, KERNEL "//MLAF_TEST_NAP\n");
   pthread_join(thread, NULL);
-  assert_int_equal(job.status, MLAF_E_TIMEOUT);
+  assert_compiled(&job);
+  assert_int_equal(stats_of(c).worker_crashes, 1);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  assert_int_equal(count_children(NULL), 0);
+}
+
+/* Nor does one that waits for ever; the second one that does ends the compile, and the kernel is not to blame. */
+static void a_worker_that_stands_still_is_no_fault_of_the_kernel(void **state) {
+  need_proc();
+  need_compiler("gfx942");
+  mlaf_compiler *c = open_compiler(NULL, 1, 1, NULL);
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, &err), MLAF_E_KILLED);
+  assert_int_equal(job.status, MLAF_E_KILLED);
+  assert_non_null(strstr(job.log, "took no CPU time for 1 s"));
   mlaf_compile_job_clear(&job);
   assert_int_equal(count_children(NULL), 0);
   mlaf_compiler_close(c);
@@ -525,7 +537,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_worker_killed_in_mid_compile_is_killed),
       cmocka_unit_test(a_worker_killed_once_is_replaced), cmocka_unit_test(workers_leave_signals_to_their_parent),
       cmocka_unit_test(waiting_can_be_cancelled),
-      cmocka_unit_test(a_stopped_worker_times_out),
+      cmocka_unit_test(a_stopped_worker_is_replaced), cmocka_unit_test(a_worker_that_stands_still_is_no_fault_of_the_kernel),
       cmocka_unit_test(a_worker_that_died_idle_is_nobodys_fault),
       cmocka_unit_test(cancelling_stops_the_rest_at_once),
       cmocka_unit_test(calls_from_the_progress_function_do_not_deadlock),

@@ -125,6 +125,7 @@ static void in_this_process(void **state) {
   mlaf_compiler_close(there);
 }
 
+/* What is wrong with a source or an option is the kernel's; an unknown target is what this compiler cannot do. */
 static void errors_are_the_compilers_own(void **state) {
   need_compiler("sm_90a");
   static const char *const strange[] = {"--no-such-option", NULL};
@@ -132,10 +133,11 @@ static void errors_are_the_compilers_own(void **state) {
   mlaf_compile_job jobs[3] = {cuda_job("extern \"C\" __global__ void f() { undefined_thing(); }\n", "sm_90a"),
                               cuda_job(HOPPER, "sm_90a"), cuda_job(HOPPER, "sm_nothing")};
   jobs[1].options = strange;
-  assert_int_equal(mlaf_compile(c, jobs, 3, NULL, NULL, NULL), MLAF_OK);
+  assert_int_equal(mlaf_compile(c, jobs, 3, NULL, NULL, NULL), MLAF_E_NO_COMPILER);
   static const char *const says[] = {"kernel.cu(1): error: identifier \"undefined_thing\"", "no-such-option", "arch"};
+  assert_non_null(strstr(jobs[2].log, "fails on an empty kernel for sm_nothing"));
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(jobs[i].status, MLAF_E_COMPILE);
+    assert_int_equal(jobs[i].status, i == 2 ? MLAF_E_NO_COMPILER : MLAF_E_COMPILE);
     if (!strstr(jobs[i].log, says[i])) fail_msg("'%s' does not say '%s'", jobs[i].log, says[i]);
     assert_null(jobs[i].code);
     mlaf_compile_job_clear(&jobs[i]);

@@ -470,6 +470,11 @@ static void chains_that_do_not_hold(void **state) {
   open_chained(&c);
   assert_null(c.chain);
   assert_false(became_graph(&c, NULL));
+  setenv("MLAF_LAUNCH_GRAPHS", "off", 1);
+  mlaf_device *refused = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_cuda_ops.open(0, NULL, &refused, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "MLAF_LAUNCH_GRAPHS is 'off'; known are: 0 1"));
   unsetenv("MLAF_LAUNCH_GRAPHS");
   mlaf_ops(c.dev)->module_unload(c.dev, c.m);
   mlaf_ops(c.dev)->mem_free(c.dev, c.mem, NULL);

@@ -221,6 +221,46 @@ static void nearest_bucket_by_log_distance(void **state) {
   mlaf_db_close(db);
 }
 
+static void a_point_serves_what_rounds_to_the_same(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  static const struct {
+    int batch, ctx;
+    const char *name;
+  } tuned[] = {{7, 3000, "s3000"}, {17, 4096, "b17"}, {7, 3073, "s3073"}, {7, 2700, "s2700"}};
+  for (int i = 0; i < 4; i++) {
+    mlaf_point p = make_point(16, tuned[i].batch, tuned[i].ctx);
+    mlaf_sample s = make_sample(tuned[i].name, 100, "v1");
+    add_sample(db, &dev, &p, &s);
+  }
+  static const struct {
+    int batch, ctx;
+    const char *name;
+    mlaf_rung rung;
+  } asked[] = {{7, 3072, "s3000", MLAF_RUNG_EXACT}, /* 3073 is nearer, but 3584's */
+               {7, 3000, "s3000", MLAF_RUNG_EXACT}, {7, 2701, "s2700", MLAF_RUNG_EXACT},
+               {7, 2560, "s2700", MLAF_RUNG_NEAREST}, {18, 4096, "b17", MLAF_RUNG_EXACT},
+               {16, 4096, "b17", MLAF_RUNG_NEAREST}, {19, 4096, "b17", MLAF_RUNG_NEAREST},
+               {8, 3072, "s3073", MLAF_RUNG_NEAREST}};
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    const mlaf_point p = make_point(16, asked[i].batch, asked[i].ctx);
+    mlaf_rung rung;
+    const mlaf_choice c = choose(db, &dev, &p, &rung);
+    assert_string_equal(c.variant, asked[i].name);
+    assert_int_equal(rung, asked[i].rung);
+    assert_int_equal(c.distance == 0, rung == MLAF_RUNG_EXACT);
+  }
+  mlaf_choice c;
+  mlaf_err err;
+  mlaf_point p = make_point(16, 7, 3072);
+  assert_int_equal(mlaf_db_choose_lengths(db, &dev, &p, "equal", NULL, NULL, &c, &err), MLAF_OK);
+  assert_string_equal(c.variant, "s3000");
+  assert_true(strstr(c.problem, "s3000") && mlaf_point_value(&c.at, "ctx", 0) == 3000);
+  p = make_point(16, 7, 2560);
+  assert_int_equal(mlaf_db_choose_lengths(db, &dev, &p, "equal", NULL, NULL, &c, &err), MLAF_E_NOT_TUNED);
+  mlaf_db_close(db);
+}
+
 static void soft_fields_flag_but_do_not_refuse(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
@@ -299,7 +339,7 @@ int main(void) {
       T(incumbent_yields_to_a_clear_win_only),
       T(failures_and_noise_are_never_chosen),
       T(samples_of_an_edited_template_do_not_count),
-      T(nearest_bucket_by_log_distance),
+      T(nearest_bucket_by_log_distance), T(a_point_serves_what_rounds_to_the_same),
       T(soft_fields_flag_but_do_not_refuse),
       T(misses_are_remembered_until_tuned),
   };

@@ -206,6 +206,75 @@ static void damaged_logs(void **state) {
   free(bad);
 }
 
+static void ignore_finding(void *user, const char *line) {}
+
+/* What mlaf_db_recover and a merge save of the file, in a database of its own: their number of samples. */
+static size_t saved(const char *path, const char *to) {
+  mlaf_db *from = NULL, *db;
+  mlaf_db_merged m = {0};
+  mlaf_err err;
+  unlink(to);
+  if (mlaf_db_recover(path, NULL, &from, &err)) {
+    assert_int_equal(err.status, MLAF_E_DB);
+    return 0;
+  }
+  db = open_db(to);
+  if (mlaf_db_merge(db, from, &m, &err)) fail_msg("%s", err.text);
+  const size_t n = (size_t)count(db).samples;
+  assert_int_equal(n, m.samples);
+  mlaf_db_close(from);
+  size_t findings = 0;
+  assert_int_equal(mlaf_db_check(db, ignore_finding, &findings, &findings, &err), MLAF_OK);
+  assert_int_equal(findings, 0); /* nothing that was never written */
+  mlaf_db_close(db);
+  return n;
+}
+
+static void pages_are_saved(void **state) {
+  db_dir *d = *state;
+  char to[160], copy[120];
+  size_t n;
+  snprintf(to, sizeof to, "%s/saved.db", d->dir);
+  snprintf(copy, sizeof copy, "%s/copy.db", d->dir);
+  fill(d->path);
+  unsigned char *good = get(d->path, &n), *bad = malloc(n);
+  static const struct {
+    size_t at, n;
+    int with;
+  } first_page[] = {{0, PAGE, 0}, {0, PAGE, 0xff}, {100, 1, 0x77}, {16, 84, 0x55}, {100, PAGE - 100, 0x20}, {0, 16, 'x'}};
+  for (size_t i = 0; i < sizeof first_page / sizeof *first_page; i++) { /* all of it comes back */
+    memcpy(bad, good, n);
+    memset(bad + first_page[i].at, first_page[i].with, first_page[i].n);
+    put(d->path, bad, n);
+    assert_int_equal(saved(d->path, to), PROBLEMS * VARIANTS);
+  }
+  size_t whole = 0;
+  for (int i = 0; i < mutations() / 3; i++) { /* never more than there was, and mostly something */
+    mlaf_rng rng = {(uint64_t)i + 1};
+    memcpy(bad, good, n);
+    put(d->path, bad, mutate(bad, n, &rng));
+    const size_t k = saved(d->path, to);
+    assert_true(k <= PROBLEMS * VARIANTS);
+    whole += k == PROBLEMS * VARIANTS;
+  }
+  assert_true(whole > 0);
+  free(good);
+  free(bad);
+  /* The log counts, too. */
+  unlink(d->path);
+  fill_with_wal(d->path, copy);
+  unsigned char *main_file = get(copy, &n);
+  memset(main_file, 0, n < PAGE ? n : PAGE);
+  put(copy, main_file, n);
+  assert_int_equal(saved(copy, to), VARIANTS);
+  free(main_file);
+  put(d->path, "nothing of ours", 15);
+  mlaf_db *none = NULL;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_recover(d->path, NULL, &none, &err), MLAF_E_DB);
+  assert_non_null(strstr(err.text, "holds a sample or a choice"));
+}
+
 /* Someone with an editor: a kernel's launch size, a choice's keys, a problem's family. */
 static void edited_rows_are_not_used(void **state) {
   static const char *const edits[] = {
@@ -248,6 +317,6 @@ static void edited_rows_are_not_used(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(damaged_files), T(damaged_logs), T(edited_rows_are_not_used)};
+  const struct CMUnitTest tests[] = {T(damaged_files), T(damaged_logs), T(pages_are_saved), T(edited_rows_are_not_used)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

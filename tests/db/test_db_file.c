@@ -320,10 +320,14 @@ static void default_path_follows_the_environment(void **state) {
   mlaf_db *db = open_db(NULL);
   assert_string_equal(mlaf_db_path(db), d->path);
   mlaf_db_close(db);
+  mlaf_err err;
+  setenv("MLAF_DB", "", 1); /* a mistake, which the home directory's would hide */
+  assert_int_equal(mlaf_db_open(NULL, true, NULL, &db, &err), MLAF_E_ARG);
+  assert_has(err.text, "MLAF_DB is set and empty");
+  assert_int_equal(mlaf_db_open_copy(NULL, NULL, &db, &err), MLAF_E_ARG);
   unsetenv("MLAF_DB");
   setenv("XDG_DATA_HOME", "relative", 1); /* the standard: a relative value is ignored */
   setenv("HOME", d->dir, 1);
-  mlaf_err err;
   char expect[160];
   snprintf(expect, sizeof expect, "%s/.local/share/mlaforge/tuning.db", d->dir);
   assert_int_equal(mlaf_db_open(NULL, true, NULL, &db, &err), MLAF_E_IO);

@@ -235,6 +235,7 @@ static void refuses_bad_arguments(void **state) {
   BAD(a.num_pages = -1, "num_pages");
   BAD(a.num_pages = 1 << 26, "num_pages");
   BAD(a.scale = 1.0f / 0.0f, "scale");
+  BAD(a.scale = 1e-40f, "scale is below the normal numbers");
   BAD(a.q = NULL, "NULL");
   BAD(a.kv_indices = NULL, "NULL");
   BAD(a.q = (char *)to + 4, "16-byte");

@@ -98,6 +98,13 @@ static void bad_limits_are_named(void **state) {
     unsetenv(names[i]);
     says(MLAF_E_ARG, st, names[i], "'many' is no whole number from");
   }
+  static const char *const words[][2] = {{"MLAF_EMU_HAZARDS", "known are: physical"}, {"MLAF_EMU_ISA", "known are: v1 v3 v4"}};
+  for (int i = 0; i < 2; i++) {
+    setenv(words[i][0], "abc", 1);
+    mlaf_status st = mlaf_emu_ops.open(0, NULL, &dev, &r.err);
+    unsetenv(words[i][0]);
+    says(MLAF_E_ARG, st, words[i][0], words[i][1]);
+  }
 }
 
 static void *soon(void *flag) {

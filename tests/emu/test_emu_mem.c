@@ -1,4 +1,6 @@
 /* Vector memory: widths, addressing, buffer bounds, atomics, loads to LDS, and the checks on addresses and waits. */
+#include <sys/mman.h>
+
 #include "emu/snippet.h"
 
 #define WAIT "s_waitcnt vmcnt(0)\n"
@@ -138,6 +140,48 @@ static void freed_memory_is_named(void **state) {
   assert_int_equal(mlaf_emu_ops.mem_fill(s->dev, s->out, 7, SNIP_BYTES + 1, &err), MLAF_E_ARG);
 }
 
+#define REGISTER(p, n, read_only) assert_int_equal(mlaf_emu_ops.mem_register(s->dev, p, n, read_only, &err), MLAF_OK)
+#define UNREGISTER(p, n) assert_int_equal(mlaf_emu_ops.mem_unregister(s->dev, p, n, &err), MLAF_OK)
+
+static void host_memory_is_reached_while_it_is_registered(void **state) {
+  snip *s = *state;
+  mlaf_err err = {MLAF_OK, ""};
+  uint32_t host[64], *in = s->in, *out = s->out;
+  for (int i = 0; i < 64; i++) host[i] = 0;
+  const char *store = "v_mov_b32 v3, 252\nv_mov_b32 v9, 7\nglobal_store_dword v3, v9, s[4:5]\n" WAIT;
+  s->in = host;
+  FAULT(s, 1, 0, store, "outside every allocation");
+  REGISTER(host, 128, false); /* two that overlap are one */
+  REGISTER(host + 16, 192, true);
+  snip_ok(s, 1, 0, store);
+  assert_int_equal(host[63], 7);
+  UNREGISTER(host, 128);
+  FAULT(s, 1, 0, store, "read-only", "offset 188"); /* of what is left */
+  FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\n" WAIT, "outside every allocation", "64 bytes before");
+  s->in = host + 16;
+  FAULT(s, 1, 0, "v_mov_b32 v3, 4\nv_mov_b32 v9, 8\nglobal_store_dword v3, v9, s[4:5]\n" WAIT, "read-only", "offset 4");
+  snip_ok(s, 1, 0, "v_mov_b32 v3, 4\nglobal_load_dword v9, v3, s[4:5]\n" WAIT);
+  assert_int_equal(mlaf_emu_ops.mem_fill(s->dev, host + 16, 1, 4, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "read-only"));
+  assert_int_equal(mlaf_emu_ops.mem_free(s->dev, host + 16, &err), MLAF_E_ARG);
+  UNREGISTER(host + 16, 192);
+  assert_int_equal(mlaf_emu_ops.mem_unregister(s->dev, host + 16, 192, &err), MLAF_E_ARG);
+  s->in = in;
+  REGISTER(out, 16, true); /* the device's own: nothing changes */
+  snip_ok(s, 1, 0, "v_mov_b32 v9, 7\nglobal_store_dword v1, v9, s[6:7]\n" WAIT);
+  UNREGISTER(out, 16);
+  void *none = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  munmap(none, 4096);
+  const struct {
+    void *at;
+    size_t bytes;
+  } bad[] = {{host, 0}, {none, 4096}, {host, SIZE_MAX}, {(void *)16, 8}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(mlaf_emu_ops.mem_register(s->dev, bad[i].at, bad[i].bytes, false, &err), MLAF_E_ARG);
+    assert_non_null(strstr(err.text, "not memory of this process"));
+  }
+}
+
 static void loads_are_in_flight_until_waited_for(void **state) {
   snip *s = *state;
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v10, v9\n", "v9", "vmcnt");
@@ -238,6 +282,7 @@ int main(void) {
       cmocka_unit_test(narrow_forms_extend_and_merge), cmocka_unit_test(addressing),
           cmocka_unit_test(buffer_bounds_are_silent_zero),
       cmocka_unit_test(outside_allocations_is_a_fault), cmocka_unit_test(freed_memory_is_named),
+      cmocka_unit_test(host_memory_is_reached_while_it_is_registered),
       cmocka_unit_test(loads_are_in_flight_until_waited_for), cmocka_unit_test(atomics), cmocka_unit_test(loads_to_lds),
       cmocka_unit_test(loads_to_lds_edges)};
   return cmocka_run_group_tests(tests, snip_open, snip_close);

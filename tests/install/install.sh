@@ -14,7 +14,8 @@ prefix=$work/elsewhere # nothing in the tree may know where it was installed to
 mv "$work/stage/opt/mlaforge" "$prefix"
 for file in bin/mlaforge libexec/mlaforge-worker lib/libmlaforge.so.0 include/mlaforge/mlaforge.h share/man/man1/mlaforge.1 \
             lib/pkgconfig/mlaforge.pc lib/cmake/mlaforge/mlaforgeConfig.cmake share/mlaforge/tuning/models.tsv \
-            lib/python3/dist-packages/mlaforge/__init__.py share/doc/mlaforge/LICENSE; do
+            lib/python3/dist-packages/mlaforge/__init__.py share/doc/mlaforge/LICENSE \
+            share/bash-completion/completions/mlaforge share/zsh/site-functions/_mlaforge share/fish/vendor_completions.d/mlaforge.fish; do
   [ -e "$prefix/$file" ] || fail "$file is missing"
 done
 

@@ -44,6 +44,18 @@ static int32_t length(mlaf_rng *rng, uint32_t kind) {
   }
 }
 
+/* Now and then a request of more query tokens than the kernel's, which is refused; the total stays one that the host takes. */
+static void lengthen(mlaf_case_spec *s, mlaf_rng *rng) {
+  int32_t room = s->n * s->problem.q_len;
+  for (int32_t b = 0; b < s->n; b++) room -= s->q_lens[b];
+  for (int32_t b = 0; b < s->n; b++) {
+    const int32_t more = s->problem.q_len + 1 + (int32_t)mlaf_rng_below(rng, 4) - s->q_lens[b];
+    if (more > room || mlaf_rng_below(rng, 6)) continue;
+    s->q_lens[b] += more;
+    room -= more;
+  }
+}
+
 static mlaf_case_spec draw(const mlaf_problem *p, mlaf_rng *rng) {
   mlaf_case_spec s = {.name = "ragged", .problem = *p, .seed = mlaf_rng_below(rng, 1 << 30), .unused_pages = 2, .score_std = 1.5};
   const uint32_t usual = mlaf_rng_below(rng, 5), strange = 2 + mlaf_rng_below(rng, 12);
@@ -55,6 +67,7 @@ static mlaf_case_spec draw(const mlaf_problem *p, mlaf_rng *rng) {
     some |= s.q_lens[b] > 0;
   }
   if (!some) s.q_lens[0] = 1;
+  lengthen(&s, rng);
   return s;
 }
 

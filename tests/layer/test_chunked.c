@@ -289,7 +289,7 @@ static void options_of_other_versions(void **state) {
 
 /* Words that a larger number makes no worse: what fits then, and what workspace is asked for. */
 static bool may_grow(size_t at) {
-  const size_t list[] = {offsetof(chunked_head, words), offsetof(chunked_head, most_rows), offsetof(chunked_head, tokens)};
+  const size_t list[] = {offsetof(chunked_head, most_rows), offsetof(chunked_head, tokens)};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i] / sizeof(int32_t) == at) return true;
   return false;
@@ -302,11 +302,14 @@ static void every_word_torn(rig *r, const mlaf_chunked_prefill *c) {
   const size_t n = mlaf_chunked_prefill_words(c, 3, fresh, cached);
   assert_in_range(n, 1, 256);
   must(r, mlaf_chunked_prefill_schedule(c, 3, fresh, cached, words, n), "a schedule");
-  assert_true(chunked_is_whole(words));
+  assert_true(chunked_is_whole(words, 0) && chunked_is_whole(words, n) && chunked_is_whole(words, n + 1));
+  assert_false(chunked_is_whole(words, n - 1) || chunked_is_whole(words, 1)); /* its own word for its length is not enough */
   const chunked_head *h = chunked_head_of(words);
   assert_true(h->chunks > 1);
   mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
-  a.schedule = torn, a.schedule_device = words;
+  a.schedule = words, a.schedule_device = words, a.schedule_words = n - 1;
+  says(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
+  a.schedule = torn, a.schedule_words = 0;
   for (size_t at = 0; at < (size_t)h->first + (size_t)h->chunks * CHUNKED_PART_WORDS; at++)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
       memcpy(torn, words, sizeof words);

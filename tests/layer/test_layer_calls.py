@@ -104,6 +104,12 @@ class LayerTest(unittest.TestCase):
             x = [wide(b) for b in bits]
             self.near(y, [v for b in range(2) for v in self.reference(x[b * D:(b + 1) * D], past[b], t)])
 
+    def test_scale(self):
+        self.make(self.weights, scale=None).close()
+        for scale in (0, 0.0, -0.1, math.nan):
+            with self.assertRaisesRegex(mlaforge.MlafError, f"scale is {scale}, must be positive, or None"):
+                self.make(self.weights, scale=scale)
+
     def test_pages_of_one_token_may_lie_apart(self):
         """Then a page's distance is a row's, whatever the tensor says of rows of one page."""
         gap, layer = 32, self.make(self.weights, page_size=1, batch=1)

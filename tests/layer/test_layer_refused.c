@@ -71,9 +71,13 @@ static void wrong_descriptions(void **state) {
     create_says(r, &x, MLAF_E_ARG, said[i]);
   }
   x = m;
-  x.desc.scale = -0.1f; /* decode takes it, prefills would not */
+  x.desc.scale = 1e-40f;
+  create_says(r, &x, MLAF_E_ARG, "scale is 9.99995e-41, must be at least 1.17549e-38");
+  x = m;
+  x.desc.scale = -0.1f; /* with prefills and without */
+  create_says(r, &x, MLAF_E_ARG, "scale is -0.1, must be positive, or 0 for 1/sqrt(nope + rope)");
   x.desc.prefill_tokens = 16;
-  create_says(r, &x, MLAF_E_ARG, "scale is -0.1, and prefills take a positive one");
+  create_says(r, &x, MLAF_E_ARG, "scale is -0.1, must be positive, or 0 for 1/sqrt(nope + rope)");
   assert_int_equal(mlaf_layer_create(NULL, &m.desc, m.list, m.n, NULL), MLAF_E_ARG);
   says(r, mlaf_layer_create(r->ctx, &m.desc, m.list, m.n, NULL), MLAF_E_ARG, "a pointer is NULL");
   free_model(&m);
@@ -186,6 +190,9 @@ static void wrong_calls(void **state) {
   WRONG(workspace, (char *)c.a.workspace + 16, "256-byte aligned");
   WRONG(workspace_size, c.a.workspace_size - 1, "this call needs");
 #undef WRONG
+  mlaf_layer_args a = c.a;
+  a.workspace = NULL, a.workspace_size = 0, a.flags = MLAF_LAYER_SAME_TABLES; /* other calls use the stream's in between */
+  says(r, mlaf_layer_execute(layer, &a, NULL), MLAF_E_ARG, "flags has MLAF_LAYER_SAME_TABLES, and the call no workspace");
   says(r, mlaf_layer_execute(layer, NULL, NULL), MLAF_E_ARG, "mlaf_layer_args is NULL");
   says(r, mlaf_layer_execute_stage(layer, 6, &c.a, NULL), MLAF_E_ARG, "stage 6 of a layer of 6");
   assert_int_equal(mlaf_layer_execute(NULL, &c.a, NULL), MLAF_E_ARG);

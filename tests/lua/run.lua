@@ -158,7 +158,7 @@ T.full = full
 
 local files = {}
 for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "ops", "model", "space", "nearby",
-  "lds", "merge", "needs", "render", "limits", "golden", "same", "search", "protocol", "docs" }) do
+  "lds", "merge", "needs", "render", "limits", "golden", "same", "search", "protocol", "overlap", "docs", "api" }) do
   files[#files + 1] = { name = file, path = here .. "/test_" .. file .. ".lua" }
 end
 -- An operation's own: tests/ops/OP/test_*.lua.
@@ -169,7 +169,7 @@ for path in found:lines() do
 end
 found:close()
 -- Longest first, each to the share that has least: tenths of seconds about.
-local COSTS, costs = { limits = 31, render = 22, space = 15, protocol = 13, golden = 11, model = 4 }, {}
+local COSTS, costs = { limits = 31, render = 22, space = 15, protocol = 13, golden = 11, overlap = 8, model = 4 }, {}
 table.sort(files, function(a, b)
   local x, y = COSTS[a.name] or 1, COSTS[b.name] or 1
   if x ~= y then return x > y end

@@ -6,6 +6,7 @@ local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, problem, emit = loader.require("space"), loader.require("problem"), loader.require("emit")
+local overlap = dofile(root .. "/gen/overlap.lua")
 
 -- Every rank class, rope, page class (whole tiles, powers of two below, odd) and dtype; heads that let every wave count in; one
 -- request and several, which kernels of schedule=fitted want.
@@ -22,6 +23,7 @@ local failures, count, by_message = 0, 0, {}
 local function try(target, text, name, k)
   count = count + 1
   local ok, why = pcall(emit.render, k.template, k.params, target)
+  if ok and target == "sm_90a" then ok, why = overlap.waits(why) end -- launches overlap there
   if not ok then
     failures = failures + 1
     local message = tostring(why):gsub("%d+", "N")
@@ -59,7 +61,7 @@ local function sweep(target, text)
 end
 for i, text in ipairs(PROBLEMS) do
   sweep("gfx942", text)
-  if i % 2 == 0 then sweep(i % 4 == 0 and "gfx950" or "gfx90a", text) end -- the other targets share the templates
+  sweep(i % 2 == 1 and "sm_90a" or i % 4 == 0 and "gfx950" or "gfx90a", text) -- the last two share the first one's templates
 end
 for _, m in pairs(by_message) do print(("FAIL (%d times) %s"):format(m.n, m.first)) end
 print(("%d kernels rendered, %d failed, %.1f s"):format(count, failures, os.clock()))

@@ -134,6 +134,13 @@ test("what is made of the tables, and kept, is what the tables say", function()
   end
 end)
 
+test("the page of models is what tuning/models.tsv and the fields say", function()
+  local pipe = assert(io.popen(("%s %s/tools/models-page.lua %s"):format(T.lua, T.root, T.root)))
+  local text = pipe:read("a")
+  ok(pipe:close(), "tools/models-page.lua failed")
+  eq(T.read("docs/models.md"), text, "docs/models.md (after a wanted change: lua5.4 tools/models-page.lua . docs/models.md)")
+end)
+
 -- Of an operation.
 local function whole(op, fields)
   local rows, sizes = {}, 0

@@ -129,6 +129,12 @@ static void distance(void **state) {
   const mlaf_point less = at("row_scale:w64,t4,b8");
   assert_true(mlaf_point_first_of_equals(&p, &less, &twice) < 0); /* as near in tokens: fewer first */
   assert_int_equal(mlaf_point_first_of_equals(&p, &p, &p), 0);
+  /* 0 between points that one plan serves: tokens 97 to 128 round to 128, requests 31, 32 and 33 to three values */
+  const mlaf_point t128 = at("row_scale:w64,t128,b32"), t97 = at("row_scale:w64,t97,b32"), t96 = at("row_scale:w64,t96,b32");
+  const mlaf_point b31 = at("row_scale:w64,t128,b31"), b33 = at("row_scale:w64,t128,b33");
+  assert_true(mlaf_point_distance(&t128, &t97) == 0 && mlaf_point_distance(&t97, &t128) == 0);
+  assert_true(mlaf_point_distance(&t128, &t96) == mlaf_point_doublings(&t128, &t96));
+  assert_true(mlaf_point_distance(&t128, &b31) == 0 && mlaf_point_distance(&t128, &b33) > 0);
 }
 
 /* The nearest of several of one shape, as whoever looks through a list does it. */

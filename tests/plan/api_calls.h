@@ -46,6 +46,8 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_mem_fill(...) (api_called("mlaf_mem_fill"), mlaf_mem_fill(__VA_ARGS__))
 #define mlaf_mem_free(...) (api_called("mlaf_mem_free"), mlaf_mem_free(__VA_ARGS__))
 #define mlaf_mem_read(...) (api_called("mlaf_mem_read"), mlaf_mem_read(__VA_ARGS__))
+#define mlaf_mem_register(...) (api_called("mlaf_mem_register"), mlaf_mem_register(__VA_ARGS__))
+#define mlaf_mem_unregister(...) (api_called("mlaf_mem_unregister"), mlaf_mem_unregister(__VA_ARGS__))
 #define mlaf_mem_write(...) (api_called("mlaf_mem_write"), mlaf_mem_write(__VA_ARGS__))
 #define mlaf_model_at(...) (api_called("mlaf_model_at"), mlaf_model_at(__VA_ARGS__))
 #define mlaf_model_find(...) (api_called("mlaf_model_find"), mlaf_model_find(__VA_ARGS__))
@@ -83,6 +85,8 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_warm_up(...) (api_called("mlaf_warm_up"), mlaf_warm_up(__VA_ARGS__))
 #define mlaf_warm_up_between(...) (api_called("mlaf_warm_up_between"), mlaf_warm_up_between(__VA_ARGS__))
 #define mlaf_workspace_get(...) (api_called("mlaf_workspace_get"), mlaf_workspace_get(__VA_ARGS__))
+#define mlaf_workspace_lock(...) (api_called("mlaf_workspace_lock"), mlaf_workspace_lock(__VA_ARGS__))
 #define mlaf_workspace_reserve(...) (api_called("mlaf_workspace_reserve"), mlaf_workspace_reserve(__VA_ARGS__))
+#define mlaf_workspace_unlock(...) (api_called("mlaf_workspace_unlock"), mlaf_workspace_unlock(__VA_ARGS__))
 
 #endif

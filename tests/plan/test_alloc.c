@@ -123,7 +123,10 @@ static mlaf_status execute(mlaf_ctx *ctx, const mlaf_plan *plan, uint16_t *out) 
   a.total_q = 1;
   a.num_pages = PAGES;
   a.scale = 0.05f;
-  a.q = upload(ctx, q, sizeof q, &st);
+  const bool in_place = !strncmp(device, "emu:", 4); /* Q is read where it lies */
+  if (in_place) st = mlaf_mem_register(ctx, q, sizeof q, MLAF_MEM_READ_ONLY);
+  const bool registered = in_place && !st;
+  a.q = in_place ? q : upload(ctx, q, sizeof q, &st);
   a.ckv = upload(ctx, kv, sizeof kv, &st);
   a.qo_indptr = upload(ctx, qo, sizeof qo, &st);
   a.kv_indptr = upload(ctx, kvp, sizeof kvp, &st);
@@ -138,7 +141,8 @@ static mlaf_status execute(mlaf_ctx *ctx, const mlaf_plan *plan, uint16_t *out) 
   if (!st) st = mlaf_run(plan, "mla_decode", &a, NULL); /* the same by its name */
   if (!st) st = mlaf_sync(ctx, NULL);
   if (!st) st = mlaf_mem_read(ctx, out, a.o, sizeof expected);
-  void *const all[] = {(void *)a.q,          (void *)a.ckv,       (void *)a.qo_indptr,         a.o,
+  if (registered) require(!mlaf_mem_unregister(ctx, q, sizeof q), "what was registered is not let go", 0, "");
+  void *const all[] = {in_place ? NULL : (void *)a.q, (void *)a.ckv, (void *)a.qo_indptr, a.o,
                        (void *)a.kv_indptr, (void *)a.kv_indices, (void *)a.kv_last_page_lens, a.workspace};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mlaf_mem_free(ctx, all[i]);
   return st;
@@ -265,7 +269,8 @@ static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
   size_t size = 0;
   mlaf_status st = mlaf_workspace_reserve(ctx, MLAF_ANY_STREAM, bytes);
   const long asked = heap.asked;
-  if (!st) st = mlaf_workspace_get(ctx, NULL, bytes, &workspace, &size);
+  if (!st) st = mlaf_workspace_lock(ctx, NULL, bytes, &workspace, &size);
+  if (!st) st = mlaf_workspace_unlock(ctx, NULL);
   if (!st) require(workspace && size >= bytes && heap.asked == asked, "nothing was reserved", 0, "");
   return st;
 }

@@ -5,6 +5,7 @@
 
 #include "cmocka_all.h"
 #include "run/fake_device.h"
+#include "mlaforge/call.h"
 #include "mlaforge/mlaforge.h"
 
 /* A struct of a newer header: more fields behind the ones this library knows. */
@@ -226,6 +227,7 @@ static void execute_arguments(void **state) {
   BAD(a.num_pages = -1, "num_pages is -1");
   BAD(a.scale = NAN, "scale is nan");
   BAD(a.scale = INFINITY, "scale is inf");
+  BAD(a.scale = -1e-40f, "scale is -9.99995e-41, must be");
   BAD(a.q = NULL, "q is NULL");
   BAD(a.q = (char *)a.q + 8, "q is");
   BAD(a.ckv = NULL, "ckv is NULL");
@@ -319,6 +321,32 @@ static void launches(void **state) {
   mlaf_loaded_close(l);
 }
 
+/* A caller built against an earlier header has less behind struct_size, and other memory behind that. */
+static void versions_of_a_call(void **state) {
+  mlaf_ctx *ctx = emulator_ctx();
+  const struct {
+    uint32_t size;
+    int32_t rotate;
+    const char *says;
+  } list[] = {{sizeof(mlaf_call), 0, "flags is 0xffffffff, must be 0 or MLAF_CALL_SCALE; reserved is -1"},
+              {offsetof(mlaf_call, cache_kpe), 0, "q is of another type"},
+              {offsetof(mlaf_call, rope_table), 0, "q is of another type"},
+              {offsetof(mlaf_call, rope_table), 1, "struct_size is"},
+              {offsetof(mlaf_call, flags), 0, "struct_size is"},
+              {sizeof(mlaf_call) + 8, 0, "struct_size is"},
+              {0, 0, "start from MLAF_CALL_INIT"}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    mlaf_call c = {.struct_size = list[i].size, .rotate = list[i].rotate, .q = {.dtype = MLAF_VIEW_OTHER}};
+    char text[500];
+    memset(&c.rope_table, 0xff, sizeof c - offsetof(mlaf_call, rope_table));
+    if (list[i].size > offsetof(mlaf_call, rope_table)) c.rope_table = (mlaf_view){.dims = 0};
+    assert_int_equal(mlaf_call_run(ctx, &c, NULL), MLAF_E_ARG);
+    mlaf_ctx_last_message(ctx, text, sizeof text);
+    if (!strstr(text, list[i].says)) fail_msg("'%s' does not say '%s'", text, list[i].says);
+  }
+  mlaf_ctx_destroy(ctx);
+}
+
 static void tables(void **state) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse("mla_decode:h4,r64,p32,q2,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);
@@ -374,7 +402,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(contexts), cmocka_unit_test(messages_and_memory),
       cmocka_unit_test(plans),    cmocka_unit_test(execute_arguments),
-      cmocka_unit_test(launches), cmocka_unit_test(tables),
+      cmocka_unit_test(launches), cmocka_unit_test(versions_of_a_call), cmocka_unit_test(tables),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,13 @@
 /* The ladder, end to end on the emulator: database, cache, generator, compiler, execution. */
 #include <math.h>
 #include <stddef.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -539,6 +542,56 @@ static void no_database_wanted(void **state) {
   end(f);
 }
 
+/* What this machine lacks is said, and not held against a kernel: as soon as it is there, the same context plans. */
+static void no_scratch_folder(void **state) {
+  fixture *f = begin();
+  mlaf_plan_info info;
+  char *tmp = mlaf_strdup(getenv("TMPDIR"));
+  mlaf_ctx *ctx = open_ctx(f);
+  setenv("TMPDIR", "/proc/nowhere", 1);
+  expect_failure(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, MLAF_E_IO, "name another folder with TMPDIR");
+  if (tmp) setenv("TMPDIR", tmp, 1);
+  else unsetenv("TMPDIR");
+  mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
+  assert_string_equal(info.rung, "model");
+  /* what is compiled already needs no scratch folder */
+  setenv("TMPDIR", "/proc/nowhere", 1);
+  mlaf_ctx_destroy(ctx);
+  ctx = open_ctx(f);
+  mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
+  if (tmp) setenv("TMPDIR", tmp, 1);
+  else unsetenv("TMPDIR");
+  free(tmp);
+  mlaf_ctx_destroy(ctx);
+  end(f);
+}
+
+/* A host with a file-size limit lives on, with the default action of SIGXFSZ in force: neither database nor cache can be written,
+ * and a compile says why it cannot be done. */
+static void a_file_size_limit_ends_nobody(void **state) {
+  for (rlim_t kib = 0; kib <= 8; kib += 8) {
+    fixture *f = begin();
+    int status = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (!child) {
+      setrlimit(RLIMIT_FSIZE, &(struct rlimit){kib << 10, kib << 10});
+      signal(SIGXFSZ, SIG_DFL);
+      unsetenv("MLAF_WORKER"); /* one that remembers writes nothing */
+      mlaf_ctx *ctx = open_ctx(f);
+      mlaf_plan *plan = NULL;
+      char why[4000] = "";
+      const mlaf_status st = mlaf_plan_create(ctx, &f->b.problem, NULL, &plan);
+      mlaf_ctx_last_message(ctx, why, sizeof why);
+      mlaf_ctx_destroy(ctx);
+      _exit(st == MLAF_E_IO && strstr(why, "ulimit -f") ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    if (status) fail_msg("limit of %d KiB: status %x", (int)kib, (unsigned)status);
+    end(f);
+  }
+}
+
 #ifdef MLAF_HAVE_TUNE
 /* MEASURE tunes within its limit, stands on what it chose, and the next plan costs nothing. */
 static void measure(void **state) {
@@ -655,7 +708,8 @@ int main(void) {
       cmocka_unit_test(a_torn_cache_file_heals),
       cmocka_unit_test(broken_databases),
       cmocka_unit_test(a_locked_database),
-      cmocka_unit_test(no_database_wanted),
+      cmocka_unit_test(no_database_wanted), cmocka_unit_test(no_scratch_folder),
+      cmocka_unit_test(a_file_size_limit_ends_nobody),
 #ifdef MLAF_HAVE_TUNE
       cmocka_unit_test(measure),
 #endif

@@ -125,7 +125,54 @@ static void registry_tells_them_apart(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
+/* What mlaf_plan_get gives for p: choices for sizes between those that plans are made for serve it. */
+static void expect_get(mlaf_ctx *ctx, mlaf_problem p, int32_t cached, const char *lengths, int splits, const char *tuned_for) {
+  mlaf_plan *plan = NULL;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
+  p.ctx = cached;
+  o.lengths = lengths;
+  assert_int_equal(mlaf_plan_get(ctx, &p, &o, &plan), MLAF_OK);
+  assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+  assert_string_equal(info.rung, "exact");
+  assert_string_equal(info.tuned_for, tuned_for);
+  assert_string_equal(info.notes, "");
+  assert_int_equal(info.knob, splits);
+  mlaf_plan_release(plan);
+}
+
+static void serves_what_rounds_to_it(void **state) {
+  fixture *f = *state;
+  built one = f->one, two = f->two;
+  mlaf_plan *plan = NULL;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  one.problem.ctx = two.problem.ctx = 2000; /* between 1792 and 2048 */
+  record(f, &one, 1000, "equal", NULL);
+  record(f, &two, 1200, "equal", NULL);
+  record(f, &one, 1500, "normal:1,0.5", NULL);
+  record(f, &two, 1100, "normal:1,0.5", NULL);
+  mlaf_ctx *ctx = open_ctx(f);
+  const char *at = "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s2000";
+  expect_get(ctx, one.problem, 2000, NULL, 2, at);
+  expect_get(ctx, one.problem, 2000, "equal", 1, at);
+  expect_get(ctx, one.problem, 2000, "normal:1,0.5", 2, at);
+  expect_get(ctx, one.problem, 1793, "equal", 1, at);
+  expect_get(ctx, one.problem, 2048, "equal", 1, at);
+  one.problem.ctx = 2049; /* rounds to 2560 */
+  assert_int_equal(mlaf_plan_get(ctx, &one.problem, NULL, &plan), MLAF_OK);
+  assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+  assert_string_not_equal(info.rung, "exact");
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+  one.problem.ctx = 2048; /* the point itself comes first */
+  record(f, &one, 1000, "normal:1,0.5", NULL);
+  ctx = open_ctx(f);
+  expect_get(ctx, one.problem, 2000, "normal:1,0.5", 1, "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s2048");
+  mlaf_ctx_destroy(ctx);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_its_own), cmocka_unit_test(registry_tells_them_apart)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_its_own), cmocka_unit_test(registry_tells_them_apart),
+                                     cmocka_unit_test(serves_what_rounds_to_it)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,7 @@
 """What captures need of plans and workspaces, on a CUDA driver that is none (tests/cuda/fakecuda.c): streams capture, nothing can be
 allocated meanwhile, and kernels do nothing."""
 import ctypes
+import math
 import os
 import tempfile
 import unittest
@@ -8,6 +9,7 @@ import unittest
 import mlaforge
 from mlaforge.library import fast
 from buffers import Buffer, Foreign
+from test_host_arrays import Array, CpuTensor, DLArray
 
 HEADS, RANK, COLS, PAGE = 16, 512, 576, 64
 
@@ -76,7 +78,7 @@ class Captures(unittest.TestCase):
 
     def flash(self, stream):
         mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, *mlaforge.get_mla_metadata(), out=self.out,
-                                        lse=self.lse, ctx=self.ctx, stream=stream)
+                                        lse=self.lse, empty_lse=-math.inf, ctx=self.ctx, stream=stream)
 
     def test_a_plan_that_is_not_there_says_so(self):
         self.case(1, 16384)
@@ -137,6 +139,23 @@ class Captures(unittest.TestCase):
         self.case(2, 64)
         self.tables = [Foreign(t) for t in self.tables]  # on the device, as the driver says
         self.aiter(0)
+
+    def test_arrays_in_host_memory_are_refused_by_name(self):
+        for kind, what in ((Array, "an array of test_host_arrays"), (DLArray, "an array of DLPack's"), (CpuTensor, "a CPU tensor")):
+            self.case(2, 64)
+            for at, name in enumerate(("q", "kv_buffer", "o", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")):
+                tensors = [self.q, self.kv, self.o, *self.tables]
+                tensors[at] = kind(tensors[at].shape, tensors[at].dtype)
+                with self.assertRaisesRegex(mlaforge.MlafError, f"{name} lies in host memory .{what}.: move it to the device first"):
+                    mlaforge.mla_decode_fwd(*tensors, 1, ctx=self.ctx)
+            for name, call in (("cache_seqlens", lambda x: mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, x((2,), "int32"), RANK,
+                                                                                           ctx=self.ctx)),
+                               ("positions", lambda x: mlaforge.mla_q_scale(self.q, x((2,), "int64"), ctx=self.ctx)),
+                               ("x", lambda x: mlaforge.mla_v_out(x((2, HEADS, RANK), "bfloat16"), Buffer(self.ctx, (HEADS, 256, RANK), "bfloat16"), ctx=self.ctx)),
+                               ("o_proj.weight", lambda x: mlaforge.Layer({"a.o_proj.weight": x((64, 64), "bfloat16")}, heads=1, scale=1.0,
+                                                                          ctx=self.ctx))):
+                with self.assertRaisesRegex(mlaforge.MlafError, f"{name} lies in host memory .{what}."):
+                    call(kind)
 
 
 class CapturesByCtypes(Captures):

@@ -35,6 +35,10 @@ class Tensor(mlaforge.Buffer):
     def expand(self, shape):
         return Tensor(self.ctx, shape, object.__getattribute__(self, "dtype"), strides=(0,) * len(shape))
 
+    def nan_to_num_(self, nan, posinf, neginf):
+        assert nan != nan and posinf == neginf == float("inf")
+        inverted.append(self)
+
     def new_empty_strided(self, shape, strides, dtype=None):
         made = Tensor(self.ctx, shape, dtype or object.__getattribute__(self, "dtype"), strides=strides)
         made_now.append(made)
@@ -43,6 +47,7 @@ class Tensor(mlaforge.Buffer):
 
 meanwhile = []  # what another thread does while PyTorch makes a tensor
 made_now = []
+inverted = []  # whose rows without keys shall have +inf
 streams = []  # asked for, by device
 
 
@@ -161,6 +166,12 @@ class HostCost(unittest.TestCase):
     def test_flash_mla_into_tensors(self):
         self.check("flash_mla_with_kvcache", self.flash_into, launches=0, graphs=1, tensors=6, functions=2, bytecodes=130)
 
+    def test_flash_mla_inverts_lse_where_it_is_wanted(self):
+        for how, want in (({}, [self.lse]), ({"empty_lse": -float("inf")}, [])):
+            inverted.clear()
+            mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, out=self.out, lse=self.lse, **how)
+            self.assertEqual(inverted, want)
+
     def test_flash_mla_makes_its_outputs(self):
         def layout(t):  # a dimension of one element may have any stride
             return t.shape, [n for n, size in zip(t.stride(), t.shape) if size > 1], t.dtype
@@ -224,7 +235,7 @@ class HostCost(unittest.TestCase):
                     mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, **how)
         for module in (fast(), None):
             self.ctx.use(module)
-            with self.assertRaisesRegex(mlaforge.MlafError, "q_len is 2147483647"):
+            with self.assertRaisesRegex(mlaforge.MlafError, "max_seqlen_q is 2147483647"):
                 mlaforge.mla_decode_fwd(*self.lists, (1 << 32) + 1)
         self.flash_into()
         before = self.driver_calls(self.flash_into)

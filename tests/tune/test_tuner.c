@@ -112,7 +112,7 @@ static void failures_are_outcomes(void **state) {
     snprintf(name, sizeof name, "k%d/s1", k);
     assert_int_equal(item(&r, name)->sample.outcome, expect[k]);
   }
-  assert_string_equal(item(&r, "k0/s1")->sample.detail, "x.hip:3: error: it will not do");
+  assert_string_equal(item(&r, "k0/s1")->sample.detail, "x.hip:3: error: it will not do (by fake compiler 1)");
   assert_has(item(&r, "k1/s1")->sample.detail, "720 bytes of scratch");
   assert_int_equal(item(&r, "k1/s1")->sample.scratch, 720);
   assert_has(item(&r, "k2/s1")->sample.detail, "row 3 is wrong");
@@ -127,6 +127,74 @@ static void failures_are_outcomes(void **state) {
   assert_int_equal(atomic_load(&f->compiles), before);
   assert_string_equal(f->log, "");
   assert_int_equal(r.failed, 7);
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+/* A compile that this machine kept from working is no result, whatever it is that the machine lacks. */
+static void nothing_of_the_machine_is_recorded(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(2, 2);
+  static const mlaf_status machine[] = {MLAF_E_IO, MLAF_E_NOMEM, MLAF_E_KILLED, MLAF_E_NO_COMPILER};
+  for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
+    mlaf_tuner_result r;
+    mlaf_err err = {MLAF_OK, ""};
+    f->k[0].compile = f->k[1].compile = machine[i];
+    assert_int_equal(tune(f, db, (mlaf_tuner_opts){0}, &r, &err), machine[i]);
+    assert_has(err.text, "mlaf_k0: x.hip:3: error: it will not do");
+    assert_int_equal(count(db).samples, 0);
+    mlaf_tuner_result_clear(&r);
+  }
+  f->k[0].compile = f->k[1].compile = MLAF_OK;
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.failed + r.resumed, 0);
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+/* As older ones recorded them, failures of the machine among them: "failed", and no compiler named. */
+static void failures_without_a_compiler_are_tried_again(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(3, 1);
+  const mlaf_problem p = problem();
+  f->k[0].compile = MLAF_E_COMPILE;
+  f->k[1].compile = MLAF_E_TIMEOUT;
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.failed, 2);
+  for (int k = 0; k < 2; k++) {
+    mlaf_sample s = item(&r, k ? "k1/s1" : "k0/s1")->sample;
+    snprintf(s.detail, sizeof s.detail, "%s", k ? "the compiler (pid 7) took longer than 120 s" : "HIPRTC_ERROR_COMPILATION");
+    assert_int_equal(mlaf_db_add_sample(db, &f->device.info, f->compiler, pt(&p), &s, NULL), MLAF_OK);
+  }
+  mlaf_tuner_result_clear(&r);
+  f->k[0].compile = f->k[1].compile = MLAF_OK;
+  r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.failed, 0);
+  assert_int_equal(r.resumed, 1); /* what had been good */
+  assert_string_equal(r.choice.variant, "k0/s1");
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+/* The timing model is given up by the wall clock: this run does without the candidate, the next one tries it again. */
+static void a_slow_model_is_not_recorded(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(2, 1);
+  f->device.ops = &fake_emulated_ops;
+  f->modelled = true;
+  f->k[1].time = MLAF_E_TIMEOUT;
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.failed, 1);
+  assert_int_equal(count(db).samples, 1);
+  mlaf_tuner_result_clear(&r);
+  f->k[1].time = MLAF_OK;
+  r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.failed, 0);
+  assert_int_equal(r.resumed, 1);
+  assert_int_equal(count(db).samples, 2);
   mlaf_tuner_result_clear(&r);
   mlaf_db_close(db);
   free(f);
@@ -343,7 +411,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(finds_the_best_and_records_all),
       T(near_kernels_get_all_splits_far_ones_do_not),
-      T(failures_are_outcomes),
+      T(failures_are_outcomes), T(nothing_of_the_machine_is_recorded), T(failures_without_a_compiler_are_tried_again),
+      T(a_slow_model_is_not_recorded),
       T(a_second_run_answers_from_the_database),
       T(a_cancelled_run_goes_on),
       T(limits_leave_room_for_splits_and_templates),

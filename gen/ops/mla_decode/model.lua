@@ -154,9 +154,11 @@ local function equal_ns(p, decode, cost, arch, splits)
   return fixed + math.max(latency, 1000 * bytes / rate)
 end
 
+-- Time of the combine kernel, and what of it is expected for lengths that differ.
 function model.combine_ns(p, decode, cost, arch, splits)
   local values = 1000 * (cost.weight_bytes or 0) / arch.model.hbm_bytes_per_us -- W_UV of one that goes on
-  return values + equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost, arch, splits)
+  local uneven = uneven_ns(p, decode, cost, arch, splits)
+  return values + equal_ns(p, decode, cost, arch, splits) + uneven, uneven
 end
 
 -- What parts take that meet among themselves where a request lies in many of them: one adds up three at each level of a tree of
@@ -166,13 +168,17 @@ local function meeting_ns(p, decode, splits)
   return times.measured.sm90_few.meet * math.max(0, 3 * math.log(math.max(1, parts / p.batch), 4) - 1)
 end
 
--- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
-function model.estimate(p, arch, decode, splits, combine_ns)
+-- Whole estimate, and what of it is expected for lengths that differ: the rest is the time of equal ones. `combine_ns` and
+-- `combine_uneven` are the same two of the combine kernel; 0 when there is none.
+function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
+  local uneven, more = times.measured.uneven, combine_uneven or 0
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
-  if decode.waits_at then ns = ns + times.measured.uneven.wait * decode.waits_at(splits) end
-  if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns end
-  local uneven = times.measured.uneven -- parts meet among themselves, the more of them the more requests there are
-  return ns * (1 + uneven.meet) + uneven.first * math.min(1, p.batch / uneven.batch) + meeting_ns(p, decode, splits)
+  local waits = decode.waits_at and uneven.wait * decode.waits_at(splits) or 0
+  ns, more = ns + waits, more + waits
+  if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns, more end
+  -- Parts meet among themselves, the more of them the more requests there are.
+  local meet = ns * uneven.meet + uneven.first * math.min(1, p.batch / uneven.batch)
+  return ns + meet + meeting_ns(p, decode, splits), more + meet
 end
 
 return model

@@ -22,6 +22,7 @@
 --
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
 local model = require("ops/mla_decode/model")
+local params = require("params")
 local splits = require("ops/mla_decode/splits")
 
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
@@ -101,7 +102,10 @@ local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
 
 -- Families of shares, and those for one split, differ from the others in what they reckon a cut to cost, and in no time.
 function op.like(kernel)
-  return (kernel:gsub("_shares:(.*)", ":%1,schedule=fitted"):gsub("_whole:(.*)", ":%1,schedule=fitted"))
+  local family, point = kernel:match("^(.*)_shares:(.*)$")
+  if not family then family, point = kernel:match("^(.*)_whole:(.*)$") end
+  if not family then return kernel end
+  return family .. ":" .. params.print(params.merge(params.parse(point), { schedule = "fitted" }))
 end
 
 -- What was tuned for one request stands back for several (ops/mla_decode/launch.c).

@@ -42,8 +42,15 @@ return {
       groups = 5, sharing = 2,
       again = 1500,     -- a turn of whole requests on the same places, beside its wave (docs/lab/perf-log/offgrid.md)
     },
-    sm90_mid = { again = 100, from = 32 }, -- the same, of each row but the first ones; and of a part's further requests
+    sm90_mid = {
+      again = 100, from = 32, -- the same, of each row but the first ones; and of a part's further requests
+      -- A launch that decides itself, of more requests than that, beside the fit: 143 short batches (docs/lab/perf-log/tail.md).
+      fitted = -800, requests = 8,
+    },
     sm90_few = {
+      -- Where more groups of rows than that read more requests than that: 96 heads, 15 requests of 326 tokens by Zipf, took 31 us
+      -- where 13 were modelled. Up to eight requests are this family's best (docs/lab/perf-log/tail.md).
+      crowded = 14000, groups = 2, requests = 8,
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)

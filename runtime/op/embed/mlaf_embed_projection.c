@@ -68,7 +68,7 @@ static void dense(const product *p, arguments *a) {
   a->y_head_stride = or_else(a->y_head_stride, p->outer + p->rope);
   a->y_token_stride = or_else(a->y_token_stride, p->heads * a->y_head_stride);
   a->residual_token_stride = or_else(a->residual_token_stride, p->outer);
-  a->table_row_stride = or_else(a->table_row_stride, a->sin ? p->rope / 2 : p->rope);
+  a->table_row_stride = or_else(p->turns ? a->table_row_stride : 0, a->sin ? p->rope / 2 : p->rope);
   if (p->weights) a->w_scale_row_stride = or_else(a->w_scale_row_stride, scales_across(p, a));
 }
 

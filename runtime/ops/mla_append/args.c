@@ -59,6 +59,17 @@ static mlaf_status check_stride(const stride *x, mlaf_err *err) {
                    (int)(ALIGN / x->unit), (long long)(x->least / x->unit));
 }
 
+static mlaf_status check_page(const append_shape *s, const mlaf_append_args *a, mlaf_err *err) {
+  const int64_t unit = append_unit(s), latent = append_stride(a->cache, a->cache_row_stride, append_row_bytes(s) / unit);
+  const int64_t rope = append_stride(a->cache_kpe, a->cache_kpe_row_stride, append_rope_bytes(s) / unit);
+  const int64_t row = latent > rope ? latent : rope;
+  if (a->page_tokens < 1)
+    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and pages lie apart: it must be 1 or more", a->page_tokens);
+  if (a->page_tokens <= STRIDE_MOST / row) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and rows lie %lld apart: a page may be 2^40 long", a->page_tokens,
+                   (long long)row);
+}
+
 static mlaf_status check_strides(const append_shape *s, const mlaf_append_args *a, mlaf_err *err) {
   const int64_t latent = 2 * (int64_t)s->rank, rope = 2 * (int64_t)s->rope, unit = append_unit(s);
   const int64_t number = a->flags & MLAF_APPEND_TABLE_16 ? 2 : 4;
@@ -83,9 +94,7 @@ static mlaf_status check_strides(const append_shape *s, const mlaf_append_args *
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < sizeof list / sizeof *list; i++) st = check_stride(&list[i], err);
   if (st) return st;
-  if ((a->cache_page_stride || a->cache_kpe_page_stride) && a->page_tokens < 1)
-    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and pages lie apart: it must be 1 or more", a->page_tokens);
-  return MLAF_OK;
+  return append_is_paged(a) ? check_page(s, a, err) : MLAF_OK;
 }
 
 static mlaf_status check_flags(const mlaf_append_args *a, mlaf_err *err) {

@@ -120,6 +120,15 @@ static void fill_row(const append_case *c, uint16_t *to, int n, int64_t kind, ml
   }
 }
 
+/* An infinity each among the latent and the rope columns of a token, of one in five. */
+static void place_infinities(append_case *c, int64_t t) {
+  const append_shape *s = &c->s;
+  if (!c->spec.extreme || t % 5 != 4) return;
+  const uint16_t infinity = mlaf_encode16(s->dtype, t % 2 ? INFINITY : -INFINITY);
+  c->ckv[t * c->ckv_stride + s->rank / 2 + 1] = infinity;
+  if (s->rope) c->kpe[t * c->kpe_stride + s->rope - 1] = infinity;
+}
+
 static void fill_tokens(append_case *c, mlaf_rng *rng) {
   const append_shape *s = &c->s;
   for (int64_t t = 0; t < c->spec.tokens; t++) {
@@ -127,6 +136,7 @@ static void fill_tokens(append_case *c, mlaf_rng *rng) {
     if (live) {
       fill_row(c, c->ckv + t * c->ckv_stride, s->rank, t, rng);
       fill_row(c, c->kpe + t * c->kpe_stride, s->rope, t, rng);
+      place_infinities(c, t);
     }
     for (int h = 0; (live || c->spec.all_q) && h < s->heads; h++) {
       if (c->q_nope_bytes) fill_row(c, c->q_nope + t * c->q_nope_token + h * c->q_nope_head, s->rank, 4, rng);

@@ -13,7 +13,8 @@ typedef struct append_spec {
   bool table_16;  /* cosines and sines of the problem's dtype */
   bool one_table; /* sines behind the cosines of a row */
   bool turned_out; /* the rotated columns go to tensors of their own, and there is no q_out; with one_table */
-  bool extreme;   /* large, small and zero rows; fp8 saturates; scales are powers of two, one scale lies on the device */
+  bool extreme;   /* large, small and zero rows, some with an infinity; fp8 saturates; scales are powers of two, one scale lies on
+                     the device */
   bool all_q;
 } append_spec;
 
@@ -58,10 +59,11 @@ void append_reference_rope(const append_shape *s, const uint16_t *row, const dou
 void append_case_angles(const append_case *c, int64_t position, double *cos, double *sin);
 
 /* --- compare.c --- */
-/* Off by so many units in the last place: of 16-bit numbers, of e4m3. NaN for NaN is 0, else INFINITY. size: as above. */
+/* Off by so many units in the last place: of 16-bit numbers, of e4m3, where an infinity is NaN. NaN for NaN is 0, else INFINITY.
+ * size: as above. */
 double append_off16(int dtype, uint16_t got, double want, double size);
 double append_off8(bool fnuz, uint8_t got, double want, double size);
-/* Whether a tile's scale is right for its largest value. */
+/* Whether a tile's scale is right for its largest value; infinite for an infinite one. */
 bool append_scale_fits(bool power_of_two, double most, double got);
 #define APPEND_ULPS 0.51 /* what outputs may be off: rounded to nearest, after fp32 */
 

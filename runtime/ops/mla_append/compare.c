@@ -25,6 +25,7 @@ static double ulp16(int dtype, double x) {
 
 static double units(double got, double want, double size, double ulp) {
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : INFINITY;
+  if (isinf(want)) return got == want ? 0 : INFINITY;
   return fmax(0, fabs(got - want) - FP32_OFF * size) / ulp;
 }
 
@@ -33,7 +34,7 @@ double append_off16(int dtype, uint16_t got, double want, double size) {
 }
 
 double append_off8(bool fnuz, uint8_t got, double want, double size) {
-  const double most = append_fp8_most(fnuz), held = isnan(want) ? want : fmax(-most, fmin(most, want));
+  const double most = append_fp8_most(fnuz), held = isfinite(want) ? fmax(-most, fmin(most, want)) : (double)NAN;
   return units(append_fp8_decode(fnuz, got), held, fmin(size, 2 * most), append_fp8_ulp(fnuz, held));
 }
 
@@ -72,7 +73,7 @@ static void see_row8(walk *w, int64_t t, const char *what, const uint8_t *got, c
                      double scale) {
   const bool fnuz = w->c->s.layout == APPEND_E4M3FNUZ;
   for (int i = 0; i < n; i++) {
-    const double x = want[i] / scale;
+    const double x = isinf(scale) ? (double)NAN : want[i] / scale;
     see(w, t, what, i, append_fp8_decode(fnuz, got[i]) * scale, want[i],
         append_off8(fnuz, got[i], x, size ? size[i] / scale : fabs(x)));
   }
@@ -82,6 +83,7 @@ static void see_row8(walk *w, int64_t t, const char *what, const uint8_t *got, c
 
 bool append_scale_fits(bool power_of_two, double most, double got) {
   const double x = most / append_fp8_most(false);
+  if (isinf(most)) return isinf(got) && got > 0;
   if (!power_of_two) {
     const double want = fmax(x, LEAST_SCALE);
     return fabs(got - want) <= SCALE_OFF * want;

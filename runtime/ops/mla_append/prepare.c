@@ -13,16 +13,15 @@ uint32_t append_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
 
 /* No pointer arithmetic on NULL. */
 static void *behind(const void *p, int64_t bytes) { return p ? (void *)((uintptr_t)p + (uintptr_t)bytes) : NULL; }
-static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
 static void fill_cache(const append_shape *s, const mlaf_append_args *a, mlaf_append_kernel_args *k) {
-  const int64_t unit = append_unit(s);
-  k->latent_row = or_else(a->cache_row_stride * unit, append_row_bytes(s));
-  k->latent_page = or_else(a->cache_page_stride * unit, a->page_tokens * k->latent_row);
+  const int64_t unit = append_unit(s), tokens = append_is_paged(a) ? a->page_tokens : 0;
+  k->latent_row = unit * append_stride(a->cache, a->cache_row_stride, append_row_bytes(s) / unit);
+  k->latent_page = unit * append_stride(a->cache, a->cache_page_stride, tokens * (k->latent_row / unit));
   k->latent = a->cache;
   if (s->layout == APPEND_SPLIT) {
-    k->rope_row = or_else(a->cache_kpe_row_stride * unit, append_rope_bytes(s));
-    k->rope_page = or_else(a->cache_kpe_page_stride * unit, a->page_tokens * k->rope_row);
+    k->rope_row = unit * append_stride(a->cache_kpe, a->cache_kpe_row_stride, append_rope_bytes(s) / unit);
+    k->rope_page = unit * append_stride(a->cache_kpe, a->cache_kpe_page_stride, tokens * (k->rope_row / unit));
     k->rope = a->cache_kpe;
   } else {
     k->rope_row = k->latent_row;
@@ -30,7 +29,7 @@ static void fill_cache(const append_shape *s, const mlaf_append_args *a, mlaf_ap
     k->rope = behind(a->cache, append_rope_at(s));
   }
   k->num_slots = (uint32_t)a->num_slots;
-  if (!a->cache_page_stride && !a->cache_kpe_page_stride) return;
+  if (!append_is_paged(a)) return;
   if (a->page_tokens == 1) { /* whose inverse is too large: pages are rows, then */
     k->latent_row = k->latent_page;
     k->rope_row = k->rope_page;
@@ -44,16 +43,16 @@ static void fill_queries(const append_shape *s, const mlaf_append_args *a, mlaf_
   const int64_t heads = s->heads, rank = s->rank, rope = s->rope, row = rank + rope;
   k->q_nope = a->q_nope;
   k->q_pe = a->q_pe;
-  k->q_nope_head = 2 * or_else(a->q_nope_head_stride, rank);
-  k->q_nope_token = 2 * or_else(a->q_nope_token_stride, heads * rank);
-  k->q_pe_head = 2 * or_else(a->q_pe_head_stride, rope);
-  k->q_pe_token = 2 * or_else(a->q_pe_token_stride, heads * rope);
+  k->q_nope_head = 2 * append_stride(a->q_nope, a->q_nope_head_stride, rank);
+  k->q_nope_token = 2 * append_stride(a->q_nope, a->q_nope_token_stride, heads * rank);
+  k->q_pe_head = 2 * append_stride(a->q_pe, a->q_pe_head_stride, rope);
+  k->q_pe_token = 2 * append_stride(a->q_pe, a->q_pe_token_stride, heads * rope);
   k->q_out = a->q_out;
-  k->q_out_head = 2 * or_else(a->q_out_head_stride, row);
-  k->q_out_token = 2 * or_else(a->q_out_token_stride, heads * row);
+  k->q_out_head = 2 * append_stride(a->q_out, a->q_out_head_stride, row);
+  k->q_out_token = 2 * append_stride(a->q_out, a->q_out_token_stride, heads * row);
   k->q_pe_out = a->q_pe_out ? a->q_pe_out : behind(a->q_out, 2 * rank);
-  k->q_pe_out_head = a->q_pe_out ? 2 * or_else(a->q_pe_out_head_stride, rope) : k->q_out_head;
-  k->q_pe_out_token = a->q_pe_out ? 2 * or_else(a->q_pe_out_token_stride, heads * rope) : k->q_out_token;
+  k->q_pe_out_head = a->q_pe_out ? 2 * append_stride(a->q_pe_out, a->q_pe_out_head_stride, rope) : k->q_out_head;
+  k->q_pe_out_token = a->q_pe_out ? 2 * append_stride(a->q_pe_out, a->q_pe_out_token_stride, heads * rope) : k->q_out_token;
 }
 
 void append_fill(const append_shape *s, const mlaf_append_args *a, uint32_t threads, uint32_t wave, uint32_t group,
@@ -71,10 +70,10 @@ void append_fill(const append_shape *s, const mlaf_append_args *a, uint32_t thre
       .sin = a->sin ? a->sin : behind(a->cos, number * s->rope / 2),
       .scale_at = a->scale_at,
       .kpe_out = a->kpe_out,
-      .ckv_stride = 2 * or_else(a->ckv_row_stride, s->rank),
-      .kpe_stride = 2 * or_else(a->kpe_row_stride, s->rope),
-      .kpe_out_stride = 2 * or_else(a->kpe_out_row_stride, s->rope),
-      .table_stride = number * or_else(a->table_row_stride, a->sin ? s->rope / 2 : s->rope),
+      .ckv_stride = 2 * append_stride(a->ckv, a->ckv_row_stride, s->rank),
+      .kpe_stride = 2 * append_stride(a->kpe, a->kpe_row_stride, s->rope),
+      .kpe_out_stride = 2 * append_stride(a->kpe_out, a->kpe_out_row_stride, s->rope),
+      .table_stride = number * append_stride(s->turned ? a->cos : NULL, a->table_row_stride, a->sin ? s->rope / 2 : s->rope),
       .tokens = a->tokens,
       .table_rows = a->table_rows,
       .token_blocks = (uint32_t)(full > spread ? full : spread),

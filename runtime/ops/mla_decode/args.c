@@ -1,4 +1,5 @@
 /* The host-visible checks of execute. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,8 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
                      (long long)a->batch * p->q_len, a->batch, p->q_len);
   if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
   if (!isfinite(a->scale)) return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite", (double)a->scale);
+  if (fpclassify(a->scale) == FP_SUBNORMAL)
+    return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be at least %g in size, or 0", (double)a->scale, (double)FLT_MIN);
   if (!a->total_q) return MLAF_OK;
   mlaf_status st = check_pointers(p, a, err);
   if (!st) st = check_strides(p, a, err);

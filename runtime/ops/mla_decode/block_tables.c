@@ -48,6 +48,7 @@ size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a)
 static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const int32_t tokens = page_tokens(p, a);
   const int64_t rows = a->page_rows ? a->page_rows : tokens;
+  if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
   if (tokens <= 0 || tokens % p->page_size)
     return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, must be a multiple of the plan's page_size, %d", tokens, p->page_size);
   if (rows < tokens || rows % p->page_size || rows > INT32_MAX)

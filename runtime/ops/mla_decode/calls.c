@@ -54,6 +54,7 @@ const mlaf_calls mlaf_decode_calls = {
     .error_about = "relative Frobenius error against fp64",
     .n_cases = MLAF_DECODE_CASES,
     .make_case = mlaf_decode_make_case,
+    .long_q = true,
     .free_case = mlaf_decode_free_case,
     .case_buffers = mlaf_decode_case_buffers,
     .compare = mlaf_decode_compare_case,

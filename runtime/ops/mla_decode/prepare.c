@@ -226,7 +226,7 @@ static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch
 
 static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
   *out = (mlaf_values_args){.decode = *decode, .values = a->values};
-  if (a->w_v_row_stride) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
+  if (a->values) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
 }
 
 /* A row a team; of one that goes on into values a head a block. Where a batch may have been cut rows may be few and long: behind

@@ -95,8 +95,8 @@ static void one_request(const mlaf_batch *x, int32_t b, const scratch *s, double
   const int heads = x->problem.heads, rank = x->problem.rank, d = rank + x->problem.rope;
   const int64_t first = x->qo_indptr[b], kv_len = mlaf_batch_kv_len(x, b);
   const int32_t n = x->qo_indptr[b + 1] - x->qo_indptr[b];
-  const bool inside = gather(x, b, kv_len, s->k);
-  for (int64_t r = first * heads; r < (first + n) * heads; r++) {
+  const bool refused = n > x->problem.q_len || first + n > x->total_q, inside = !refused && gather(x, b, kv_len, s->k);
+  for (int64_t r = first * heads; r < (first + n) * heads && r < x->total_q * heads; r++) {
     fill(o + r * rank, rank, inside ? 0 : NAN);
     if (magnitude) magnitude[r] = 0;
     lse[r] = NAN;

@@ -34,8 +34,9 @@ static inline int64_t mlaf_batch_visible(const mlaf_batch *x, int64_t kv_len, in
  * scale * sum |q_c| |k_c| over the row's tokens, which rounding-error bounds of its scores are made of.
  * Where the problem rotates what it reads, the key of token t of its request is turned by row t of the table as kernels do it, to
  * the bit: fused multiply-adds in fp32, then rounded to the 16-bit type. Behind the table it is NaN.
- * A row that sees no token has o = 0, lse = -inf, magnitude 0. A request with a page id outside [0, num_pages) is NaN
- * in all its rows. NaN in Q or in a visible K or V propagates as arithmetic does. Rows nobody sees are not read. */
+ * A row that sees no token has o = 0, lse = -inf, magnitude 0. A request with a page id outside [0, num_pages), with more query
+ * tokens than the problem's q_len, or with some outside of total_q is NaN in all its rows. NaN in Q or in a visible K or V
+ * propagates as arithmetic does. Rows nobody sees are not read. */
 mlaf_status mlaf_reference(const mlaf_batch *x, double *o, double *lse, double *magnitude, mlaf_err *err);
 
 #endif

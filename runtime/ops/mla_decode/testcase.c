@@ -18,9 +18,9 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
   if (s->n < 0 || s->n > MLAF_CASE_REQUESTS)
     return mlaf_fail(err, MLAF_E_ARG, "case %s: %d requests, must be 0..%d", s->name, s->n, MLAF_CASE_REQUESTS);
   for (int32_t b = 0; b < s->n; b++)
-    if (s->q_lens[b] < 0 || s->q_lens[b] > s->problem.q_len || s->kv_lens[b] < 0 || s->kv_lens[b] > 1 << 20)
+    if (s->q_lens[b] < 0 || s->q_lens[b] > MLAF_CASE_Q_MOST || s->kv_lens[b] < 0 || s->kv_lens[b] > 1 << 20)
       return mlaf_fail(err, MLAF_E_ARG, "case %s: request %d has q %d (0..%d), kv %d (0..2^20)", s->name, b,
-                       s->q_lens[b], s->problem.q_len, s->kv_lens[b]);
+                       s->q_lens[b], MLAF_CASE_Q_MOST, s->kv_lens[b]);
   return MLAF_OK;
 }
 
@@ -152,13 +152,35 @@ static mlaf_status inject_oob_page(mlaf_testcase *t, mlaf_rng *rng, mlaf_err *er
   return mlaf_fail(err, MLAF_E_ARG, "case %s: no request can carry a page outside the cache", t->name);
 }
 
-mlaf_status mlaf_testcase_make(const mlaf_case_spec *s, mlaf_inject inject, mlaf_testcase **out, mlaf_err *err) {
+/* One request of more query tokens than the plan's; and behind all others requests without any, as captured graphs have them,
+ * until the total is one that the host takes. */
+static mlaf_status lengthen(mlaf_case_spec *s, mlaf_rng *rng, mlaf_err *err) {
+  const int32_t most = s->problem.q_len;
+  int32_t total = 0;
+  if (s->n > 0) s->q_lens[mlaf_rng_below(rng, (uint32_t)s->n)] = most + 1 + (int32_t)mlaf_rng_below(rng, 3);
+  for (int32_t b = 0; b < s->n; b++) total += s->q_lens[b];
+  if (s->n < 1 || total > MLAF_CASE_REQUESTS * most)
+    return mlaf_fail(err, MLAF_E_ARG, "case %s: no request can be too long", s->name);
+  for (; s->n * most < total; s->n++) s->q_lens[s->n] = s->kv_lens[s->n] = 0;
+  return MLAF_OK;
+}
+
+/* The last request that has query tokens gets one more, which is behind all that the host was told of. */
+static void reach_behind(mlaf_testcase *t) {
+  const mlaf_batch *x = &t->batch;
+  int32_t *qo = t->tables, b = x->batch;
+  for (const int32_t total = qo[b]; b > 0 && qo[b] == total; b--) qo[b]++;
+}
+
+mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, mlaf_testcase **out, mlaf_err *err) {
+  mlaf_case_spec copy = *spec, *const s = &copy;
+  mlaf_rng rng = {s->seed};
   mlaf_status st = check_spec(s, err);
+  if (!st && inject == MLAF_INJECT_LONG_Q) st = lengthen(s, &rng, err);
   if (st) return st;
   mlaf_testcase *t = calloc(1, sizeof *t);
   if (!t) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for case %s", s->name);
   snprintf(t->name, sizeof t->name, "%s", s->name);
-  mlaf_rng rng = {s->seed};
   st = allocate(t, s, inject == MLAF_INJECT_OOB_PAGE ? POISON_OOB : POISON, err);
   if (!st) st = make_tables(t, s, &rng, err);
   if (!st) {
@@ -169,6 +191,7 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *s, mlaf_inject inject, mlaf
   }
   if (!st && inject == MLAF_INJECT_NAN_Q) st = inject_nan_q(t, &rng, err);
   if (!st && inject == MLAF_INJECT_OOB_PAGE) st = inject_oob_page(t, &rng, err);
+  if (!st && inject == MLAF_INJECT_LONG_Q) reach_behind(t);
   if (st) {
     mlaf_testcase_free(t);
     return st;

@@ -6,6 +6,7 @@
 #include "ops/mla_decode/reference.h"
 
 #define MLAF_CASE_REQUESTS 16
+#define MLAF_CASE_Q_MOST 64
 
 /* How the cache lies in memory. */
 typedef enum mlaf_cache_layout {
@@ -18,7 +19,7 @@ typedef struct mlaf_case_spec {
   mlaf_problem problem; /* dims only; batch and ctx are not looked at */
   uint64_t seed;
   int32_t n;                              /* requests: 0..MLAF_CASE_REQUESTS */
-  int32_t q_lens[MLAF_CASE_REQUESTS];     /* 0..problem.q_len */
+  int32_t q_lens[MLAF_CASE_REQUESTS];     /* 0..MLAF_CASE_Q_MOST; more than problem.q_len: the request is refused */
   int32_t kv_lens[MLAF_CASE_REQUESTS];
   mlaf_cache_layout layout;
   int32_t unused_pages;                   /* pages of the cache that no request owns */

@@ -88,8 +88,11 @@ static mlaf_status check_strides(const gather_shape *s, const mlaf_gather_kv_b_a
     if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple))
       return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name,
                        (long long)list[i].value, (long long)list[i].multiple, (long long)list[i].least);
+  const int64_t cache_row = gather_cache_row(s, a);
+  if (!a->cache_page_stride && a->page_tokens > STRIDE_MOST / cache_row)
+    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and rows lie %lld apart: a page may be 2^40 long", a->page_tokens,
+                     (long long)cache_row);
   if (!gather_is_split(s)) return MLAF_OK;
-  const int64_t cache_row = a->cache_row_stride ? a->cache_row_stride : row;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
                      (long long)KPE_STRIDE_MOST);

@@ -36,6 +36,11 @@ static inline int64_t gather_row_bytes(const gather_shape *s) {
   return gather_latent_bytes(s) + (gather_is_split(s) ? 0 : gather_rope_bytes(s));
 }
 
+/* Units from a row of the cache to the next. */
+static inline int64_t gather_cache_row(const gather_shape *s, const mlaf_gather_kv_b_args *a) {
+  return a->cache_row_stride ? a->cache_row_stride : gather_row_bytes(s) / gather_unit(s);
+}
+
 extern const mlaf_calls mlaf_gather_calls;
 
 /* --- args.c --- */

@@ -64,7 +64,7 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
       .k = a->k,
       .v = a->v ? a->v : behind(a->k, 2 * (int64_t)s->nope),
       .k_pe = a->k_pe,
-      .cache_row = or_else(unit * a->cache_row_stride, gather_row_bytes(s)),
+      .cache_row = unit * gather_cache_row(s, a),
       .num_pages = a->num_pages,
       .table_stride = a->table_stride,
       .w_row = 2 * or_else(a->w_row_stride, s->rank),
@@ -81,7 +81,7 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
   };
   if (gather_is_split(s)) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
   else out->scale_at = a->scale_at;
-  out->cache_page = or_else(unit * a->cache_page_stride, a->page_tokens * out->cache_row);
+  out->cache_page = a->cache_page_stride ? unit * a->cache_page_stride : a->page_tokens * out->cache_row;
   out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;
   out->k_token = a->k_token_stride ? 2 * a->k_token_stride : heads * out->k_head;
   out->v_head = a->v ? 2 * or_else(a->v_head_stride, s->vdim) : out->k_head;

@@ -1,4 +1,5 @@
 /* The host-visible checks of a launch, and who may run. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +78,8 @@ static mlaf_status check_numbers(const mlaf_prefill_args *a, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..2^31-1", (long long)a->total_q);
   if (a->total_k < 0 || a->total_k > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "total_k is %lld, must be 0..2^31-1", (long long)a->total_k);
-  if (!(isfinite(a->scale) && a->scale > 0))
-    return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite and positive", (double)a->scale);
+  if (!(isnormal(a->scale) && a->scale > 0))
+    return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite and positive, from %g on", (double)a->scale, (double)FLT_MIN);
   return MLAF_OK;
 }
 

@@ -38,7 +38,7 @@ static const struct {
     {ragged, {.name = "ragged", .layout = PREFILL_TWO_SOURCES, .score_std = 1.7}},
     {deep, {.name = "deep", .layout = PREFILL_PLAIN, .gaps = true, .lse_by_token = true, .score_std = 1.7}},
     {sharp, {.name = "sharp", .layout = PREFILL_TWO_SOURCES, .gaps = true, .spare = true, .score_std = 14}},
-    {crowd, {.name = "crowd", .layout = PREFILL_PLAIN, .score_std = 1.7}},
+    {crowd, {.name = "crowd", .layout = PREFILL_PLAIN, .zero_k = true, .score_std = 1.7}},
 };
 
 static mlaf_status make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err) {

@@ -111,6 +111,7 @@ static void draw_scales(prefill_case *c, const prefill_spec *spec, mlaf_rng *rng
     prefill_decode_codes(x);
   }
   x->scale = (double)(float)(spec->score_std / std);
+  if (spec->zero_k) x->tensor_scale[1] = 0;
 }
 
 static void fill_data(prefill_case *c, mlaf_rng *rng) {

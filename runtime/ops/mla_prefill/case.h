@@ -50,6 +50,7 @@ typedef struct prefill_spec {
   bool gaps;       /* between rows of all tensors */
   bool lse_by_token; /* [Tq, H] */
   bool spare;
+  bool zero_k; /* of inputs of 8 bits: K's scale is 0, as quantising a tensor of zeros gives it */
   double score_std;
 } prefill_spec;
 

@@ -54,9 +54,15 @@ static mlaf_status check_y(const q_scale_shape *s, const mlaf_q_scale_args *a, m
                    (long long)a->y_token_stride, (long long)a->y_head_stride);
 }
 
+/* Whether steps of `step` elements pass over n rows of `columns`, each `stride` behind the one before: as a division, since the
+ * product may not fit. */
+static bool clears(int64_t step, int64_t n, int64_t stride, int64_t columns) {
+  return step >= columns && (step - columns) / stride >= n - 1;
+}
+
 /* Whether no two rows of a tensor share an element: its heads lie within a token, or its tokens within a head. */
 static bool apart(const q_scale_shape *s, int64_t tokens, int64_t token, int64_t head) {
-  return token >= (s->heads - 1) * head + s->qdim || head >= (tokens - 1) * token + s->qdim;
+  return clears(token, s->heads, head, s->qdim) || clears(head, tokens, token, s->qdim);
 }
 static mlaf_status check_apart(const q_scale_shape *s, const mlaf_q_scale_args *a, mlaf_err *err) {
   const mlaf_q_scale_args d = q_scale_dense(s, a);

@@ -25,7 +25,7 @@
     }
 //@ end
     __syncthreads();
-    write_pass(a, p, t0, sums, rank);
+    write_pass(a, p, t0, sums, rank${norm == 1 and ", kept_scale(gain_scale_at).up()" or ""});
 //@ if split > 1 then
     sync_cluster(); // nobody reads this block's sums any more
 //@ else

@@ -45,6 +45,9 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${together}, WAYS = ${waves}, THREADS = ${64 * all};
 constexpr int TILE = ${plan.tile};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if norm == 1 then
+//@ include("lib/projection/gain.h")
+//@ end
 //@ include("lib/projection/one_trip.h")
 //@ include("lib/projection/parts.h", { tile = plan.tile, outer = outer, parts = parts })
 constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}; // GROUPS: of 16 tokens
@@ -70,6 +73,7 @@ struct operands {
 //@ end
 //@ if norm == 1 then
   const char* gain;
+  gain_scale shrink;
 //@ end
 };
 struct sums_of_wave {
@@ -125,6 +129,10 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
     }
   }
   __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
+//@   if norm == 1 then
+#pragma unroll
+  for (int n = 0; n < 2 * N; n++) gain[n / 2][n % 2] = shrunk(gain[n / 2][n % 2], o.shrink);
+//@   end
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     in_order<N>(w[b], turn);
@@ -199,7 +207,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
       for (int i = 0; i < 4; i++) {
         const float lo = unpack_lo(v[i]), hi = unpack_hi(v[i]);
         s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
-        v[i] = multiply2(v[i], gain[n][i]);
+        v[i] = multiply2(v[i], shrunk(gain[n][i], o.shrink));
       }
 //@   end
 #pragma unroll
@@ -276,6 +284,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.arg
 //@ end
 //@ if norm == 1 then
   o.gain = a.gain + ${weights == 0 and 16 or 2 * plan.values} * group;
+  o.shrink = scale_of_gain(a, lane);
 //@ end
 //@ if turn > 0 then
   // Columns that turn are shared out over the head's blocks: a wave beside those that multiply.
@@ -324,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.arg
 //@ end
       }
       __syncthreads();
-      finish(a, p, t0 + 16 * from, sums, squares);
+      finish(a, p, t0 + 16 * from, sums, squares${norm == 1 and ", o.shrink.up()" or ""});
     }
   }
 }

@@ -43,7 +43,7 @@ MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o,
         const u32 pair = x[n][g][i / 4][i % 4];
         const float lo = unpack_lo(pair), hi = unpack_hi(pair);
         s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
-        x[n][g][i / 4][i % 4] = multiply2(pair, gain[n][i / 4][i % 4]);
+        x[n][g][i / 4][i % 4] = multiply2(pair, shrunk(gain[n][i / 4][i % 4], o.shrink));
       }
 //@   end
 #pragma unroll

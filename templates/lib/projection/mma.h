@@ -32,6 +32,9 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, COLS = ${cols}, WAYS = ${ways}, STAGES = ${stages};
 constexpr int THREADS = ${plan.threads}, TILE = ${plan.tile}, STEP = ${plan.step}, STEPS = (INNER + STEP - 1) / STEP;
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if norm == 1 then
+//@ include("lib/projection/gain.h")
+//@ end
 constexpr int NT = TOKENS / 8;
 constexpr int PITCH_X = 2 * STEP + ${plan.pitch_x - 2 * plan.step}, PITCH_W = ${plan.pitch_w}; // bytes
 constexpr int X_AT = ${plan.w}, GAIN_AT = X_AT + TOKENS * PITCH_X, STAGE = ${plan.stage}; // in a stage
@@ -100,6 +103,9 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
 //@ if side.of(template) then
   if (appended(a, TILES)) return;
 //@ end
+//@ if norm == 1 then
+  const gain_scale shrink = scale_of_gain(a, lane);
+//@ end
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
 
@@ -142,9 +148,10 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
       u32 gain[4];
 #pragma unroll
 //@   if weights ~= 0 then
-      for (int i = 0; i < 4; i++) gain[i] = load_pair(w + GAIN_AT + 64 * way + 32 * (i >> 1) + 8 * (lane & 3) + 4 * (i & 1));
+      for (int i = 0; i < 4; i++)
+        gain[i] = shrunk(load_pair(w + GAIN_AT + 64 * way + 32 * (i >> 1) + 8 * (lane & 3) + 4 * (i & 1)), shrink);
 //@   else
-      for (int i = 0; i < 4; i++) gain[i] = load_pair(w + GAIN_AT + 64 * way + 16 * i + 4 * (lane & 3));
+      for (int i = 0; i < 4; i++) gain[i] = shrunk(load_pair(w + GAIN_AT + 64 * way + 16 * i + 4 * (lane & 3)), shrink);
 //@   end
 //@ end
 //@ local quads = weights ~= 0 and layout == "outputs"
@@ -199,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
     }
 //@ end
     __syncthreads();
-    finish(a, p, t0, sums, squares);
+    finish(a, p, t0, sums, squares${norm == 1 and ", shrink.up()" or ""});
     __syncthreads(); // the next pass copies to where the sums are
   }
 //@ if turn > 0 then

@@ -1,16 +1,16 @@
 // A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
 // multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
-//@ needs("INNER", "THREADS", "GAIN_AT")
+//@ needs("INNER", "THREADS", "GAIN_AT", "shrunk")
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;
   asm("mul.rn.${dtype == "bf16" and "bf16x2" or "f16x2"} %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
   return x;
 }
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = load<word4>(a.gain + 16 * i);
+    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }

@@ -46,6 +46,9 @@ constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${row
 constexpr int THREADS = ${tiles > 1 and plan.workers - 64 or plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64;
 constexpr int WAY_WARPS = ${4 * tokens64}, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if norm == 1 then
+//@ include("lib/projection/gain.h")
+//@ end
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
 //@   writers = plan.lends and "32 * MATH_WARPS" or "THREADS" })
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
@@ -301,7 +304,8 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   }
 //@ end
 //@ if norm == 1 then
-  lay_gain(p.a, memory, thread);
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
 //@ end
   __syncthreads();
 //@ if turn > 0 and style ~= "unrotated" then
@@ -338,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     multiply_pass(memory, shared, begin, end, thread, r);
     sync_workers();
-    write_pass(p.a, at, t0, (float*)memory, rank);
+    write_pass(p.a, at, t0, (float*)memory, rank${norm == 1 and ", shrink.up()" or ""});
     fence_async(); // copies of the next pass come to where the sums are
     sync_workers();
   }
@@ -374,7 +378,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@   end
     if (warp >= W_WARP) sync_workers(); // the ring is done with
     sync_workers();
-    write_pass(p.a, at, t0, (float*)memory, rank);
+    write_pass(p.a, at, t0, (float*)memory, rank${norm == 1 and ", shrink.up()" or ""});
     fence_async(); // copies of the next pass come to where the sums are
 //@ if split > 1 then
     sync_cluster(); // nobody reads this block's sums any more

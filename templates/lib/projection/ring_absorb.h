@@ -29,6 +29,7 @@ constexpr int INNER = ${inner}, OUTER = ${heads * (nope + rope)}, TOKENS = ${pas
 constexpr int NOPE = ${nope}, P = ${rope}, OUTS = ${plan.outs}, PARTS = ${rank} / OUTS;
 constexpr int THREADS = ${plan.threads}, STAGES = ${plan.stages}, STEPS = INNER / 64, MATH_WARPS = ${4 * tokens64};
 //@ include("lib/projection/block.h", { inner = inner, norm = 1, residual = 0, turn = 0, style = "unrotated" })
+//@ include("lib/projection/gain.h")
 constexpr int W_AT = TOKENS * 128, STAGE = ${plan.stage};
 constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
 constexpr int GAIN_AT = ${plan.gain_at}, ROOM_AT = ${plan.room_at}; // the norm's weights; outputs on their way out, of each warp
@@ -84,7 +85,8 @@ MLAF_DEV void load_pass(const params& p, u32 shared, int head, i64 t0, int warp,
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
 // The first product of a pass: what queries are but for the norm's factor, and that.
-MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, u32 shared, int warp, int lane, ring& r) {
+MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, float up, u32 shared, int warp, int lane,
+                             ring& r) {
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
   settle(d);
@@ -117,7 +119,7 @@ MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const par
   for (int h = 0; h < 2; h++) { // a row's square is with one lane of its four
     const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
     const float square = __shfl_sync(~0u, lane & 4 ? odd : even, (lane & ~3) | lane >> 3);
-    factor[h] = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, p.a.eps));
+    factor[h] = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, p.a.eps)) * up;
   }
 }
 
@@ -196,7 +198,7 @@ MLAF_DEV void turn(float (&q)[P / 2], const params& p, const i64 (&position)[2],
 }
 //@ end
 
-MLAF_DEV void multiply_pass(const params& p, u32 shared, int head, i64 t0, int warp, int lane, ring& r) {
+MLAF_DEV void multiply_pass(const params& p, float up, u32 shared, int head, i64 t0, int warp, int lane, ring& r) {
   const i64 first = t0 + 16 * warp, token = first + (lane >> 2), least = t0 + TOKENS < p.a.tokens ? t0 + TOKENS : p.a.tokens;
   const u32 room = shared + ROOM_AT + 2048 * warp;
 //@ if rope > 0 and style ~= "unrotated" then
@@ -210,7 +212,7 @@ MLAF_DEV void multiply_pass(const params& p, u32 shared, int head, i64 t0, int w
   float q[P / 2 + 1];
   {
     float d[TILE / 2], factor[2];
-    multiply_steps(d, factor, p, shared, warp, lane, r);
+    multiply_steps(d, factor, p, up, shared, warp, lane, r);
     take_queries(a, d, factor);
 #pragma unroll
     for (int i = 0; i < P / 2; i++) q[i] = d[NOPE / 2 + i] * factor[i >> 1 & 1];
@@ -273,7 +275,8 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES; i++, r.next()) load_w(p, shared, head, i, r);
   }
-  lay_gain(p.a, memory, thread);
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
   // Those who load and those who multiply never meet in the text again: their registers may differ in number.
@@ -290,5 +293,6 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
   asm volatile("setmaxnreg.inc.sync.aligned.u32 ${plan.lent};");
 //@ end
 #pragma unroll 1
-  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) multiply_pass(p, shared, head, t0, warp, thread & 31, r);
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS)
+    multiply_pass(p, shrink.up(), shared, head, t0, warp, thread & 31, r);
 }

@@ -34,6 +34,9 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${warps}, SPLIT = ${split};
 constexpr int THREADS = ${32 * warps};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if norm == 1 then
+//@ include("lib/projection/gain.h")
+//@ end
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = ${plan.chunks}, STEPS = ${plan.steps}; // of a block, of a warp
 constexpr int RUN = ${plan.run}, DEPTH = ${plan.depth}, AHEAD = ${plan.ahead}; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = ${layout == "outputs" and "2 * MT" or "8"}; // of 16 bytes of a lane and chunk
@@ -94,13 +97,14 @@ MLAF_DEV u32 join_lo(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
 MLAF_DEV u32 join_hi(u32 a, u32 b) { return __byte_perm(a, b, 0x7632); }
 //@ end
 
-MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
+MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s${norm == 1 and ", u32 gain_scale_at" or ""}) {
 //@ if norm == 1 then
+  const word4 g = shrunk(x.gain, kept_scale(gain_scale_at));
 #pragma unroll
   for (int n = 0; n < NT; n++) {
     word4& v = x.of[n];
     s.squares[n] = add_squares(add_squares(add_squares(add_squares(s.squares[n], v.x), v.y), v.z), v.w);
-    v = words(times(v.x, x.gain.x), times(v.y, x.gain.y), times(v.z, x.gain.z), times(v.w, x.gain.w));
+    v = words(times(v.x, g.x), times(v.y, g.y), times(v.z, g.z), times(v.w, g.w));
   }
 //@ end
 #pragma unroll
@@ -161,6 +165,10 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
 //@ end
+//@ if norm == 1 then
+  const u32 gain_scale_at = shared_address(sums + TILE); // the padding of the first row
+  keep_scale_of_gain(a, gain_scale_at, thread);
+//@ end
 //@ if turn > 0 and style ~= "unrotated" then
   if (rank == 0) ask_turn(a, p.first / TILE * THREADS + thread, TILES * THREADS);
 //@ end
@@ -187,10 +195,10 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
         weights w;
         wait_for_copies<DEPTH - 1>();
         take_weights(mine, i, w);
-        multiply(w, x[i % AHEAD], s);
+        multiply(w, x[i % AHEAD], s${norm == 1 and ", gain_scale_at" or ""});
         ask_weights(a, l, base + i + DEPTH, mine, i, base + i + DEPTH < STEPS);
 //@ else
-        multiply(w[i], x[i % AHEAD], s);
+        multiply(w[i], x[i % AHEAD], s${norm == 1 and ", gain_scale_at" or ""});
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
 //@ end
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);

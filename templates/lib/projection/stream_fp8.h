@@ -32,6 +32,9 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${warps}, SPLIT = ${split};
 constexpr int THREADS = ${32 * warps};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if norm == 1 then
+//@ include("lib/projection/gain.h")
+//@ end
 //@ include("lib/projection/fp8.h", { weights = weights })
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNK = ${plan.chunk}, CHUNKS = ${plan.chunks}, STEPS = ${plan.steps};
 constexpr int RUN = ${plan.run}, DEPTH = ${plan.depth}, AHEAD = ${plan.ahead}; // CHUNKS of a block, STEPS of a warp, RUN in a row
@@ -122,14 +125,19 @@ MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
   }
 }
 
-MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of_warp& s) {
+MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
+                       sums_of_warp& s${norm == 1 and ", u32 gain_scale_at" or ""}) {
 //@ if norm == 1 then
+  const gain_scale shrink = kept_scale(gain_scale_at);
+  word4 gain[PARTS];
+#pragma unroll
+  for (int i = 0; i < PARTS; i++) gain[i] = shrunk(x.gain[i], shrink);
 #pragma unroll
   for (int n = 0; n < NT; n++)
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
       word4& v = x.of[n][i];
-      const word4& g = x.gain[i];
+      const word4& g = gain[i];
       s.squares[n] = add_squares(add_squares(add_squares(add_squares(s.squares[n], v.x), v.y), v.z), v.w);
       v = words(times(v.x, g.x), times(v.y, g.y), times(v.z, g.z), times(v.w, g.w));
     }
@@ -186,6 +194,10 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   lay_scales(a, p, rank, scales);
+//@ if norm == 1 then
+  const u32 gain_scale_at = shared_address(sums + TILE); // the padding of the first row
+  keep_scale_of_gain(a, gain_scale_at, thread);
+//@ end
   __syncthreads();
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
@@ -207,7 +219,8 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
         const int chunk = chunk_of(l, base + i);
-        multiply(w[i], x[i % AHEAD], scales + (is_there(chunk) ? chunk : 0) * SCALES, s);
+        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
+        multiply(w[i], x[i % AHEAD], scales_here, s${norm == 1 and ", gain_scale_at" or ""});
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }

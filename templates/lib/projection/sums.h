@@ -37,7 +37,11 @@ constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outpu
 //@ end
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+//@ if norm == 1 then
+// up: what the norm's weights were divided by (gain.h).
+//@ end
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank${norm == 1 and ", float up = 1.0f" or ""}) {
 //@ if split > 1 then
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
@@ -78,7 +82,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 #pragma unroll
     for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
 //@   if norm == 1 then
-    const float factor = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, a.eps));
+    const float factor = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
 //@   end
@@ -109,7 +113,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 //@   end
     }
 //@   if norm == 1 then
-    const float factor = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, a.eps));
+    const float factor = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
 //@   end

@@ -20,8 +20,10 @@ MLAF_DEV float max_of_tile(float x, int lane) {
   return x;
 }
 
-// The scale of a tile: its largest value over the type's largest, or the power of two from there on.
+// The scale of a tile: its largest value over the type's largest, or the power of two from there on. Of a tile with an infinity
+// it is infinite: all of it reads as NaN.
 MLAF_DEV float scale_of(float most, bool power_of_two) {
+  if (most == infinity()) return most;
   const float x = most * inverse(448.0f);
   // most / 448, correctly rounded; 1e-4 and the least normal number are what writers of such caches take for a tile of zeros.
   const float exact = multiply_add(multiply_add(-x, 448.0f, most), inverse(448.0f), x);
@@ -65,7 +67,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
 //@ end
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
@@ -104,7 +106,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   if (mine) item = load_item(rope_from, 0);
 //@ end
 //@ if flat then
-  const float scale = a.scale_at ? load<float>(a.scale_at) : a.scale, inverse_scale = inverse(scale);
+  const float scale = usable(a.scale_at ? load<float>(a.scale_at) : a.scale), inverse_scale = inverse(scale);
 //@ end
 //@ if norm == 1 then
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};

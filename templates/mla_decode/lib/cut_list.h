@@ -3,6 +3,7 @@
 //@ if mixed then
 //@ needs("AT_ONCE", "DEPTH", "FEW", "GROUPS", "GROUPS_MOST", "ROWS", "SHARES")
 //@ end
+//@ include("mla_decode/lib/refuse.h", { fills = false })
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
@@ -65,7 +66,8 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     if (request >= 0) entry = schedule_entry(&a, request);
   }
   const int tokens = schedule_tokens(entry.next_page - entry.page, entry.last, PAGE);
-  if (request >= 0 && tokens > 0 && entry.next_qo > entry.qo)
+  const int n = entry.next_qo - entry.qo;
+  if (request >= 0 && tokens > 0 && n > 0 && !is_refused(n, entry.qo, entry.next_qo, (int)a.total_q))
     behind = fit_pieces(schedule_start(entry.page, request, PAGE), tokens, width, &part);
   const bool is = behind > 0 && part < parts;
   const u32 some = __ballot_sync(~0u, is);
@@ -100,7 +102,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   if (far > 0 && !apart_is_faster(all, far, most)) far = 0;
   if (far > 0) before = is_far ? before_far : far + before - before_far;
 //@ end
-  if (is) list.of[before] = {(u32)entry.qo * H, (u32)(entry.next_qo - entry.qo) * H, (u32)part, pieces};
+  if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
   __syncthreads();
   return all;
 }

@@ -2,12 +2,13 @@
 // (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
 // uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
 // `fitted` says which schedule it is.
-//@ needs("H", "PAGE", "Q_LEN", "ROWS", "STEP")
+//@ needs("H", "PAGE", "Q_LEN", "ROWS", "STEP", "WAVES")
+//@ include("mla_decode/lib/refuse.h", { fills = true })
 struct piece {
   i64 row;                // first row of this workgroup, counted over all requests
   int rows;               // rows of the request from there on, at least 1
   int first_row;          // within the request
-  int n;                  // query tokens of the request
+  int n;                  // query tokens of the request; 0: it is refused (mla_decode/lib/refuse.h), and its rows are all here
   int tokens, begin, end; // cached tokens of the request; those of this piece
   int first_page;         // into kv_indices
   i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
@@ -28,12 +29,18 @@ MLAF_DEV void together(entries& e, int& x) {
 }
 
 // A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
-MLAF_DEV bool request_of(const entries& e, int first_row, piece& x) {
+MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x) {
   const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
-  x.n = smaller(e.q_end - e.q_begin, Q_LEN);
+  x.n = e.q_end - e.q_begin;
   x.first_row = first_row;
   x.row = (i64)e.q_begin * H + first_row;
   x.rows = x.n * H - first_row;
+  if (is_refused(x.n, e.q_begin, e.q_end, (int)total_q)) {
+    const int from = e.q_begin > 0 ? e.q_begin : 0;
+    x.n = 0;
+    x.row = (i64)from * H;
+    x.rows = (smaller(e.q_end, (int)total_q) - from) * H;
+  }
   x.first_page = e.page;
   x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers
   return x.rows > 0;
@@ -42,7 +49,12 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   entries e = entries_of(a, request);
   int none = 0;
   together(e, none);
-  return request_of(e, first_row, x);
+  return request_of(e, a.total_q, first_row, x);
+}
+
+// Of a refused request, by this thread of the workgroup.
+MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
+  refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
 
 //@ if invariant then
@@ -101,7 +113,7 @@ MLAF_DEV bool next_piece(walk& w, piece& x) {
     if (!read_request(a, w.request + owner, (int)(w.mine >> 16) * ROWS, x)) continue;
     x.begin = uniform(own_begin(x.tokens, n, k));
     x.end = uniform(own_begin(x.tokens, n, k + 1));
-    x.final = n == 1;
+    x.final = n == 1 || x.n == 0; // of a refused one each part makes all rows NaN
     x.part = (i64)k * a.total_q * H;
     return true;
   }
@@ -221,7 +233,7 @@ MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
     }
   }
   if (__builtin_expect(teller, 0) && thread_id() == 0) fit_tell(q.part_o, 0);
-  const bool here = request_of(q.mine, (int)(rows >> 16) * ROWS, x);
+  const bool here = request_of(q.mine, q.total_q, (int)(rows >> 16) * ROWS, x);
   whole_piece(q.total_q, fit_splits(q.splits), split, x);
   return here && request < q.batch;
 }
@@ -241,7 +253,7 @@ MLAF_DEV bool next_piece(walk& w, piece& x) {
     w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
     if (!here || !some) continue;
     const int slot = fit_slot(id, x.begin, x.end, x.tokens);
-    x.final = slot < 0;
+    x.final = slot < 0 || x.n == 0;
     x.part = (i64)slot * (Q_LEN * H) + first_row - x.row;
     return true;
   }

@@ -2,8 +2,11 @@
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
+//@ include("mla_decode/lib/refuse.h", { fills = true })
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+enum { REFUSED = 2 }; // of work's `bad`
+
 struct work {
   i64 row;        // first row of this block, counted over all requests
   int rows;       // of its N that exist
@@ -13,7 +16,8 @@ struct work {
   int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
-  bool bad;       // no page may be read
+  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+                  // where part_o has row 0 of all requests
 //@ if meet then
   int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
   bool whole;     // lengths are alike: this is the block's only piece, of its own request
@@ -79,15 +83,16 @@ MLAF_DEV void tell_whole(const mlaf_decode_args& a, const walk& at) {
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
-    int q_begin, first_page, slot;
+    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
 //@ if meet then
     w.whole = at.whole;
 //@ end
 //@ if invariant then
     mlaf_piece x;
     if (!own_next(a, PAGE, at.parts, x)) return false;
+    request = x.request;
     q_begin = x.qo;
-    w.n = smaller(x.q_tokens, Q_LEN);
+    q_tokens = x.q_tokens;
     first_page = x.first_page;
     w.tokens = x.tokens;
     w.begin = x.begin;
@@ -104,8 +109,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@   end
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"})
         fit_list(a.part_o, PART, x.request);
+      request = x.request;
       q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
+      q_tokens = x.q_tokens;
       first_page = x.first_page;
       w.tokens = x.tokens;
       w.begin = x.begin;
@@ -118,7 +124,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;
       q_begin = at.mine.qo;
-      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      q_tokens = at.mine.next_qo - q_begin;
       first_page = at.mine.page;
       w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
@@ -127,6 +133,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       slot = ${fitted and "fit_splits(&a)" or "a.splits"} == 1 ? -1 : (int)blockIdx.y / C;
     }
 //@ end
+    w.n = smaller(q_tokens, Q_LEN);
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
     w.row = (i64)q_begin * H + w.row0;
@@ -139,8 +146,23 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@ end
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
+    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
+      w.bad = REFUSED + request;
+      w.row = w.n = w.rows = 0;
+      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
+//@ if meet then
+      w.whom = 0;
+//@ end
+    }
     return true;
   }
+}
+
+// The rows of a refused request become NaN: by so many threads.
+MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
+  if (bad < REFUSED) return;
+  const int* const q = a.qo_indptr + (bad - REFUSED);
+  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
 }
 
 MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }

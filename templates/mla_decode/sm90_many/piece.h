@@ -1,10 +1,11 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
 // the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
-//@ needs("BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
+//@ needs("BOTH", "BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
+//@ include("mla_decode/lib/refuse.h", { fills = true })
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
-  int first_page, n;               // query tokens
+  int first_page, n;               // query tokens, as qo_indptr has it
   i64 row;                         // first row of this block, over all requests
 //@ if fitted then
   int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
@@ -21,7 +22,7 @@ MLAF_DEV bool next_of_walk(const mlaf_decode_args& a, walk& w, piece& x, int& qo
   if (!own_next(a, PAGE, w, y)) return false;
   qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
-  x.n = smaller(y.q_tokens, Q_LEN);
+  x.n = y.q_tokens;
   x.part = y.slot < 0 ? -1 : (y.slot * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
   return true;
 }
@@ -65,7 +66,7 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.request = w.request;
   w.request += gridDim.z;
   qo = a.qo_indptr[x.request];
-  x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
+  x.n = a.qo_indptr[x.request + 1] - qo;
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
   split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
 //@   if fitted then
@@ -88,7 +89,7 @@ MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo
 //@   end
   qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
-  x.n = smaller(y.q_tokens, Q_LEN);
+  x.n = y.q_tokens;
   x.part = y.slot < 0 ? -1 : y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
   return true;
 }
@@ -169,6 +170,31 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   i64 x;
   asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
+}
+
+// By all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
+// (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
+MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
+  const int n = known(shared, N_OF);
+  const i64 first = known_row(shared, ROW_OF) - ROWS * (int)blockIdx.x, end = first + (i64)n * H; // rows of the request
+  if (!is_refused(n, first, end, a.total_q * H)) return;
+//@ if invariant then
+  const bool final = true; // the combine kernel leaves it alone
+//@ elseif fitted then
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  // A cut batch has no place for it but in O.
+  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+//@ else
+  const bool final = a.splits == 1;
+//@ end
+  refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
+  named_sync(BOTH, 256);
+  if (threadIdx.x == 128) {
+    asm volatile("st.shared.s32 [%0], 0;" ::"r"(copy + FACTS_AT + N_OF) : "memory");
+    asm volatile("st.shared.s32 [%0], 0;" ::"r"(shared + FACTS_AT + N_OF) : "memory");
+    asm volatile("st.shared.s64 [%0], 0;" ::"r"(shared + FACTS_AT + ROW_OF) : "memory"); // Q may be read from there
+  }
+  named_sync(BOTH, 256);
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing

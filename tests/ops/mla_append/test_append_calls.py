@@ -92,6 +92,25 @@ class AppendTest(EmulatorTest):
                     self.assertLessEqual(abs(scale * e4m3(byte) - x), 2 ** -4 * abs(x) + scale * 2 ** -10)
                 self.assertEqual([wide(b) for b in struct.unpack(f"{ROPE}H", row[RANK + 16:])], rope(t))
 
+    def test_what_no_fp8_cache_can_hold_is_nan(self):
+        """An infinity, in its place or in all of its tile; a row whose scale on the device is not a positive normal number."""
+        latent, rope = [0x3f80] * RANK, [0x3f80] * ROPE
+        latent[3], rope[5] = 0x7f80, 0xff80
+        ckv, kpe = Buffer(self.ctx, (1, RANK), "bfloat16", latent), Buffer(self.ctx, (1, ROPE), "bfloat16", rope)
+        for dtype, nan in (("float8_e4m3fn", (0x7f, 0xff)), ("float8_e4m3fnuz", (0x80,))):
+            for scale in (0.25, 1e-3, 0.0, -1.0, 1e-40, math.inf, math.nan):
+                cache = Buffer(self.ctx, (1, BLOCK, ROW), dtype, [0] * (BLOCK * ROW))
+                mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints([1]), "fp8", Buffer(self.ctx, (1,), "float32", [scale]), ctx=self.ctx)
+                found = [i for i, byte in enumerate(self.rows(cache)[1]) if byte in nan]
+                self.assertEqual(found, [3, RANK + 5] if 0 < scale < 1 and scale > 1e-38 else list(range(ROW)), (dtype, scale))
+        for power_of_two in (True, False):
+            cache = Buffer(self.ctx, (1, BLOCK, DS_ROW), "uint8", [7] * (BLOCK * DS_ROW))
+            mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints([1]), "fp8_ds_mla", None, power_of_two_scales=power_of_two, ctx=self.ctx)
+            row = bytes(self.rows(cache)[1])
+            self.assertEqual(struct.unpack("f", row[RANK:RANK + 4]), (math.inf,))
+            self.assertEqual({byte & 0x7f for byte in row[:RANK]}, {0x7f})
+            self.assertEqual(list(struct.unpack(f"{ROPE}H", row[RANK + 16:])), rope)
+
     def test_rope_fused_in_place(self):
         for is_neox in (False, True):
             q, q_row = self.tensor((3, 2, ROPE), (2 * ROW + 8, ROW, 1))
@@ -177,7 +196,7 @@ class AppendTest(EmulatorTest):
             mlaforge.concat_and_cache_mla(ckv, kpe, Buffer(self.ctx, (1, BLOCK, ROW), "uint8"), slots, "fp8", far(Buffer(self.ctx, (1,), "float32", [1])),
                                           ctx=self.ctx)
         sin = far(Buffer(self.ctx, cos.shape, cos.dtype))
-        with self.assertRaisesRegex(mlaforge.MlafError, "the table of sines " + FAR):
+        with self.assertRaisesRegex(mlaforge.MlafError, "sin_cache " + FAR):
             mlaforge.fused_qk_rope_concat_and_cache_mla(q, pe, ckv, kpe, cache, Buffer(self.ctx, (2, 1, ROW), "bfloat16"), slots, None, None, slots, cos,
                                                         sin, False, True, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "q_out is float8_e4m3fn, must be bfloat16"):

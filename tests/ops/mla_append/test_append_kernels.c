@@ -106,6 +106,7 @@ static void groups_verify(void **state) {
 #define PLAIN "mla_append:h5,r512,p64,bf16,paged,pairs,t64"
 #define HALVES "mla_append:h5,r512,p64,f16,split,halves,norm,t64"
 #define TILES "mla_append:h0,r512,p64,bf16,fp8_ds_mla,pairs,norm,t64"
+#define TILES_AS_THEY_ARE "mla_append:h0,r512,p64,bf16,fp8_ds_mla,pairs,t64"
 #define FN "mla_append:h0,r512,p64,bf16,e4m3fn,pairs,norm,t64"
 #define FNUZ "mla_append:h0,r512,p64,bf16,e4m3fnuz,pairs,norm,t64"
 
@@ -151,6 +152,8 @@ static const struct {
     {FNUZ, "- 952", "- 960"},                                                                  /* the other type's bias */
     {TILES, "d < 16; d *= 2) x = larger", "d < 8; d *= 2) x = larger"},
     {TILES, "if (!power_of_two) return larger", "return larger"},
+    {TILES_AS_THEY_ARE, "if (most == infinity()) return most;", ""},
+    {FN, "multiply_add(v[i], 0.0f, v[i] * inverse_scale)", "v[i] * inverse_scale"},
     {TILES, "u + 0x7fffffu & 0xff800000u", "u & 0xff800000u"},
     {TILES, "store(to.latent + R + chunk / 4, there ? scale : 0.0f)", "store(to.latent + R + chunk / 4, inverse(scale))"},
 };

@@ -205,6 +205,13 @@ static void rotation_on_read(void **state) {
   assert_int_equal(p.rotate, MLAF_ROTATE_HALVES);
   mlaf_problem_print(&p, text, sizeof text);
   assert_string_equal(text, "mla_decode:h16,r512,p64,q1,f16,rope_halves,page64,b1,s1024");
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_neox,f16", &p, NULL, 0), MLAF_OK); /* vLLM's words */
+  assert_int_equal(p.rotate, MLAF_ROTATE_HALVES);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_gptj", &p, NULL, 0), MLAF_OK);
+  assert_int_equal(p.rotate, MLAF_ROTATE_PAIRS);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_halves,rope_neox", &p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,xrope_neox", &p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,neox", &p, why, sizeof why), MLAF_E_PROBLEM);
   assert_int_equal(mlaf_problem_parse("mla_decode:h16,p0,rope_pairs", &p, NULL, 0), MLAF_OK);
   assert_int_equal(p.rotate, MLAF_ROTATE_NONE);
   assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_pairs,rope_halves", &p, why, sizeof why), MLAF_E_PROBLEM);

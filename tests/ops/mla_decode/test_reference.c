@@ -243,6 +243,30 @@ static void large_scores(void **state) {
   simple_free(&s);
 }
 
+/* Of requests of 2 tokens at most: one of 3 to 5 is NaN, and so is the last one, which reaches behind all rows. */
+static void long_requests(void **state) {
+  mlaf_problem p = parse("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    mlaf_case_spec spec = {
+        .name = "n", .problem = p, .seed = seed, .n = 4, .q_lens = {1, 1, 1, 2}, .kv_lens = {9, 9, 5, 5}, .score_std = 1};
+    mlaf_testcase *t = NULL;
+    assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_LONG_Q, &t, NULL), MLAF_OK);
+    const mlaf_batch *x = &t->batch;
+    result r = reference(x);
+    int refused = 0;
+    assert_true(x->total_q <= x->batch * 2 && x->qo_indptr[x->batch] == x->total_q + 1);
+    for (int32_t b = 0; b < x->batch; b++) {
+      const int32_t first = x->qo_indptr[b], n = x->qo_indptr[b + 1] - first;
+      refused += n > 2;
+      for (int32_t row = 2 * first; row < 2 * (first + n) && row < 2 * x->total_q; row++)
+        assert_int_equal(isnan(r.lse[row]) && isnan(r.o[row * 64]), n > 2 || first + n > x->total_q);
+    }
+    assert_true(refused >= 1);
+    result_free(&r);
+    mlaf_testcase_free(t);
+  }
+}
+
 static void nan_and_bad_pages(void **state) {
   mlaf_problem p = parse("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (int inject = MLAF_INJECT_NAN_Q; inject <= MLAF_INJECT_OOB_PAGE; inject++)
@@ -269,7 +293,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(agrees_with_the_obvious), cmocka_unit_test(score_shift),  cmocka_unit_test(page_permutation),
       cmocka_unit_test(causal_is_a_prefix),      cmocka_unit_test(closed_forms), cmocka_unit_test(large_scores),
-      cmocka_unit_test(nan_and_bad_pages),
+      cmocka_unit_test(nan_and_bad_pages),       cmocka_unit_test(long_requests),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,14 +90,14 @@ class RotateTest(unittest.TestCase):
 
     def test_style_and_table_come_together(self):
         angles = self.floats(self.angles)
-        for says, options in (("rope_table is", {"rope_style": "halves"}), ("rotated cache", {"rope_table": angles}),
+        for says, options in (("rope_table None.*wants both", {"rope_style": "halves"}), ("rope_style is None", {"rope_table": angles}),
                               ("must be .positions, rope dim., contiguous",
                                {"rope_style": "halves", "rope_table": Buffer(self.ctx, (4, HALF), "float32")}),
                               ("must be float32", {"rope_style": "halves", "rope_table": Buffer(self.ctx, (4, ROPE), "bfloat16")})):
             with self.assertRaisesRegex(mlaforge.MlafError, says):
                 self.call(**options)
-        with self.assertRaisesRegex(ValueError, "rope_style is 'neox'; accepted are pairs, halves"):
-            self.call(rope_style="neox", rope_table=angles)
+        with self.assertRaisesRegex(mlaforge.MlafError, "rope_style is 'quads'; accepted are 'pairs'.*'halves'"):
+            self.call(rope_style="quads", rope_table=angles)
 
 
 if __name__ == "__main__":

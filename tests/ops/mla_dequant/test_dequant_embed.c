@@ -16,12 +16,12 @@ static int64_t stride(void) { return next(2) ? 0 : next(20) ? (int64_t)(16 * (32
 static mlaf_dequant_args random_args(void) {
   mlaf_dequant_args a = MLAF_DEQUANT_ARGS_INIT;
   a.w = address(), a.w_scale = address(), a.y = next(30) ? address() : (void *)(uintptr_t)a.w;
-  a.w_row_stride = stride(), a.y_row_stride = stride();
-  a.w_scale_row_stride = next(2) ? 0 : (int64_t)next(400) - 2;
-  a.w_scale_row = next(20) ? (int64_t)next(5000) : -1 - (int64_t)next(5);
-  a.w_scale_column = next(20) ? (int64_t)(8 * next(500)) : (int64_t)next(1000) - 50;
+  a.w_row_stride = or_extreme(stride()), a.y_row_stride = or_extreme(stride());
+  a.w_scale_row_stride = or_extreme(next(2) ? 0 : (int64_t)next(400) - 2);
+  a.w_scale_row = or_extreme(next(20) ? (int64_t)next(5000) : -1 - (int64_t)next(5));
+  a.w_scale_column = or_extreme(next(20) ? (int64_t)(8 * next(500)) : (int64_t)next(1000) - 50);
   a.flags = next(30) ? 0 : (uint32_t)next(4);
-  a.rows = next(20) ? (int64_t)next(50000) : (int64_t)(x >> 30) - 5;
+  a.rows = or_extreme(next(20) ? (int64_t)next(50000) : (int64_t)(x >> 30) - 5);
   return a;
 }
 

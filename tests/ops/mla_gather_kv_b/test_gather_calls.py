@@ -74,7 +74,7 @@ class GatherTest(EmulatorTest):
                 mlaforge.gather_kv_b_proj(*call, None, k, v, **wrong, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_indices " + FAR):
             mlaforge.gather_kv_b_proj(*call[:3], far(self.ints([0])), *call[4:], None, k, v, ctx=self.ctx)
-        with self.assertRaisesRegex(mlaforge.MlafError, "the cache is NoneType"):
+        with self.assertRaisesRegex(mlaforge.MlafError, "k_buffer is NoneType"):
             mlaforge.gather_kv_b_proj(None, *call[1:], None, k, v, ctx=self.ctx)
         none = Buffer(self.ctx, (T, 0, VDIM), "bfloat16")
         with self.assertRaisesRegex(mlaforge.MlafError, "v_prefix has the shape"):

@@ -24,18 +24,19 @@ static mlaf_gather_kv_b_args random_args(bool split, bool rotates) {
   int64_t *const strides[] = {&a.cache_row_stride, &a.cache_page_stride, &a.w_row_stride, &a.w_head_stride, &a.k_token_stride,
                               &a.k_head_stride, &a.v_token_stride, &a.v_head_stride, &a.k_pe_token_stride, &a.k_pe_head_stride,
                               &a.cache_kpe_row_stride};
-  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : stride();
+  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : or_extreme(stride());
   a.cache = address(), a.table = address(), a.cu_seqlens = address(), a.w = address(), a.k = address();
   a.v = next(2) ? NULL : address(), a.k_pe = next(3) ? NULL : address(), a.scale_at = next(3) ? NULL : address();
   a.table_indptr = next(2) ? NULL : address(), a.seq_starts = next(2) ? NULL : address();
   a.cache_kpe = next(split ? 40 : 1) != split ? address() : NULL;
-  if (split && a.cache_row_stride > 0 && next(20)) a.cache_page_stride = a.cache_row_stride * (1 + (int64_t)next(99));
-  a.flags = !next(50), a.batch = (int32_t)next(300) - !next(50);
-  a.tokens = next(30) ? (int64_t)next(70000) : (int64_t)(x >> 30) - 5;
-  a.page_tokens = (int32_t)next(100), a.num_pages = (int64_t)next(1 << 20) - (next(30) ? 0 : 1 << 20);
-  a.table_stride = (int64_t)next(5000) - !next(50), a.table_width = next(2) ? 0 : (int32_t)next(2000);
+  const int64_t row = a.cache_row_stride;
+  if (split && row > 0 && row < 1 << 30 && next(20)) a.cache_page_stride = row * (1 + (int64_t)next(99));
+  a.flags = !next(50), a.batch = or_extreme_32((int32_t)next(300) - !next(50));
+  a.tokens = or_extreme(next(30) ? (int64_t)next(70000) : (int64_t)(x >> 30) - 5);
+  a.page_tokens = or_extreme_32((int32_t)next(100)), a.num_pages = or_extreme((int64_t)next(1 << 20) - (next(30) ? 0 : 1 << 20));
+  a.table_stride = or_extreme((int64_t)next(5000) - !next(50)), a.table_width = or_extreme_32(next(2) ? 0 : (int32_t)next(2000));
   a.scale = next(30) ? 0.5f : -1.0f;
-  if (next(50) ? rotates : !rotates) a.rope_table = address(), a.rope_rows = (int64_t)next(99999);
+  if (next(50) ? rotates : !rotates) a.rope_table = address(), a.rope_rows = or_extreme((int64_t)next(99999));
   return a;
 }
 

@@ -14,8 +14,11 @@ static void *address(void) { return address_but_one_of(60); }
 static int64_t stride(void) { return next(2) ? 0 : next(20) ? (int64_t)(8 * (8 + next(1000))) : (int64_t)next(1000) - 20; }
 static mlaf_merge_part random_part(void) {
   mlaf_merge_part p = {.o = address(), .lse = address()};
-  if (next(2)) p.o_token_stride = stride(), p.o_head_stride = stride();
-  if (next(2)) p.lse_token_stride = 1 + (int64_t)next(9), p.lse_head_stride = (int64_t)next(5000) - (next(20) ? 0 : 5000);
+  if (next(2)) p.o_token_stride = or_extreme(stride()), p.o_head_stride = or_extreme(stride());
+  if (next(2)) {
+    p.lse_token_stride = or_extreme(1 + (int64_t)next(9));
+    p.lse_head_stride = or_extreme((int64_t)next(5000) - (next(20) ? 0 : 5000));
+  }
   return p;
 }
 
@@ -28,7 +31,7 @@ static mlaf_merge_args random_args(void) {
   a.lse_head_stride = to.lse_head_stride;
   a.flags = next(20) ? (uint32_t)next(4) : (uint32_t)next(64);
   if (a.flags & MLAF_MERGE_IN_PLACE && next(10)) a.o = NULL, a.lse = NULL;
-  a.tokens = next(20) ? (int64_t)next(5000) : (int64_t)(x >> 30) - 5;
+  a.tokens = or_extreme(next(20) ? (int64_t)next(5000) : (int64_t)(x >> 30) - 5);
   return a;
 }
 

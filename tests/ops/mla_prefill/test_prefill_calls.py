@@ -105,6 +105,21 @@ class PrefillTest(EmulatorTest):
         out = mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 4, 6, softmax_scale=scale, causal=True, **descale, ctx=self.ctx)
         self.assertEqual(str(out.dtype), "bfloat16")
         self.near(out, None, *expected(q_rows, k_rows, v_rows, pairs, scale, True), most=8e-2)
+
+        def rescaled(**new):
+            new = {f"{name}_descale": Buffer(self.ctx, (1,), "float32", [s]) for name, s in new.items()}
+            return mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 4, 6, softmax_scale=scale, causal=True, **{**descale, **new},
+                                                   return_lse=True, ctx=self.ctx)
+        nothing = [[[0.0] * QK] * HEADS] * tk  # scores are 0: O is the mean of V
+        for tiny in ({"q": 0.0}, {"k": 0.0}, {"q": 1e-25, "k": 1e-20}):
+            out, lse = rescaled(**tiny)
+            self.near(out, lse, *expected(q_rows, nothing, v_rows, pairs, scale, True), most=1e-2)
+        for negative in ({"q": -0.05}, {"k": -0.3}, {"v": -0.7}, {"q": -0.05, "k": -0.3}):
+            out, lse = rescaled(**negative)
+            self.assertTrue(all(math.isnan(wide(b)) for b in values(out)), negative)
+            self.assertEqual(all(math.isnan(x) for x in values(lse)), "v" not in negative)
+        out, _ = rescaled(v=0.0)
+        self.assertEqual({wide(b) for b in values(out)}, {0.0})
         two, half = Buffer(self.ctx, (2,), "float32", [1.0, 2.0]), Buffer(self.ctx, (1,), "float16", [0])
         for wrong, word in ((two, "more than one scale"), (half, "must be float32"), (0.3, "k_descale is float")):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
@@ -126,13 +141,11 @@ class PrefillTest(EmulatorTest):
         (q, _), (k, _), (v, _) = (self.tensor((2, HEADS, width)) for width in (QK, QK, VDIM))
         out = Buffer(self.ctx, (2, HEADS, VDIM), "bfloat16", [0] * (2 * HEADS * VDIM))
         expanded, _ = self.tensor((2, HEADS, QK), (QK, 0, 1))
-        host, _ = self.tensor((2, HEADS, QK))
-        host.get_device = lambda: -1
         apart = far(self.tensor((2, HEADS, VDIM))[0])
         flat, _ = self.tensor((2, QK))
         for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q"),
                             ({"k": expanded}, "k has a dimension of 2 with the stride 0"), ({"q": flat}, "q has the shape"),
-                            ({"v": None}, "v is NoneType"), ({"q": host}, "q lies in host memory"),
+                            ({"v": None}, "v is NoneType"), ({"q": 5}, "q is int"),
                             ({"v": apart}, "v " + FAR), ({"max_seqlen_q": None}, "max_seqlen_q"), ({"max_seqlen_q": math.inf}, "max_seqlen_q")):
             args = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2, "out": out}
             with self.assertRaisesRegex(mlaforge.MlafError, word):

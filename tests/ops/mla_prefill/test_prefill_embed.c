@@ -2,6 +2,7 @@
  * tensors behind its maps, as many blocks. */
 #include "ops/mla_prefill/embed/mlaf_embed_mla_prefill.c" /* to look at its block */
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "cmocka_all.h"
@@ -23,14 +24,19 @@ static mlaf_prefill_args random_args(void) {
   mlaf_prefill_args a = MLAF_PREFILL_ARGS_INIT;
   int64_t *const strides[] = {&a.q_token_stride, &a.q_head_stride, &a.k_token_stride, &a.k_head_stride, &a.k_pe_token_stride,
                               &a.v_token_stride, &a.v_head_stride, &a.o_token_stride, &a.o_head_stride};
-  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : stride();
+  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : or_extreme(stride());
   a.q = address(), a.k = address(), a.k_pe = next(2) ? NULL : address(), a.v = address(), a.o = address();
   a.cu_seqlens_q = address(), a.cu_seqlens_k = address(), a.lse = next(2) ? NULL : address();
-  if (next(2)) a.lse_token_stride = 1 + (int64_t)next(9), a.lse_head_stride = (int64_t)next(5000) - (next(20) ? 0 : 5000);
-  a.flags = !next(50), a.batch = (int32_t)next(300) - !next(50), a.scale = next(40) ? 0.1f : next(2) ? -1.0f : 1.0f / 0.0f;
-  a.total_q = next(30) ? (int64_t)next(70000) : (int64_t)(x >> 31) - 5;
+  if (next(2)) {
+    a.lse_token_stride = or_extreme(1 + (int64_t)next(9));
+    a.lse_head_stride = or_extreme((int64_t)next(5000) - (next(20) ? 0 : 5000));
+  }
+  a.flags = !next(50), a.batch = or_extreme_32((int32_t)next(300) - !next(50));
+  static const float bad_scales[] = {1e-40f, -1, INFINITY};
+  a.scale = next(40) ? 0.1f : bad_scales[next(3)];
+  a.total_q = or_extreme(next(30) ? (int64_t)next(70000) : (int64_t)(x >> 31) - 5);
   if (!next(3)) a.q_scale = address(), a.k_scale = address(), a.v_scale = next(2) ? NULL : address();
-  a.total_k = next(4) ? (int64_t)next(70000) : next(4) ? 0 : (int64_t)(x >> 30) - 5;
+  a.total_k = or_extreme(next(4) ? (int64_t)next(70000) : next(4) ? 0 : (int64_t)(x >> 30) - 5);
   if (!next(4)) a.batch = 1 + (int32_t)next(2), a.total_q = 1 + (int64_t)next(40); /* hardly any tiles */
   return a;
 }

@@ -133,6 +133,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.k = (const char *)a.k + 2, "k is");
   WRONG(a.cu_seqlens_k = NULL, "cu_seqlens_k");
   WRONG(a.scale = 0, "scale");
+  WRONG(a.scale = 1e-40f, "scale is 9.99995e-41");
   WRONG(a.flags = 1, "flags");
   WRONG(a.batch = -1, "batch");
   WRONG(a.total_q = -1, "total_q");

@@ -23,7 +23,9 @@
 enum { ROUNDS = 20000 };
 static void *address(void) { return address_but_one_of(150); }
 static void *maybe(bool wanted) { return wanted != !next(80) ? address() : NULL; }
-static int64_t stride(void) { return next(3) ? 0 : next(40) ? (int64_t)(1024 + 16 * next(500)) : (int64_t)next(1000) - 20; }
+static int64_t stride(void) {
+  return or_extreme(next(3) ? 0 : next(40) ? (int64_t)(1024 + 16 * next(500)) : (int64_t)next(1000) - 20);
+}
 
 static mlaf_point random_problem(void) {
   mlaf_point p = {.op = mlaf_op_of("mla_q_b:")};
@@ -47,12 +49,13 @@ static mlaf_q_b_args random_args(const mlaf_point *p) {
   a.projection.w_scale = v[MLA_Q_B_WEIGHTS] ? a.projection.w : NULL;
   a.projection.tokens = next(20) ? 1 + (int64_t)next(300) : 0;
   mlaf_append_args *to = &a.append;
-  to->tokens = next(20) ? (int64_t)next(5000) : next(2) ? 0 : (int64_t)(x >> 30) - 5;
+  to->tokens = or_extreme(next(20) ? (int64_t)next(5000) : next(2) ? 0 : (int64_t)(x >> 30) - 5);
   to->ckv = address(), to->kpe = maybe(v[MLA_Q_B_ROPE]), to->norm_weight = maybe(v[MLA_Q_B_APPEND_NORM]);
   to->slots = address(), to->positions = maybe(turns), to->cos = maybe(turns), to->sin = maybe(turns && next(2));
   to->scale_at = maybe(layout >= 3 && next(2)), to->scale = next(40) ? 0.5f : 0, to->cache = address();
   to->cache_kpe = maybe(split && v[MLA_Q_B_ROPE]), to->kpe_out = maybe(v[MLA_Q_B_ROPE] && next(2));
-  to->table_rows = (int64_t)next(9999), to->num_slots = (int64_t)next(1 << 20) - (next(60) ? 0 : 1 << 20);
+  to->table_rows = or_extreme((int64_t)next(9999));
+  to->num_slots = or_extreme((int64_t)next(1 << 20) - (next(60) ? 0 : 1 << 20));
   to->ckv_row_stride = stride(), to->kpe_row_stride = stride(), to->kpe_out_row_stride = stride();
   to->cache_row_stride = stride(), to->cache_kpe_row_stride = split ? stride() : 0, to->table_row_stride = turns ? stride() : 0;
   if (!next(4)) to->page_tokens = 1 + (int32_t)next(64), to->cache_page_stride = (int64_t)(1 << 16) * (1 + (int64_t)next(9));

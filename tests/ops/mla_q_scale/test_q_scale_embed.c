@@ -11,7 +11,9 @@ enum { ROUNDS = 20000 };
 
 /* Mostly in order; sometimes NULL, sometimes odd, sometimes too small. */
 static void *address(void) { return address_but_one_of(60); }
-static int64_t stride(void) { return next(2) ? 0 : next(20) ? (int64_t)(8 * (8 + next(1000))) : (int64_t)next(1000) - 20; }
+static int64_t stride(void) {
+  return or_extreme(next(2) ? 0 : next(20) ? (int64_t)(8 * (8 + next(1000))) : (int64_t)next(1000) - 20);
+}
 
 static mlaf_q_scale_args random_args(void) {
   mlaf_q_scale_args a = MLAF_Q_SCALE_ARGS_INIT;
@@ -20,9 +22,9 @@ static mlaf_q_scale_args random_args(void) {
   if (a.y || !next(10)) a.y_token_stride = stride(), a.y_head_stride = stride();
   a.positions = address();
   a.beta = next(30) ? (float)next(1000) / 500 - 1 : INFINITY;
-  a.original = next(30) ? 1 + (int32_t)next(100000) : -(int32_t)next(3);
+  a.original = or_extreme_32(next(30) ? 1 + (int32_t)next(100000) : -(int32_t)next(3));
   a.flags = next(30) ? 0 : (uint32_t)next(4);
-  a.tokens = next(20) ? (int64_t)next(5000) : (int64_t)(x >> 30) - 5;
+  a.tokens = or_extreme(next(20) ? (int64_t)next(5000) : (int64_t)(x >> 30) - 5);
   return a;
 }
 

@@ -26,16 +26,17 @@ static mlaf_projection_args random_args(const mlaf_product *p) {
   mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
   int64_t *const strides[] = {&a.x_token_stride, &a.x_head_stride, &a.w_row_stride, &a.w_head_stride, &a.y_token_stride,
                               &a.y_head_stride, &a.residual_token_stride, &a.table_row_stride};
-  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : stride();
+  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : or_extreme(stride());
   const bool turns = mlaf_product_turns(p);
   a.x = address(), a.w = address(), a.y = address(), a.norm_weight = maybe(p->norm), a.residual = maybe(p->residual);
   a.positions = maybe(turns), a.cos = maybe(turns), a.sin = maybe(turns && next(2)), a.w_scale = maybe(p->weights);
   a.flags = next(60) ? (uint32_t)next(2) : (uint32_t)next(64), a.eps = next(60) ? 1e-6f : -1.0f;
-  a.tokens = next(30) ? (int64_t)next(70000) : (int64_t)(x >> 30) - 5, a.table_rows = (int64_t)next(9999) - (next(60) ? 0 : 9999);
+  a.tokens = or_extreme(next(30) ? (int64_t)next(70000) : (int64_t)(x >> 30) - 5);
+  a.table_rows = or_extreme((int64_t)next(9999) - (next(60) ? 0 : 9999));
   if (p->weights ? next(3) : !next(60)) {
-    a.w_scale_row = next(20) ? 128 * (int64_t)next(9) : (int64_t)next(64) - 9;
-    a.w_scale_column = next(20) ? 128 * (int64_t)next(9) : (int64_t)next(64) - 9;
-    a.w_scale_row_stride = next(2) ? 0 : (int64_t)next(500);
+    a.w_scale_row = or_extreme(next(20) ? 128 * (int64_t)next(9) : (int64_t)next(64) - 9);
+    a.w_scale_column = or_extreme(next(20) ? 128 * (int64_t)next(9) : (int64_t)next(64) - 9);
+    a.w_scale_row_stride = or_extreme(next(2) ? 0 : (int64_t)next(500));
   }
   return a;
 }

@@ -9,12 +9,13 @@
 #define MFMA_16 "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17", "mfma_fp8:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"
 #define MFMA_8 "mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mfma_fp8:blocks=4,depth=1,parts=1,pass=16,waves=1/s1"
 #define MFMA_NORM "mla_q_b:l320,h1,n128,p64,norm,bf16,e4m3fn,t9", "mfma_fp8:blocks=1,depth=2,parts=1,pass=16,waves=4/s1"
+#define MFMA_NORM_F16 "mla_q_b:l320,h1,n128,p64,norm,f16,e4m3fn,t9", "mfma_fp8:blocks=1,depth=2,parts=1,pass=16,waves=4/s1"
 #define MFMA_IN "mla_q_absorb:h2,n160,p32,r160,bf16,e4m3fn,pairs,t7", "mfma_fp8:blocks=8,depth=1,parts=1,pass=16,waves=2/s1"
 #define DOT "mla_q_b:l192,h2,n64,p32,norm,bf16,e4m3fnuz,t2", "dot_fp8:cols=2,depth=2,pass=2,threads=256/s1"
 #define DOT_IN "mla_q_absorb:h2,n96,p32,r160,f16,e4m3fnuz,halves,t3", "dot_fp8:cols=16,depth=8,pass=4,threads=256/s1"
 
 static const char *const variants[][2] = {
-    {MFMA_16}, {MFMA_8}, {MFMA_NORM}, {MFMA_IN}, {DOT}, {DOT_IN},
+    {MFMA_16}, {MFMA_8}, {MFMA_NORM}, {MFMA_IN}, {DOT}, {DOT_IN}, {MFMA_NORM_F16},
     {"mla_qkv_a:d320,l0,r64,p0,bf16,e4m3fn,t1", "dot_fp8:cols=1,depth=4,pass=1,threads=512/s1"}, /* by integers; ends of rows */
     {"mla_q_absorb:h1,n64,p0,r96,bf16,e4m3fnuz,t20", NULL},
     {"mla_v_out:h1,r512,v64,bf16,e4m3fn,t1", NULL},
@@ -59,6 +60,7 @@ static const struct {
     {MFMA_IN, "0x07030602u", "0x07060302u"},
     {MFMA_16, "o.x[g] + 2 * at + 16 * i", "o.x[g] + 2 * at"},
     {MFMA_NORM, "gain[n][i / 4][i % 4]", "gain[n][0][i % 4]"},
+    {MFMA_NORM_F16, "shrunk(gain[n][i / 4][i % 4], o.shrink)", "gain[n][i / 4][i % 4]"},
     {DOT, "x == x ? x : not_a_number()", "x == x ? x : 0.0f"},
 };
 

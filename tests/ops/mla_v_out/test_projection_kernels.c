@@ -66,10 +66,13 @@ static const char *const variants[][2] = {
     {"mla_qkv_a:d320,l0,r64,p0,bf16,t20", "mfma:blocks=1,depth=2,parts=1,pass=32,waves=2/s1"},
     {"mla_q_b:l192,h2,n64,p32,norm,bf16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"},
     {MANY},
+    {"mla_q_b:l96,h2,n64,p32,norm,f16,t17", "mfma:blocks=1,depth=1,parts=1,pass=16,waves=2/s1"},
+    {"mla_q_b:l192,h2,n64,p32,norm,f16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"},
     /* with rows appended beside it: a case of mla_append each, 37, 21 and 8 tokens */
     {"mla_q_b:l256,h1,n128,p64,norm,f16,append_fp8_ds_mla,r512,append_halves,append_norm,t5",
      "mfma_append:blocks=4,depth=2,parts=1,pass=16,waves=2/s1"},
     {"mla_q_b:l256,h1,n128,p0,bf16,append_paged,r96,t1", NULL},
+    {"mla_q_b:l64,h1,n32,p32,bf16,append_fp8_ds_mla,r128,append_norm,t1", "dot_append:cols=1,depth=4,pass=1,threads=512/s1"},
     /* as many blocks as there are compute units: few for the rows, several tokens a wave */
     {"mla_q_b:l96,h38,n96,p32,bf16,append_split,r64,append_norm,t5", "mfma_append:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"},
     {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
@@ -130,6 +133,9 @@ static const struct {
     {DOT, "d < LANES; d *= 2", "d < LANES / 4; d *= 2"},
     {MFMA, "v[k] *= factor", "v[k] *= 1.0f"},
     {MFMA, "multiply2(v[i], gain[n / 2][n % 2][i])", "multiply2(v[i], gain[0][n % 2][i])"},
+    {MFMA, "= shrunk(gain[n / 2][n % 2], o.shrink)", "= gain[n / 2][n % 2]"},
+    {MFMA, "larger2(g.z & SIZE, g.w & SIZE)", "larger2(g.z, g.w)"},
+    {MFMA, "0x7f000000u - bits_of", "bits_of"},
     {MFMA, "(n ^ turn) * 128", "n * 128"},
     {MFMA, "if (group == row / 4) squares", "if (group == 0) squares"},
     {MANY, "multiply2(w[b][n / 2][n % 2][i], gain[n / 2][n % 2][i])", "w[b][n / 2][n % 2][i]"},

@@ -16,12 +16,13 @@ local function nanoseconds(p, v, arch, family, slower)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local again = measured.again * math.max(0, v.rows - measured.from)
+  local fitted = v.schedule == "fitted" and p.batch > measured.requests and measured.fitted or 0
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     groups = groups, again = again, piece = again, slots = arch.device.cus,
     wave = times.wave,
-    fixed = function() return times.fixed + times.row * v.rows end,
+    fixed = function() return times.fixed + times.row * v.rows + fitted end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),
   })
 end

@@ -112,6 +112,21 @@ static mlaf_embed_status check_stride(const wanted_stride *x, reason *err) {
                    (int)(ALIGN / x->unit), (long long)(x->least / x->unit));
 }
 
+/* Of a tensor that is not there the caller's stride says nothing, whatever it is. */
+static int64_t stride_of(const void *tensor, int64_t stride, int64_t dense) { return tensor && stride ? stride : dense; }
+static int is_paged(const mlaf_embed_append_args *a) {
+  return (a->cache && a->cache_page_stride) || (a->cache_kpe && a->cache_kpe_page_stride);
+}
+
+static mlaf_embed_status check_page(const shape *s, const mlaf_embed_append_args *a, reason *err) {
+  const int64_t unit = unit_of(s), latent = stride_of(a->cache, a->cache_row_stride, row_bytes(s) / unit);
+  const int64_t rope = stride_of(a->cache_kpe, a->cache_kpe_row_stride, rope_bytes(s) / unit);
+  const int64_t row = latent > rope ? latent : rope;
+  if (a->page_tokens < 1) return refuse(err, "page_tokens is %d, and pages lie apart: it must be 1 or more", a->page_tokens);
+  if (a->page_tokens <= STRIDE_MOST / row) return MLAF_EMBED_OK;
+  return refuse(err, "page_tokens is %d, and rows lie %lld apart: a page may be 2^40 long", a->page_tokens, (long long)row);
+}
+
 static mlaf_embed_status check_strides(const shape *s, const mlaf_embed_append_args *a, reason *err) {
   const int64_t latent = 2 * (int64_t)s->rank, rope = 2 * (int64_t)s->rope, unit = unit_of(s);
   const int64_t number = a->flags & MLAF_EMBED_APPEND_TABLE_16 ? 2 : 4;
@@ -136,9 +151,7 @@ static mlaf_embed_status check_strides(const shape *s, const mlaf_embed_append_a
   mlaf_embed_status st = MLAF_EMBED_OK;
   for (size_t i = 0; !st && i < sizeof list / sizeof *list; i++) st = check_stride(&list[i], err);
   if (st) return st;
-  if ((a->cache_page_stride || a->cache_kpe_page_stride) && a->page_tokens < 1)
-    return refuse(err, "page_tokens is %d, and pages lie apart: it must be 1 or more", a->page_tokens);
-  return MLAF_EMBED_OK;
+  return is_paged(a) ? check_page(s, a, err) : MLAF_EMBED_OK;
 }
 
 static mlaf_embed_status check_numbers(const shape *s, const mlaf_embed_append_args *a, reason *err) {
@@ -175,16 +188,15 @@ static mlaf_embed_status check(const shape *s, const mlaf_embed_kernel *k, const
 
 /* No pointer arithmetic on NULL. */
 static void *behind(const void *p, int64_t bytes) { return p ? (void *)((uintptr_t)p + (uintptr_t)bytes) : NULL; }
-static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
 static void fill_cache(const shape *s, const mlaf_embed_append_args *a, kernel_args *k) {
-  const int64_t unit = unit_of(s);
-  k->latent_row = or_else(a->cache_row_stride * unit, row_bytes(s));
-  k->latent_page = or_else(a->cache_page_stride * unit, a->page_tokens * k->latent_row);
+  const int64_t unit = unit_of(s), tokens = is_paged(a) ? a->page_tokens : 0;
+  k->latent_row = unit * stride_of(a->cache, a->cache_row_stride, row_bytes(s) / unit);
+  k->latent_page = unit * stride_of(a->cache, a->cache_page_stride, tokens * (k->latent_row / unit));
   k->latent = a->cache;
   if (s->layout == SPLIT) {
-    k->rope_row = or_else(a->cache_kpe_row_stride * unit, rope_bytes(s));
-    k->rope_page = or_else(a->cache_kpe_page_stride * unit, a->page_tokens * k->rope_row);
+    k->rope_row = unit * stride_of(a->cache_kpe, a->cache_kpe_row_stride, rope_bytes(s) / unit);
+    k->rope_page = unit * stride_of(a->cache_kpe, a->cache_kpe_page_stride, tokens * (k->rope_row / unit));
     k->rope = a->cache_kpe;
   } else {
     k->rope_row = k->latent_row;
@@ -192,7 +204,7 @@ static void fill_cache(const shape *s, const mlaf_embed_append_args *a, kernel_a
     k->rope = behind(a->cache, rope_at(s));
   }
   k->num_slots = (uint32_t)a->num_slots;
-  if (!a->cache_page_stride && !a->cache_kpe_page_stride) return;
+  if (!is_paged(a)) return;
   if (a->page_tokens == 1) { /* whose inverse is too large: pages are rows, then */
     k->latent_row = k->latent_page;
     k->rope_row = k->rope_page;
@@ -206,16 +218,16 @@ static void fill_queries(const shape *s, const mlaf_embed_append_args *a, kernel
   const int64_t heads = s->heads, rank = s->rank, rope = s->rope, row = rank + rope;
   k->q_nope = a->q_nope;
   k->q_pe = a->q_pe;
-  k->q_nope_head = 2 * or_else(a->q_nope_head_stride, rank);
-  k->q_nope_token = 2 * or_else(a->q_nope_token_stride, heads * rank);
-  k->q_pe_head = 2 * or_else(a->q_pe_head_stride, rope);
-  k->q_pe_token = 2 * or_else(a->q_pe_token_stride, heads * rope);
+  k->q_nope_head = 2 * stride_of(a->q_nope, a->q_nope_head_stride, rank);
+  k->q_nope_token = 2 * stride_of(a->q_nope, a->q_nope_token_stride, heads * rank);
+  k->q_pe_head = 2 * stride_of(a->q_pe, a->q_pe_head_stride, rope);
+  k->q_pe_token = 2 * stride_of(a->q_pe, a->q_pe_token_stride, heads * rope);
   k->q_out = a->q_out;
-  k->q_out_head = 2 * or_else(a->q_out_head_stride, row);
-  k->q_out_token = 2 * or_else(a->q_out_token_stride, heads * row);
+  k->q_out_head = 2 * stride_of(a->q_out, a->q_out_head_stride, row);
+  k->q_out_token = 2 * stride_of(a->q_out, a->q_out_token_stride, heads * row);
   k->q_pe_out = a->q_pe_out ? a->q_pe_out : behind(a->q_out, 2 * rank);
-  k->q_pe_out_head = a->q_pe_out ? 2 * or_else(a->q_pe_out_head_stride, rope) : k->q_out_head;
-  k->q_pe_out_token = a->q_pe_out ? 2 * or_else(a->q_pe_out_token_stride, heads * rope) : k->q_out_token;
+  k->q_pe_out_head = a->q_pe_out ? 2 * stride_of(a->q_pe_out, a->q_pe_out_head_stride, rope) : k->q_out_head;
+  k->q_pe_out_token = a->q_pe_out ? 2 * stride_of(a->q_pe_out, a->q_pe_out_token_stride, heads * rope) : k->q_out_token;
 }
 
 static void fill_all(const shape *s, const mlaf_embed_append_args *a, uint32_t threads, uint32_t wave, uint32_t group,
@@ -233,10 +245,10 @@ static void fill_all(const shape *s, const mlaf_embed_append_args *a, uint32_t t
       .sin = a->sin ? a->sin : behind(a->cos, number * s->rope / 2),
       .scale_at = a->scale_at,
       .kpe_out = a->kpe_out,
-      .ckv_stride = 2 * or_else(a->ckv_row_stride, s->rank),
-      .kpe_stride = 2 * or_else(a->kpe_row_stride, s->rope),
-      .kpe_out_stride = 2 * or_else(a->kpe_out_row_stride, s->rope),
-      .table_stride = number * or_else(a->table_row_stride, a->sin ? s->rope / 2 : s->rope),
+      .ckv_stride = 2 * stride_of(a->ckv, a->ckv_row_stride, s->rank),
+      .kpe_stride = 2 * stride_of(a->kpe, a->kpe_row_stride, s->rope),
+      .kpe_out_stride = 2 * stride_of(a->kpe_out, a->kpe_out_row_stride, s->rope),
+      .table_stride = number * stride_of(s->turned ? a->cos : NULL, a->table_row_stride, a->sin ? s->rope / 2 : s->rope),
       .tokens = a->tokens,
       .table_rows = a->table_rows,
       .token_blocks = (uint32_t)(full > spread ? full : spread),

@@ -4,6 +4,7 @@
  * mlaforge's runtime/ops/mla_decode/launch.h, the launches those of prepare.c there. */
 #include "mlaf_embed_mla_decode.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -168,6 +169,7 @@ static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_decode_args 
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * tuned(x).q_len) return "total_q is not in 0..batch*q_len";
   if (a->num_pages < 0 || (int64_t)a->num_pages * tuned(x).page_size >> 32) return "num_pages * page_size is not below 2^32";
   if (!(a->scale - a->scale == 0)) return "scale is not finite";
+  if (a->scale != 0 && a->scale > -FLT_MIN && a->scale < FLT_MIN) return "scale is below the normal numbers, and not 0";
   if (!a->q || !a->o || !a->qo_indptr || !a->kv_indptr || !a->kv_last_page_lens || (a->num_pages && (!a->ckv || !a->kv_indices)))
     return "a pointer is NULL";
   if (((uintptr_t)a->q | (uintptr_t)a->o | (uintptr_t)a->ckv | (uintptr_t)a->kpe) % 16)

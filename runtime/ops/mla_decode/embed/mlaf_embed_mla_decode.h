@@ -60,7 +60,8 @@ mlaf_embed_status mlaf_embed_decode_plan(mlaf_embed *e, const mlaf_embed_decode_
 /* Bytes of workspace for total_q query tokens; 0: none. SIZE_MAX: more than there can be. */
 size_t mlaf_embed_decode_workspace(const mlaf_embed_plan *plan, int64_t total_q);
 /* Launch on `stream` (hipStream_t or CUstream; NULL: the default stream) and return without waiting. Never allocates, locks or
- * synchronises: legal inside graph capture. */
+ * synchronises: legal inside graph capture. Thread-safe: each thread with outputs, a workspace and lists of a block table of its
+ * own, also on one stream, as an execution is up to two launches and those of another thread may come in between. */
 mlaf_embed_status mlaf_embed_decode_execute(const mlaf_embed_plan *plan, const mlaf_embed_decode_args *args, void *stream,
                                             char *why, size_t why_size);
 

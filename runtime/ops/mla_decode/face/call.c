@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "ops/mla_decode/fields.h"
+#include "ops/mla_decode/launch.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/face/face.h"
 
-enum { WORKSPACE_ALIGN = 256 };
-/* The first version ended before rope_table, and had no `rotate`. */
+enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
+/* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe. */
 #define CALL_FIRST offsetof(mlaf_call, rope_table)
+#define CALL_SECOND offsetof(mlaf_call, cache_kpe)
 
 static const struct {
   const char *name;
@@ -48,10 +50,14 @@ static mlaf_status bad_layout(const reading *r, const char *name, const mlaf_vie
 }
 
 static mlaf_status no_fit(const reading *r) {
-  char q[96], cache[96], o[96];
+  char q[96], cache[96], kpe[96], o[96];
   list(r->c->q.shape, r->c->q.dims, q, sizeof q);
   list(r->c->cache.shape, r->c->cache.dims, cache, sizeof cache);
   list(r->c->o.shape, r->c->o.dims, o, sizeof o);
+  list(r->c->cache_kpe.shape, r->c->cache_kpe.dims, kpe, sizeof kpe);
+  if (r->c->cache_kpe.dims)
+    return mlaf_fail(r->err, MLAF_E_ARG, "q %s, the cache's ckv %s and kpe %s, and the output %s do not fit together", q, cache,
+                     kpe, o);
   return mlaf_fail(r->err, MLAF_E_ARG, "q %s, the cache %s and the output %s do not fit together", q, cache, o);
 }
 
@@ -93,7 +99,7 @@ static bool is_dense(const mlaf_view *v) {
   for (int i = v->dims - 1; i >= 0; i--) {
     if (!v->shape[i]) return true;
     if (v->shape[i] != 1 && v->stride[i] != expected) return false;
-    expected *= v->shape[i];
+    if (__builtin_mul_overflow(expected, v->shape[i], &expected)) return false;
   }
   return true;
 }
@@ -118,23 +124,53 @@ static int32_t common_divisor(int64_t a, int64_t b) {
   return (int32_t)a;
 }
 
-/* Pages that do not follow each other at once are read as pages of the largest size that divides both a page and its distance. */
-static mlaf_status read_cache(reading *r) {
-  const mlaf_view *k = &r->c->cache;
-  const int64_t tokens = k->shape[1], row = tokens > 1 ? k->stride[1] : k->stride[0];
+/* [pages, page, columns] as [pages, page, 1, columns]. */
+static mlaf_view with_head(mlaf_view v) {
+  if (v.dims != 3) return v;
+  v.dims = 4;
+  v.shape[3] = v.shape[2], v.stride[3] = v.stride[2];
+  v.shape[2] = 1;
+  return v;
+}
+
+/* The distance of rows, and where pages do not follow each other at once that of pages in rows, else 0. */
+static mlaf_status read_rows(const reading *r, const char *name, const mlaf_view *k, int64_t *row, int64_t *page_rows) {
+  const int64_t tokens = k->shape[1];
+  *row = tokens > 1 ? k->stride[1] : k->stride[0];
   if (k->shape[2] != 1)
-    return mlaf_fail(r->err, MLAF_E_ARG, "the cache has %lld heads; the latent cache has 1", (long long)k->shape[2]);
-  if (tokens < 1) return bad_layout(r, "the cache", k, "must have pages of one token at least");
-  if ((k->shape[3] > 1 && k->stride[3] != 1) || row < k->shape[3])
-    return bad_layout(r, "the cache", k, "must hold its rows at one distance, with columns side by side");
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld KV heads, must have 1: all heads of queries read one latent cache, and "
+                     "more KV heads are not served", name, (long long)k->shape[2]);
+  if (tokens < 1) return bad_layout(r, name, k, "must have pages of one token at least");
+  if ((k->shape[3] > 1 && k->stride[3] != 1) || *row < k->shape[3] || *row < 1)
+    return bad_layout(r, name, k, "must hold its rows at one distance, with columns side by side");
+  if (*row > MLAF_ROW_STRIDE_MAX) return bad_layout(r, name, k, "must have rows at most 2^27 elements apart");
+  if (k->shape[0] <= 1 || k->stride[0] == tokens * *row) return MLAF_OK;
+  if (k->stride[0] % *row || k->stride[0] < tokens * *row)
+    return bad_layout(r, name, k, "must have its pages a whole number of rows apart: the kernels count rows");
+  *page_rows = k->stride[0] / *row;
+  return MLAF_OK;
+}
+
+static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe) {
+  int64_t page_rows = 0;
+  mlaf_status st = read_rows(r, "the cache's kpe", kpe, &r->args.kpe_row_stride, &page_rows);
+  if (st) return st;
+  if (kpe->shape[0] != k->shape[0] || kpe->shape[1] != k->shape[1] || page_rows != r->args.page_rows)
+    return bad_layout(r, "the cache's kpe", kpe, "must have as many pages, of as many rows and as many rows apart, as its ckv");
+  r->args.kpe = kpe->data;
+  return MLAF_OK;
+}
+
+/* Pages that do not follow each other at once are read as pages of the largest size that divides both a page and its distance. */
+static mlaf_status read_cache(reading *r, const mlaf_view *k, const mlaf_view *kpe) {
+  const int64_t tokens = k->shape[1];
+  mlaf_status st = read_rows(r, "the cache", k, &r->args.ckv_row_stride, &r->args.page_rows);
+  if (!st && kpe->dims) st = read_kpe(r, k, kpe);
+  if (st) return st;
   r->args.ckv = k->data;
-  r->args.ckv_row_stride = row;
   r->args.num_pages = (int32_t)k->shape[0];
   r->problem.page_size = (int32_t)tokens;
-  if (k->shape[0] <= 1 || k->stride[0] == tokens * row) return MLAF_OK;
-  if (k->stride[0] % row || k->stride[0] < tokens * row)
-    return bad_layout(r, "the cache", k, "must have its pages a whole number of rows apart: the kernels count rows");
-  r->args.page_rows = k->stride[0] / row;
+  if (!r->args.page_rows) return MLAF_OK;
   r->args.page_tokens = (int32_t)tokens;
   r->problem.page_size = common_divisor(r->args.page_rows, tokens);
   r->plan.flags |= MLAF_PLAN_TABLES;
@@ -162,15 +198,16 @@ static mlaf_status check_lse(const reading *r) {
 
 static mlaf_status read_tensors(reading *r, int dims) {
   const mlaf_call *c = r->c;
-  const mlaf_view *q = &c->q, *k = &c->cache, *o = &c->o;
+  const mlaf_view *q = &c->q, *o = &c->o, k = with_head(c->cache), kpe = with_head(c->cache_kpe);
   if (q->dtype != MLAF_VIEW_BF16 && q->dtype != MLAF_VIEW_F16)
     return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[known_dtype(q->dtype)].name);
   mlaf_status st = check_view(r, "q", q, dims, q->dtype);
-  if (!st) st = check_view(r, "the cache", k, 4, q->dtype);
+  if (!st) st = check_view(r, "the cache", &k, 4, q->dtype);
+  if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, q->dtype);
   if (!st) st = check_view(r, "the output", o, dims, q->dtype);
   if (st) return st;
   const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
-  bool fits = k->shape[3] == columns && rank <= columns;
+  bool fits = rank <= columns && k.shape[3] == (kpe.dims ? rank : columns) && (!kpe.dims || kpe.shape[3] == columns - rank);
   for (int i = 0; i < dims - 1; i++) fits = fits && o->shape[i] == q->shape[i];
   if (!fits) return no_fit(r);
   if (!is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");
@@ -182,17 +219,17 @@ static mlaf_status read_tensors(reading *r, int dims) {
   r->args.q = q->data;
   r->args.o = o->data;
   r->args.lse = c->lse.data;
-  r->args.scale = c->scale != 0 ? c->scale : (float)(1 / sqrt((double)columns));
+  r->args.scale = c->scale != 0 || c->flags & MLAF_CALL_SCALE ? c->scale : (float)(1 / sqrt((double)columns));
   st = check_lse(r);
-  return st ? st : read_cache(r);
+  return st ? st : read_cache(r, &k, &kpe);
 }
 
 /* --- tables --- */
 
 static mlaf_status read_lists(reading *r) {
   const mlaf_call *c = r->c;
-  const int64_t batch = c->qo_indptr.dims ? c->qo_indptr.shape[0] - 1 : -1;
   mlaf_status st = check_table(r, "qo_indptr", &c->qo_indptr, 1);
+  const int64_t batch = st ? 0 : c->qo_indptr.shape[0] - 1;
   if (!st) st = check_table(r, "kv_indptr", &c->kv_indptr, batch + 1);
   if (!st) st = check_table(r, "kv_indices", &c->kv_indices, 0);
   if (!st) st = check_table(r, "kv_last_page_lens", &c->kv_last_page_lens, batch);
@@ -246,7 +283,7 @@ static mlaf_status read_angles(reading *r) {
   const mlaf_view *t = &r->c->rope_table;
   const int32_t rope = r->problem.rope;
   r->problem.rotate = r->c->rotate;
-  if (r->c->struct_size == CALL_FIRST || !t->dims) return MLAF_OK;
+  if (!t->dims) return MLAF_OK;
   mlaf_status st = check_view(r, "rope_table", t, 2, MLAF_VIEW_F32);
   if (!st && (!is_dense(t) || t->shape[1] != rope))
     return bad_layout(r, "rope_table", t, "must be [positions, rope dim], contiguous");
@@ -255,12 +292,25 @@ static mlaf_status read_angles(reading *r) {
   return st;
 }
 
+/* The caller's, or for one that was built against an earlier version a copy in *whole; NULL: E_ARG. */
+static const mlaf_call *take_call(const mlaf_call *c, mlaf_call *whole, mlaf_err *err) {
+  if (c && c->struct_size == sizeof *c) return c;
+  if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND)) {
+    memset(whole, 0, sizeof *whole);
+    return memcpy(whole, c, c->struct_size);
+  }
+  if (!c) mlaf_fail(err, MLAF_E_ARG, "mlaf_call_run: call is NULL");
+  else
+    mlaf_fail(err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu: start from MLAF_CALL_INIT", c->struct_size, sizeof *c);
+  return NULL;
+}
+
 static mlaf_status read_call(reading *r) {
   const mlaf_call *c = r->c;
   const bool table = c->block_table.dims || c->seq_lens.dims;
-  if (c->struct_size != sizeof *c && (c->struct_size != CALL_FIRST || c->rotate))
-    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu: start from MLAF_CALL_INIT", c->struct_size,
-                     sizeof *c);
+  if (c->flags & ~(uint32_t)MLAF_CALL_SCALE || c->reserved)
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: flags is %#x, must be 0 or MLAF_CALL_SCALE; reserved is %d, must be 0",
+                     c->flags, c->reserved);
   if (c->plan && c->plan->struct_size == sizeof r->plan) r->plan = *c->plan;
   else if (c->plan)
     return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size,
@@ -294,9 +344,12 @@ static mlaf_status use_given(reading *r, size_t need) {
   int64_t bytes = dtypes[known_dtype(w->dtype)].size;
   mlaf_status st = check_place(r, "workspace", w);
   if (st) return st;
+  if (w->dims < 1 || w->dims > DIMS_MOST)
+    return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %d dimensions; 1 to %d are expected", w->dims, DIMS_MOST);
   if (!is_dense(w)) return bad_layout(r, "workspace", w, "must be contiguous");
-  for (int i = 0; i < w->dims; i++) bytes *= w->shape[i];
-  if ((size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
+  for (int i = 0; i < w->dims; i++) /* dense, so only the last product may be too much: more than anybody needs */
+    if (__builtin_mul_overflow(bytes, w->shape[i], &bytes)) bytes = INT64_MAX;
+  if (bytes < 0 || (size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
     return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %lld bytes at %p, this call needs %zu, %d-byte aligned", (long long)bytes,
                      w->data, need, WORKSPACE_ALIGN);
   r->args.workspace = w->data;
@@ -304,7 +357,8 @@ static mlaf_status use_given(reading *r, size_t need) {
   return MLAF_OK;
 }
 
-static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream) {
+/* Where neither the caller has one nor his allocator, the stream's: *b says whether, and is to be given back. */
+static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream, mlaf_borrowed *b) {
   const size_t need = mlaf_execute_workspace_size(plan, &r->args);
   if (!need) return MLAF_OK;
   if (need == SIZE_MAX)
@@ -313,25 +367,29 @@ static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *strea
   if (r->c->workspace.dims) return use_given(r, need);
   mlaf_status st = ask_caller(r, need, stream);
   if (st || r->args.workspace) return st;
-  st = mlaf_workspace_get(r->ctx, stream, need, &r->args.workspace, &r->args.workspace_size);
-  if (st) mlaf_ctx_last_message(r->ctx, r->err->text, sizeof r->err->text);
-  return st;
+  st = mlaf_workspace_borrow(r->ctx->shared, stream, need, b, r->err);
+  if (st) return st;
+  r->args.workspace = b->memory;
+  r->args.workspace_size = b->size;
+  return MLAF_OK;
 }
 
 mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_point p;
   mlaf_plan *plan = NULL;
+  mlaf_borrowed borrowed = {.lane = NULL};
   if (!ctx) return MLAF_E_ARG;
-  reading r = {.ctx = ctx, .c = call, .err = &err, .problem = MLAF_PROBLEM_INIT, .plan = MLAF_PLAN_OPTS_INIT,
-               .args = MLAF_EXECUTE_ARGS_INIT};
-  mlaf_status st = call ? read_call(&r) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_call_run: call is NULL");
+  mlaf_call whole;
+  reading r = {.ctx = ctx, .c = take_call(call, &whole, &err), .err = &err, .problem = MLAF_PROBLEM_INIT,
+               .plan = MLAF_PLAN_OPTS_INIT, .args = MLAF_EXECUTE_ARGS_INIT};
+  mlaf_status st = r.c ? read_call(&r) : MLAF_E_ARG;
   if (!st && (!r.args.batch || !r.args.total_q)) return MLAF_OK;
   if (!st) { /* what follows reports itself */
     st = mlaf_decode_take(ctx, "mlaf_call_run", &r.problem, &p);
     if (!st) st = mlaf_registry_get(ctx, &p, &r.plan, &(mlaf_registry_how){.on_stream = true, .stream = stream}, &plan);
     if (st) return st;
-    st = find_workspace(&r, plan, stream);
+    st = find_workspace(&r, plan, stream, &borrowed);
   }
   if (st) {
     err.status = st;
@@ -339,6 +397,7 @@ mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
     return mlaf_shared_report(ctx->shared, &err);
   }
   st = mlaf_execute(plan, &r.args, stream);
+  if (borrowed.lane) mlaf_workspace_give_back(&borrowed);
   mlaf_plan_release(plan);
   return st;
 }

@@ -124,6 +124,11 @@ static mlaf_embed_status check_pointers(const shape *s, const mlaf_embed_gather_
   return MLAF_EMBED_OK;
 }
 
+/* Units from a row of the cache to the next. */
+static int64_t cache_row_of(const shape *s, const mlaf_embed_gather_args *a) {
+  return a->cache_row_stride ? a->cache_row_stride : row_bytes(s) / unit_of(s);
+}
+
 static mlaf_embed_status check_strides(const shape *s, const mlaf_embed_gather_args *a, reason *err) {
   const int64_t row = row_bytes(s) / unit_of(s), k_row = a->v ? s->nope : s->out, cache = ALIGN / unit_of(s);
   const struct {
@@ -146,8 +151,11 @@ static mlaf_embed_status check_strides(const shape *s, const mlaf_embed_gather_a
     if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple))
       return refuse(err, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name,
                        (long long)list[i].value, (long long)list[i].multiple, (long long)list[i].least);
+  const int64_t cache_row = cache_row_of(s, a);
+  if (!a->cache_page_stride && a->page_tokens > STRIDE_MOST / cache_row)
+    return refuse(err, "page_tokens is %d, and rows lie %lld apart: a page may be 2^40 long", a->page_tokens,
+                  (long long)cache_row);
   if (s->layout != SPLIT) return MLAF_EMBED_OK;
-  const int64_t cache_row = a->cache_row_stride ? a->cache_row_stride : row;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return refuse(err, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
                   (long long)KPE_STRIDE_MOST);
@@ -211,7 +219,7 @@ static void fill(const shape *s, const mlaf_embed_gather_args *a, kernel_args *o
       .k = a->k,
       .v = a->v ? a->v : behind(a->k, 2 * (int64_t)s->nope),
       .k_pe = a->k_pe,
-      .cache_row = or_else(unit * a->cache_row_stride, row_bytes(s)),
+      .cache_row = unit * cache_row_of(s, a),
       .num_pages = a->num_pages,
       .table_stride = a->table_stride,
       .w_row = 2 * or_else(a->w_row_stride, s->rank),
@@ -228,7 +236,7 @@ static void fill(const shape *s, const mlaf_embed_gather_args *a, kernel_args *o
   };
   if (s->layout == SPLIT) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
   else out->scale_at = a->scale_at;
-  out->cache_page = or_else(unit * a->cache_page_stride, a->page_tokens * out->cache_row);
+  out->cache_page = a->cache_page_stride ? unit * a->cache_page_stride : a->page_tokens * out->cache_row;
   out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;
   out->k_token = a->k_token_stride ? 2 * a->k_token_stride : heads * out->k_head;
   out->v_head = a->v ? 2 * or_else(a->v_head_stride, s->vdim) : out->k_head;

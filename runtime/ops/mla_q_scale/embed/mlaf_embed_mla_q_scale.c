@@ -75,8 +75,14 @@ static mlaf_embed_status check_y(const shape *s, const mlaf_embed_q_scale_args *
                 (long long)a->y_head_stride);
 }
 
+/* Whether steps of `step` elements pass over n rows of `columns`, each `stride` behind the one before: as a division, since the
+ * product may not fit. */
+static bool clears(int64_t step, int64_t n, int64_t stride, int64_t columns) {
+  return step >= columns && (step - columns) / stride >= n - 1;
+}
+
 static bool apart(const shape *s, int64_t tokens, int64_t token, int64_t head) {
-  return token >= (s->heads - 1) * head + s->qdim || head >= (tokens - 1) * token + s->qdim;
+  return clears(token, s->heads, head, s->qdim) || clears(head, tokens, token, s->qdim);
 }
 static mlaf_embed_status check_apart(const shape *s, const mlaf_embed_q_scale_args *a, reason *err) {
   const mlaf_embed_q_scale_args d = dense(s, a);

@@ -197,12 +197,16 @@ MLAF_DEV word2 encode(const float (&v)[8]) {
   return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
 }
 
-// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. What is
-// beyond all codes stays as it is, so that infinity does not become NaN.
+MLAF_DEV float infinity() { return float_of(0x7f800000u); }
+// A scale from device memory: NaN unless it is a positive normal number, so that the row reads as NaN.
+MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. A finite v
+// beyond all codes stays beyond them. An infinite one becomes NaN, by the term v * 0.
 MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    const float q = v[i] * inverse_scale;
+    const float q = multiply_add(v[i], 0.0f, v[i] * inverse_scale);
     v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
   }
 }
@@ -229,7 +233,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
@@ -247,7 +251,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   }
   rope_item item = {};
   if (mine) item = load_item(rope_from, 0);
-  const float scale = a.scale_at ? load<float>(a.scale_at) : a.scale, inverse_scale = inverse(scale);
+  const float scale = usable(a.scale_at ? load<float>(a.scale_at) : a.scale), inverse_scale = inverse(scale);
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {

@@ -157,12 +157,16 @@ MLAF_DEV word2 encode(const float (&v)[8]) {
   return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
 }
 
-// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. What is
-// beyond all codes stays as it is, so that infinity does not become NaN.
+MLAF_DEV float infinity() { return float_of(0x7f800000u); }
+// A scale from device memory: NaN unless it is a positive normal number, so that the row reads as NaN.
+MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. A finite v
+// beyond all codes stays beyond them. An infinite one becomes NaN, by the term v * 0.
 MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    const float q = v[i] * inverse_scale;
+    const float q = multiply_add(v[i], 0.0f, v[i] * inverse_scale);
     v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
   }
 }
@@ -174,8 +178,10 @@ MLAF_DEV float max_of_tile(float x, int lane) {
   return x;
 }
 
-// The scale of a tile: its largest value over the type's largest, or the power of two from there on.
+// The scale of a tile: its largest value over the type's largest, or the power of two from there on. Of a tile with an infinity
+// it is infinite: all of it reads as NaN.
 MLAF_DEV float scale_of(float most, bool power_of_two) {
+  if (most == infinity()) return most;
   const float x = most * inverse(448.0f);
   // most / 448, correctly rounded; 1e-4 and the least normal number are what writers of such caches take for a tile of zeros.
   const float exact = multiply_add(multiply_add(-x, 448.0f, most), inverse(448.0f), x);

@@ -117,7 +117,8 @@ MLAF_DEV void settle(float (&x)[N]) {
 // [templates/mla_decode/lib/fit.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
-constexpr int H = 112, PAGE = 16, SLOT_ROWS = 224, R = 512, V = 128, PASS = 48;
+constexpr int H = 112, Q_LEN = 2, PAGE = 16, SLOT_ROWS = Q_LEN * H, R = 512, V = 128;
+constexpr int PASS = 48;
 constexpr int WARPS = 16, THREADS = 32 * WARPS, SHARES = 1, WAYS = 2;
 constexpr int VECTORS = 2, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 8;                      // in 16 bytes
@@ -239,6 +240,15 @@ MLAF_DEV int place_of_pair(int pair) {
   return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
 }
 // What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
@@ -272,7 +282,8 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     if (request >= 0) entry = schedule_entry(&a, request);
   }
   const int tokens = schedule_tokens(entry.next_page - entry.page, entry.last, PAGE);
-  if (request >= 0 && tokens > 0 && entry.next_qo > entry.qo)
+  const int n = entry.next_qo - entry.qo;
+  if (request >= 0 && tokens > 0 && n > 0 && !is_refused(n, entry.qo, entry.next_qo, (int)a.total_q))
     behind = fit_pieces(schedule_start(entry.page, request, PAGE), tokens, width, &part);
   const bool is = behind > 0 && part < parts;
   const u32 some = __ballot_sync(~0u, is);
@@ -288,7 +299,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     all += list.found[w] & 0xffff;
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
   }
-  if (is) list.of[before] = {(u32)entry.qo * H, (u32)(entry.next_qo - entry.qo) * H, (u32)part, pieces};
+  if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
   __syncthreads();
   return all;
 }

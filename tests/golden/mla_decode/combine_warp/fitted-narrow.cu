@@ -76,7 +76,7 @@ struct mlaf_decode_params {
 #define FIT_CUT 0 // decides nothing here
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/fit.h]
-constexpr int H = 128, PAGE = 64, SLOT_ROWS = 128;
+constexpr int H = 128, Q_LEN = 1, PAGE = 64, SLOT_ROWS = Q_LEN * H;
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int R = 512, ROWS = 1, TEAM = 16, SHARES = 2, GROUPS = TEAM / SHARES;
@@ -257,6 +257,15 @@ MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_
 }
 
 // What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
@@ -290,7 +299,8 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     if (request >= 0) entry = schedule_entry(&a, request);
   }
   const int tokens = schedule_tokens(entry.next_page - entry.page, entry.last, PAGE);
-  if (request >= 0 && tokens > 0 && entry.next_qo > entry.qo)
+  const int n = entry.next_qo - entry.qo;
+  if (request >= 0 && tokens > 0 && n > 0 && !is_refused(n, entry.qo, entry.next_qo, (int)a.total_q))
     behind = fit_pieces(schedule_start(entry.page, request, PAGE), tokens, width, &part);
   const bool is = behind > 0 && part < parts;
   const u32 some = __ballot_sync(~0u, is);
@@ -306,7 +316,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     all += list.found[w] & 0xffff;
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
   }
-  if (is) list.of[before] = {(u32)entry.qo * H, (u32)(entry.next_qo - entry.qo) * H, (u32)part, pieces};
+  if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
   __syncthreads();
   return all;
 }

@@ -84,11 +84,37 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 // (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
 // uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
 // `fitted` says which schedule it is.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
+
+constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+
+// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  MLAF_GLOBAL u32* const lse = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  MLAF_GLOBAL u32* const o = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
 struct piece {
   i64 row;                // first row of this workgroup, counted over all requests
   int rows;               // rows of the request from there on, at least 1
   int first_row;          // within the request
-  int n;                  // query tokens of the request
+  int n;                  // query tokens of the request; 0: it is refused (mla_decode/lib/refuse.h), and its rows are all here
   int tokens, begin, end; // cached tokens of the request; those of this piece
   int first_page;         // into kv_indices
   i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
@@ -109,12 +135,18 @@ MLAF_DEV void together(entries& e, int& x) {
 }
 
 // A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
-MLAF_DEV bool request_of(const entries& e, int first_row, piece& x) {
+MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x) {
   const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
-  x.n = smaller(e.q_end - e.q_begin, Q_LEN);
+  x.n = e.q_end - e.q_begin;
   x.first_row = first_row;
   x.row = (i64)e.q_begin * H + first_row;
   x.rows = x.n * H - first_row;
+  if (is_refused(x.n, e.q_begin, e.q_end, (int)total_q)) {
+    const int from = e.q_begin > 0 ? e.q_begin : 0;
+    x.n = 0;
+    x.row = (i64)from * H;
+    x.rows = (smaller(e.q_end, (int)total_q) - from) * H;
+  }
   x.first_page = e.page;
   x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers
   return x.rows > 0;
@@ -123,7 +155,12 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   entries e = entries_of(a, request);
   int none = 0;
   together(e, none);
-  return request_of(e, first_row, x);
+  return request_of(e, a.total_q, first_row, x);
+}
+
+// Of a refused request, by this thread of the workgroup.
+MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
+  refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
 
 MLAF_DEV bool only_piece(const mlaf_decode_args& a, piece& x) {
@@ -355,7 +392,7 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave) {
   const int tokens = to.tokens, begin = to.begin;
   int end = to.end;
-  if (begin >= end && !to.final) { // nothing to do, and to say so
+  if (begin >= end && !to.final && to.n > 0) { // nothing to do, and to say so
     if (thread_id() < ROWS) write_lse(a, to, thread_id(), minus_inf());
     return;
   }
@@ -464,7 +501,9 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
     for (int b = 0; b < BLOCKS; b++) row[b].sum = row[b].weight = __builtin_nanf("");
   }
   if (Q_IN_LDS) __syncthreads(); // Q has been read by all: its place becomes the merge buffer
-  finish(a, to, lds, lane, wave, row, o);
+  const mlaf_decode_args last = a;
+  if (__builtin_expect(to.n == 0, 0)) refuse_piece(last, to, 64 * wave + lane);
+  else finish(last, to, lds, lane, wave, row, o);
 }
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(64, 64),

@@ -75,6 +75,32 @@ constexpr int MINE = TILE / WARPS;               // rows of a tile that a warp c
 constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column units of O of a warp
 constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile: enough independent instructions in flight
 constexpr u32 NO_ROW = ~0u;
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
+
+constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+
+// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
 static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole rows");
 
 // Where the tokens of a request lie and how far this split goes.
@@ -173,6 +199,11 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_mma_53d96e0
   wait_for_previous_launch();
   const int request = blockIdx.z, split = blockIdx.y, first_row = blockIdx.x * ROWS;
   const int token0 = constants(a.qo_indptr)[request], n = constants(a.qo_indptr)[request + 1] - token0, live = n * H;
+  if (is_refused(n, token0, token0 + n, (int)a.total_q)) {
+    const i64 part = a.splits > 1 ? split * (a.total_q * H) : -1;
+    if (first_row == 0) refuse(a, (i64)token0 * H, (i64)(token0 + n) * H, part, thread, 32 * WARPS);
+    return;
+  }
   if (first_row >= live) return;
   int first_page;
   const int tokens = cached_tokens<PAGE>(a, request, first_page);

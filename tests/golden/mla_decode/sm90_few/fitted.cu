@@ -58,8 +58,8 @@
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -128,9 +128,37 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 // [templates/mla_decode/lib/meet.h]
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
+// cut to a combine kernel.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
+
+constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+
+// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+enum { REFUSED = 2 }; // of work's `bad`
+
 struct work {
   i64 row;        // first row of this block, counted over all requests
   int rows;       // of its N that exist
@@ -140,7 +168,8 @@ struct work {
   int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
-  bool bad;       // no page may be read
+  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+                  // where part_o has row 0 of all requests
   int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
   bool whole;     // lengths are alike: this is the block's only piece, of its own request
 };
@@ -167,15 +196,16 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
-    int q_begin, first_page, slot;
+    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     w.whole = at.whole;
     if (!at.whole) {
       mlaf_piece x;
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a))
         fit_list(a.part_o, PART, x.request);
+      request = x.request;
       q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
+      q_tokens = x.q_tokens;
       first_page = x.first_page;
       w.tokens = x.tokens;
       w.begin = x.begin;
@@ -187,7 +217,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;
       q_begin = at.mine.qo;
-      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      q_tokens = at.mine.next_qo - q_begin;
       first_page = at.mine.page;
       w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
@@ -195,6 +225,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
+    w.n = smaller(q_tokens, Q_LEN);
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
     w.row = (i64)q_begin * H + w.row0;
@@ -203,8 +234,21 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
+    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
+      w.bad = REFUSED + request;
+      w.row = w.n = w.rows = 0;
+      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
+      w.whom = 0;
+    }
     return true;
   }
+}
+
+// The rows of a refused request become NaN: by so many threads.
+MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
+  if (bad < REFUSED) return;
+  const int* const q = a.qo_indptr + (bad - REFUSED);
+  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
 }
 
 MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
@@ -690,7 +734,74 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
     finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
 }
 
-// [templates/mla_decode/sm90_few/last.h]
+// A piece that goes on in earlier parts, the block's last: all of O at once, through the ring, which nobody uses any more. To
+// the partials if it goes on in a later part, too; else pieces of the others are added, and it is the request's O.
+MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
+                          const float (&o)[NV][N / 2]) {
+  constexpr int EACH = (N * R / 4 + T - 1) / T, MOST = N <= 16 ? 8 : 4, AT_ONCE = EACH < MOST ? EACH : MOST; // units of 4 columns
+  constexpr int PIECES = 2; // under way together: a thread's loads take as long as one piece's bytes
+  const int units = w.rows * (R / 4);
+  gather_o<0, R>(base, base, group, r, o);
+  named_sync(3, 128 * W);
+  const int others = meet_count(w.whom);
+  if (others > 0) barrier_wait(smem + MET_AT, 0);
+#pragma unroll 1
+  for (int first = 0; first < EACH; first += AT_ONCE) {
+    float4 y[AT_ONCE];
+    float m[AT_ONCE], sum[AT_ONCE];
+    auto unit = [&](int k) { return (first + k) * T + (int)threadIdx.x; };
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = smaller(i / (R / 4), N - 1);
+      const float4 state = ((const float4*)(base + STATE_AT))[n];
+      const float4 x = *(const float4*)(base + 4 * (n * (R + 4) + i % (R / 4) * 4));
+      const float factor = state.y == 0.0f ? 0.0f : state.y / state.z;
+      m[k] = state.x, sum[k] = state.y;
+      y[k] = make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+    }
+#pragma unroll 1
+    for (int other = 0; other < others; other += PIECES) {
+      float4 x[PIECES][AT_ONCE];
+      float lse[PIECES][AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < PIECES; j++) {
+        const int p = meet_part(PART, w.whom, smaller(other + j, others - 1));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
+          lse[j][k] = other + j < others ? a.part_lse[row] : minus_inf();
+          x[j][k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < PIECES; j++)
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const float top = fmaxf(m[k], lse[j][k]), mine = exp2_fast(m[k] - top);
+          const float its = other + j < others ? exp2_fast(lse[j][k] - top) : 0.0f;
+          const float4 z = x[j][k];
+          m[k] = top;
+          sum[k] = sum[k] * mine + its;
+          y[k] = make_float4(y[k].x * mine + z.x * its, y[k].y * mine + z.y * its, y[k].z * mine + z.z * its,
+                             y[k].w * mine + z.w * its);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = i / (R / 4), column = i % (R / 4) * 4;
+      if (i >= units) break;
+      const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
+      const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
+      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
+      else store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(z.x, z.y), pack2(z.z, z.w)));
+      if (column > 0) continue;
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  named_sync(3, 128 * W);
+}
+
 // The barriers of a block, and words that say of a box that its tile had a bad page.
 
 // By a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its fences,
@@ -729,6 +840,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const facts& known = facts_of(base, k);
     if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
     if (known.none) return;
+    refuse_request(a, known.w.bad, known.w.part, threadIdx.x, 128 * W);
     if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
     row_state r;
     float o[NV][N / 2];

@@ -49,8 +49,8 @@
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -124,9 +124,37 @@ MLAF_DEV float2 load_8(u32 at) {
 // [templates/mla_decode/lib/fit.h]
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
+// cut to a combine kernel.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
+
+constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+
+// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+enum { REFUSED = 2 }; // of work's `bad`
+
 struct work {
   i64 row;        // first row of this block, counted over all requests
   int rows;       // of its N that exist
@@ -136,7 +164,8 @@ struct work {
   int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
-  bool bad;       // no page may be read
+  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+                  // where part_o has row 0 of all requests
 };
 
 struct walk {
@@ -161,14 +190,15 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
-    int q_begin, first_page, slot;
+    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     if (!at.whole) {
       mlaf_piece x;
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true)
         fit_list(a.part_o, PART, x.request);
+      request = x.request;
       q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
+      q_tokens = x.q_tokens;
       first_page = x.first_page;
       w.tokens = x.tokens;
       w.begin = x.begin;
@@ -180,7 +210,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;
       q_begin = at.mine.qo;
-      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      q_tokens = at.mine.next_qo - q_begin;
       first_page = at.mine.page;
       w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
@@ -188,6 +218,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
+    w.n = smaller(q_tokens, Q_LEN);
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
     w.row = (i64)q_begin * H + w.row0;
@@ -196,8 +227,20 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
+    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
+      w.bad = REFUSED + request;
+      w.row = w.n = w.rows = 0;
+      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
+    }
     return true;
   }
+}
+
+// The rows of a refused request become NaN: by so many threads.
+MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
+  if (bad < REFUSED) return;
+  const int* const q = a.qo_indptr + (bad - REFUSED);
+  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
 }
 
 MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
@@ -522,7 +565,9 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
                                                                                       known(smem, ROW0_OF) / H))
                              : known(smem, END_OF);
     const int begin = known(smem, BEGIN_OF);
-    bool poisoned = known(smem, BAD_OF);
+    const int bad = known(smem, BAD_OF);
+    refuse_request(a, bad, load_s64(smem + FACTS_AT + PART_OF), threadIdx.x % 128, 128);
+    bool poisoned = bad;
     row_state r;
     r.m = LOWEST;
 #pragma unroll

@@ -42,8 +42,8 @@
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -218,10 +218,36 @@ MLAF_DEV char* memory() {
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
+// the launch is `fitted`: it may cut the batch.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
+
+constexpr u32 NAN_WORD = 0x7fc07fc0; // in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result
+
+// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
-  int first_page, n;               // query tokens
+  int first_page, n;               // query tokens, as qo_indptr has it
   i64 row;                         // first row of this block, over all requests
   bool bad;                        // a cache without pages
 };
@@ -241,7 +267,7 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.request = w.request;
   w.request += gridDim.z;
   qo = a.qo_indptr[x.request];
-  x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
+  x.n = a.qo_indptr[x.request + 1] - qo;
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
   split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
   return true;
@@ -304,6 +330,23 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   i64 x;
   asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
+}
+
+// By all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
+// (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
+MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
+  const int n = known(shared, N_OF);
+  const i64 first = known_row(shared, ROW_OF) - ROWS * (int)blockIdx.x, end = first + (i64)n * H; // rows of the request
+  if (!is_refused(n, first, end, a.total_q * H)) return;
+  const bool final = a.splits == 1;
+  refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
+  named_sync(BOTH, 256);
+  if (threadIdx.x == 128) {
+    asm volatile("st.shared.s32 [%0], 0;" ::"r"(copy + FACTS_AT + N_OF) : "memory");
+    asm volatile("st.shared.s32 [%0], 0;" ::"r"(shared + FACTS_AT + N_OF) : "memory");
+    asm volatile("st.shared.s64 [%0], 0;" ::"r"(shared + FACTS_AT + ROW_OF) : "memory"); // Q may be read from there
+  }
+  named_sync(BOTH, 256);
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
@@ -653,6 +696,7 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
     barrier_wait(shared + FACTS_FULL_AT, k & 1);
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) break;
+    check_request(a, shared, shared);
     c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
     q_rope rope;
     load_q_rope(c, a.q, rope);

@@ -122,7 +122,8 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -279,7 +280,8 @@ MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
   }
 }
 
-MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of_warp& s) {
+MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
+                       sums_of_warp& s) {
 #pragma unroll
   for (int m = 0; m < MT; m++) {
     u32 a[2 * PARTS][4];
@@ -308,7 +310,8 @@ MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v
 constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
   for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += THREADS) {
     const int token = i / OCTETS, column = i % OCTETS * 8;
@@ -367,7 +370,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_o_proj_stream_fp8_
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
         const int chunk = chunk_of(l, base + i);
-        multiply(w[i], x[i % AHEAD], scales + (is_there(chunk) ? chunk : 0) * SCALES, s);
+        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
+        multiply(w[i], x[i % AHEAD], scales_here, s);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }

@@ -231,7 +231,19 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, int row_a
     }
 }
 
-MLAF_DEV float scale_at(const float* at) { return at ? *(const MLAF_GLOBAL float*)(u64)at : 1.0f; }
+// Scales of inputs of 8 bits, read when the launch runs. A tensor of zeros may have been quantised with 0. A negative scale is
+// NaN, and so is all that it is multiplied by.
+MLAF_DEV float scale_at(const float* at) {
+  if (!at) return 1.0f;
+  const float x = *(const MLAF_GLOBAL float*)(u64)at;
+  return x >= 0.0f ? x : float_of(0x7fc00000u);
+}
+// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// would be NaN.
+MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
+  const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
+  return scale < least ? least : scale;
+}
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
                                      amdgpu_waves_per_eu(2, 2))) void
@@ -255,7 +267,7 @@ mlaf_mla_prefill_mfma_fp8_21be5145(mlaf_prefill_scaled_args scaled) {
       q[f] = real ? *(const MLAF_GLOBAL u32x4*)(at + 32 * f) : u32x4{};
     }
   }
-  const float scale = a.scale_log2e * scale_at(scaled.q_scale) * scale_at(scaled.k_scale);
+  const float scale = score_scale(a.scale_log2e, scaled.q_scale, scaled.k_scale);
   row_state row = {LEAST, 0.0f};
   o_blocks o = {};
   if (count > 0) {

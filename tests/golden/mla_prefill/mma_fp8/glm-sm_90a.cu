@@ -185,7 +185,19 @@ MLAF_DEV void multiply_pv(const u32 (&p)[KEYS / 32][4], u32 v, int lane, float (
   }
 }
 
-MLAF_DEV float scale_at(const float* at) { return at ? *at : 1.0f; }
+// Scales of inputs of 8 bits, read when the launch runs. A tensor of zeros may have been quantised with 0. A negative scale is
+// NaN, and so is all that it is multiplied by.
+MLAF_DEV float scale_at(const float* at) {
+  if (!at) return 1.0f;
+  const float x = *at;
+  return x >= 0.0f ? x : float_of(0x7fc00000u);
+}
+// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// would be NaN.
+MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
+  const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
+  return scale < least ? least : scale;
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp8_db71ec8f(const __grid_constant__ mlaf_prefill_scaled_args scaled) {
   extern __shared__ __align__(128) char memory[];
@@ -197,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp
   wait_for_previous_launch();
   tile t;
   if (!find_tile(a, blockIdx.x, lane, 0, t)) return;
-  const float scale = a.scale_log2e * scale_at(scaled.q_scale) * scale_at(scaled.k_scale);
+  const float scale = score_scale(a.scale_log2e, scaled.q_scale, scaled.k_scale);
   const source from = {a.k + t.key * a.k_token + t.head * a.k_head, a.k_pe + t.key * a.k_pe_token + t.head * a.k_pe_head,
                        a.v + t.key * a.v_token + t.head * a.v_head, a.k_token, a.k_pe_token, a.v_token};
 

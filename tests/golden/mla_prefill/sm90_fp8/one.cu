@@ -729,12 +729,24 @@ MLAF_DEV void pass_tile(math& c) {
   }
 }
 
-MLAF_DEV float scale_at(const float* at) { return at ? *at : 1.0f; }
+// Scales of inputs of 8 bits, read when the launch runs. A tensor of zeros may have been quantised with 0. A negative scale is
+// NaN, and so is all that it is multiplied by.
+MLAF_DEV float scale_at(const float* at) {
+  if (!at) return 1.0f;
+  const float x = *at;
+  return x >= 0.0f ? x : float_of(0x7fc00000u);
+}
+// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// would be NaN.
+MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
+  const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
+  return scale < least ? least : scale;
+}
 
 MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   math c;
   c.shared = shared;
-  c.scale = p.a.scale_log2e * scale_at(p.q_scale) * scale_at(p.k_scale);
+  c.scale = score_scale(p.a.scale_log2e, p.q_scale, p.k_scale);
   const float v_scale = scale_at(p.v_scale);
   c.lane = threadIdx.x & 31;
   c.warp = __shfl_sync(~0u, threadIdx.x >> 5 & 3, 0);

@@ -120,7 +120,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -134,7 +136,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
@@ -270,7 +272,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;

@@ -117,7 +117,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -131,7 +133,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
@@ -256,7 +258,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
@@ -335,6 +337,20 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
+}
 // [templates/lib/projection/one_trip.h]
 // Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
 // grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
@@ -370,6 +386,7 @@ struct operands {
   const char* w[1]; // rows of this lane
   const char* x[GROUPS];
   const char* gain;
+  gain_scale shrink;
 };
 struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
@@ -415,6 +432,8 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
     }
   }
   __builtin_amdgcn_sched_barrier(0); // all are asked for before any is waited for
+#pragma unroll
+  for (int n = 0; n < 2 * N; n++) gain[n / 2][n % 2] = shrunk(gain[n / 2][n % 2], o.shrink);
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     in_order<N>(w[b], turn);
@@ -464,6 +483,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_append_1
     o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
   }
   o.gain = a.gain + 16 * group;
+  o.shrink = scale_of_gain(a, lane);
   const i64 first = mine.part * (16 * GROUPS);
   for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
@@ -487,7 +507,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_append_1
         if (group == row / 4) squares[token] = s.squares[g][row % 4];
       }
       __syncthreads();
-      finish(a, p, t0 + 16 * from, sums, squares);
+      finish(a, p, t0 + 16 * from, sums, squares, o.shrink.up());
     }
   }
 }

@@ -114,7 +114,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -128,11 +130,25 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
 // [templates/lib/projection/one_trip.h]
 // Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
@@ -224,6 +240,7 @@ struct operands {
   const char* scales[BLOCKS];
   const char* x[GROUPS];
   const char* gain;
+  gain_scale shrink;
 };
 struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
@@ -268,7 +285,7 @@ MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o,
         const u32 pair = x[n][g][i / 4][i % 4];
         const float lo = unpack_lo(pair), hi = unpack_hi(pair);
         s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
-        x[n][g][i / 4][i % 4] = multiply2(pair, gain[n][i / 4][i % 4]);
+        x[n][g][i / 4][i % 4] = multiply2(pair, shrunk(gain[n][i / 4][i % 4], o.shrink));
       }
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++) {
@@ -306,6 +323,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
     o.scales[b] = scales_of(a, p.head, p.first + 16 * b < OUTER ? p.first + 16 * b : OUTER - 1);
   }
   o.gain = a.gain + 32 * group;
+  o.shrink = scale_of_gain(a, lane);
   const i64 first = mine.part * (16 * GROUPS);
   for (i64 t0 = first; t0 < a.tokens; t0 += TILE_BLOCKS * 16 * GROUPS) {
 #pragma unroll
@@ -333,7 +351,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
         if (group == 0) squares[token] = square;
       }
       __syncthreads();
-      finish(a, p, t0 + 16 * from, sums, squares);
+      finish(a, p, t0 + 16 * from, sums, squares, o.shrink.up());
     }
   }
 }

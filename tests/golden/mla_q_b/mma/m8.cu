@@ -119,7 +119,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -133,11 +135,25 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
 constexpr int NT = TOKENS / 8;
 constexpr int PITCH_X = 2 * STEP + 16, PITCH_W = 528; // bytes
@@ -185,6 +201,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_mma_e3fcabdd(c
   float* const sums = (float*)memory;
   float* const squares = sums + WAYS * TOKENS * PITCH;
   if (!FIRST_OF_LAYER) let_next_launch_start();
+  const gain_scale shrink = scale_of_gain(a, lane);
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
 
@@ -210,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_mma_e3fcabdd(c
       load_matrices(a1, wa + 32);
       u32 gain[4];
 #pragma unroll
-      for (int i = 0; i < 4; i++) gain[i] = load_pair(w + GAIN_AT + 64 * way + 16 * i + 4 * (lane & 3));
+      for (int i = 0; i < 4; i++) gain[i] = shrunk(load_pair(w + GAIN_AT + 64 * way + 16 * i + 4 * (lane & 3)), shrink);
       const u32 xa = x + (lane & 7) * PITCH_X + 64 * way + (lane >> 3) * 16;
 #pragma unroll
       for (int n = 0; n < NT; n++) {
@@ -240,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_mma_e3fcabdd(c
       if (col == 0 && (lane & 3) == 0) squares[way * TOKENS + 8 * n + (lane >> 2)] = sum;
     }
     __syncthreads();
-    finish(a, p, t0, sums, squares);
+    finish(a, p, t0, sums, squares, shrink.up());
     __syncthreads(); // the next pass copies to where the sums are
   }
 }

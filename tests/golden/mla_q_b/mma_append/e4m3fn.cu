@@ -123,7 +123,8 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -218,12 +219,16 @@ MLAF_DEV word2 encode(const float (&v)[8]) {
   return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
 }
 
-// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. What is
-// beyond all codes stays as it is, so that infinity does not become NaN.
+MLAF_DEV float infinity() { return float_of(0x7f800000u); }
+// A scale from device memory: NaN unless it is a positive normal number, so that the row reads as NaN.
+MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. A finite v
+// beyond all codes stays beyond them. An infinite one becomes NaN, by the term v * 0.
 MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    const float q = v[i] * inverse_scale;
+    const float q = multiply_add(v[i], 0.0f, v[i] * inverse_scale);
     v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
   }
 }
@@ -265,7 +270,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   }
   rope_item item = {};
   if (mine) item = load_item(rope_from, 0);
-  const float scale = a.scale_at ? load<float>(a.scale_at) : a.scale, inverse_scale = inverse(scale);
+  const float scale = usable(a.scale_at ? load<float>(a.scale_at) : a.scale), inverse_scale = inverse(scale);
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
   if (!to.inside) return;
 

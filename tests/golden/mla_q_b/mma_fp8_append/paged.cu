@@ -124,7 +124,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -138,7 +140,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
@@ -274,7 +276,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
@@ -354,6 +356,20 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
 constexpr int NT = TOKENS / 8;
 constexpr int PITCH_X = 2 * STEP + 32, PITCH_W = 80; // bytes
@@ -484,6 +500,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_q_b_mma_fp8_append
   float* const squares = sums + WAYS * TOKENS * PITCH;
   if (!FIRST_OF_LAYER) let_next_launch_start();
   if (appended(a, TILES)) return;
+  const gain_scale shrink = scale_of_gain(a, lane);
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
 
@@ -510,7 +527,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_q_b_mma_fp8_append
       next_scale = scale_of_step(a, p, step + 1, col, way);
       u32 gain[4];
 #pragma unroll
-      for (int i = 0; i < 4; i++) gain[i] = load_pair(w + GAIN_AT + 64 * way + 32 * (i >> 1) + 8 * (lane & 3) + 4 * (i & 1));
+      for (int i = 0; i < 4; i++)
+        gain[i] = shrunk(load_pair(w + GAIN_AT + 64 * way + 32 * (i >> 1) + 8 * (lane & 3) + 4 * (i & 1)), shrink);
       const u32 xa = x + (lane >> 2) * PITCH_X + 64 * way + 8 * (lane & 3);
 #pragma unroll
       for (int n = 0; n < NT; n++) {
@@ -543,7 +561,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_q_b_mma_fp8_append
       if (col == 0 && (lane & 3) == 0) squares[way * TOKENS + 8 * n + (lane >> 2)] = sum;
     }
     __syncthreads();
-    finish(a, p, t0, sums, squares);
+    finish(a, p, t0, sums, squares, shrink.up());
     __syncthreads(); // the next pass copies to where the sums are
   }
 }

@@ -181,7 +181,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -195,11 +197,25 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
 // The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
 // order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
@@ -231,7 +247,9 @@ MLAF_DEV void sync_cluster() {
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank, float up = 1.0f) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
     for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
@@ -264,7 +282,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
     float v[4] = {};
 #pragma unroll
     for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
     word2 y;
@@ -326,10 +344,10 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
   return x;
 }
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = load<word4>(a.gain + 16 * i);
+    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
@@ -444,7 +462,8 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
     for (ring mine = {warp - W_WARP, 0}; mine.stage < STAGES && begin + mine.stage < end; mine.stage += 2)
       load_w(p, shared, at, begin + mine.stage, mine);
   }
-  lay_gain(p.a, memory, thread);
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
@@ -458,7 +477,7 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
     }
     if (warp >= W_WARP) sync_workers(); // the ring is done with
     sync_workers();
-    write_pass(p.a, at, t0, (float*)memory, rank);
+    write_pass(p.a, at, t0, (float*)memory, rank, shrink.up());
     fence_async(); // copies of the next pass come to where the sums are
     sync_cluster(); // nobody reads this block's sums any more
   }

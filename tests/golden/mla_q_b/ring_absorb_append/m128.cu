@@ -243,7 +243,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -257,7 +259,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
@@ -393,7 +395,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
@@ -474,6 +476,20 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
+}
 constexpr int W_AT = TOKENS * 128, STAGE = 40960;
 constexpr int FULL_AT = 204800, EMPTY_AT = FULL_AT + 8 * STAGES;
 constexpr int GAIN_AT = 204928, ROOM_AT = 208000; // the norm's weights; outputs on their way out, of each warp
@@ -487,10 +503,10 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
   return x;
 }
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = load<word4>(a.gain + 16 * i);
+    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
@@ -568,7 +584,8 @@ MLAF_DEV void load_pass(const params& p, u32 shared, int head, i64 t0, int warp,
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
 // The first product of a pass: what queries are but for the norm's factor, and that.
-MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, u32 shared, int warp, int lane, ring& r) {
+MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, float up, u32 shared, int warp, int lane,
+                             ring& r) {
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
   settle(d);
@@ -601,7 +618,7 @@ MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const par
   for (int h = 0; h < 2; h++) { // a row's square is with one lane of its four
     const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
     const float square = __shfl_sync(~0u, lane & 4 ? odd : even, (lane & ~3) | lane >> 3);
-    factor[h] = inverse_root(multiply_add(square, 0.000651041667f, p.a.eps));
+    factor[h] = inverse_root(multiply_add(square, 0.000651041667f, p.a.eps)) * up;
   }
 }
 
@@ -672,7 +689,7 @@ MLAF_DEV void turn(float (&q)[P / 2], const params& p, const i64 (&position)[2],
   }
 }
 
-MLAF_DEV void multiply_pass(const params& p, u32 shared, int head, i64 t0, int warp, int lane, ring& r) {
+MLAF_DEV void multiply_pass(const params& p, float up, u32 shared, int head, i64 t0, int warp, int lane, ring& r) {
   const i64 first = t0 + 16 * warp, token = first + (lane >> 2), least = t0 + TOKENS < p.a.tokens ? t0 + TOKENS : p.a.tokens;
   const u32 room = shared + ROOM_AT + 2048 * warp;
   i64 position[2];
@@ -682,7 +699,7 @@ MLAF_DEV void multiply_pass(const params& p, u32 shared, int head, i64 t0, int w
   float q[P / 2 + 1];
   {
     float d[TILE / 2], factor[2];
-    multiply_steps(d, factor, p, shared, warp, lane, r);
+    multiply_steps(d, factor, p, up, shared, warp, lane, r);
     take_queries(a, d, factor);
 #pragma unroll
     for (int i = 0; i < P / 2; i++) q[i] = d[NOPE / 2 + i] * factor[i >> 1 & 1];
@@ -742,7 +759,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_ap
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES; i++, r.next()) load_w(p, shared, head, i, r);
   }
-  lay_gain(p.a, memory, thread);
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
   // Those who load and those who multiply never meet in the text again: their registers may differ in number.
@@ -755,5 +773,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_ap
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #pragma unroll 1
-  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) multiply_pass(p, shared, head, t0, warp, thread & 31, r);
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS)
+    multiply_pass(p, shrink.up(), shared, head, t0, warp, thread & 31, r);
 }

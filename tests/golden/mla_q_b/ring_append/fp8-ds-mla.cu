@@ -189,7 +189,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -203,7 +205,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
@@ -330,12 +332,16 @@ MLAF_DEV word2 encode(const float (&v)[8]) {
   return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
 }
 
-// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. What is
-// beyond all codes stays as it is, so that infinity does not become NaN.
+MLAF_DEV float infinity() { return float_of(0x7f800000u); }
+// A scale from device memory: NaN unless it is a positive normal number, so that the row reads as NaN.
+MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. A finite v
+// beyond all codes stays beyond them. An infinite one becomes NaN, by the term v * 0.
 MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    const float q = v[i] * inverse_scale;
+    const float q = multiply_add(v[i], 0.0f, v[i] * inverse_scale);
     v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
   }
 }
@@ -347,8 +353,10 @@ MLAF_DEV float max_of_tile(float x, int lane) {
   return x;
 }
 
-// The scale of a tile: its largest value over the type's largest, or the power of two from there on.
+// The scale of a tile: its largest value over the type's largest, or the power of two from there on. Of a tile with an infinity
+// it is infinite: all of it reads as NaN.
 MLAF_DEV float scale_of(float most, bool power_of_two) {
+  if (most == infinity()) return most;
   const float x = most * inverse(448.0f);
   // most / 448, correctly rounded; 1e-4 and the least normal number are what writers of such caches take for a tile of zeros.
   const float exact = multiply_add(multiply_add(-x, 448.0f, most), inverse(448.0f), x);
@@ -380,7 +388,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
@@ -467,6 +475,20 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
+}
 // The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
 // order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
 // one behind the other.
@@ -497,7 +519,9 @@ MLAF_DEV void sync_cluster() {
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank, float up = 1.0f) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
     for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
@@ -530,7 +554,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
     float v[4] = {};
 #pragma unroll
     for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
     word2 y;
@@ -592,10 +616,10 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
   return x;
 }
 // The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = load<word4>(a.gain + 16 * i);
+    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
     u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
@@ -711,7 +735,8 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_append_88
     for (ring mine = {warp - W_WARP, 0}; mine.stage < STAGES && begin + mine.stage < end; mine.stage += 2)
       load_w(p, shared, at, begin + mine.stage, mine);
   }
-  lay_gain(p.a, memory, thread);
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
@@ -725,7 +750,7 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_append_88
     }
     if (warp >= W_WARP) sync_workers(); // the ring is done with
     sync_workers();
-    write_pass(p.a, at, t0, (float*)memory, rank);
+    write_pass(p.a, at, t0, (float*)memory, rank, shrink.up());
     fence_async(); // copies of the next pass come to where the sums are
     sync_cluster(); // nobody reads this block's sums any more
   }

@@ -123,7 +123,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -137,11 +139,25 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
 // Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
 //
@@ -296,13 +312,18 @@ MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
   }
 }
 
-MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of_warp& s) {
+MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
+                       sums_of_warp& s, u32 gain_scale_at) {
+  const gain_scale shrink = kept_scale(gain_scale_at);
+  word4 gain[PARTS];
+#pragma unroll
+  for (int i = 0; i < PARTS; i++) gain[i] = shrunk(x.gain[i], shrink);
 #pragma unroll
   for (int n = 0; n < NT; n++)
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
       word4& v = x.of[n][i];
-      const word4& g = x.gain[i];
+      const word4& g = gain[i];
       s.squares[n] = add_squares(add_squares(add_squares(add_squares(s.squares[n], v.x), v.y), v.z), v.w);
       v = words(times(v.x, g.x), times(v.y, g.y), times(v.z, g.z), times(v.w, g.w));
     }
@@ -335,7 +356,9 @@ MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v
 constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank, float up = 1.0f) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
   for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += THREADS) {
     const int token = i / OCTETS, column = i % OCTETS * 8;
@@ -349,7 +372,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
       add4(v[1], from[1]);
       square += sums[SQUARES_AT + way * TOKENS + token];
     }
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
@@ -375,6 +398,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_266
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   lay_scales(a, p, rank, scales);
+  const u32 gain_scale_at = shared_address(sums + TILE); // the padding of the first row
+  keep_scale_of_gain(a, gain_scale_at, thread);
   __syncthreads();
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
@@ -396,7 +421,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_266
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
         const int chunk = chunk_of(l, base + i);
-        multiply(w[i], x[i % AHEAD], scales + (is_there(chunk) ? chunk : 0) * SCALES, s);
+        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
+        multiply(w[i], x[i % AHEAD], scales_here, s, gain_scale_at);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
@@ -420,7 +446,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_266
       if (t == 0) sums[SQUARES_AT + warp * TOKENS + 8 * n + g] = sum;
     }
     __syncthreads();
-    write_pass(a, p, t0, sums, rank);
+    write_pass(a, p, t0, sums, rank, kept_scale(gain_scale_at).up());
     __syncthreads();
   }
 }

@@ -127,7 +127,9 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -141,7 +143,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
@@ -277,7 +279,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
-    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
   const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
   ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
@@ -357,6 +359,20 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
 // Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
 //
@@ -511,13 +527,18 @@ MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
   }
 }
 
-MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of_warp& s) {
+MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
+                       sums_of_warp& s, u32 gain_scale_at) {
+  const gain_scale shrink = kept_scale(gain_scale_at);
+  word4 gain[PARTS];
+#pragma unroll
+  for (int i = 0; i < PARTS; i++) gain[i] = shrunk(x.gain[i], shrink);
 #pragma unroll
   for (int n = 0; n < NT; n++)
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
       word4& v = x.of[n][i];
-      const word4& g = x.gain[i];
+      const word4& g = gain[i];
       s.squares[n] = add_squares(add_squares(add_squares(add_squares(s.squares[n], v.x), v.y), v.z), v.w);
       v = words(times(v.x, g.x), times(v.y, g.y), times(v.z, g.z), times(v.w, g.w));
     }
@@ -569,7 +590,9 @@ MLAF_DEV void sync_cluster() {
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank, float up = 1.0f) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
     for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
@@ -602,7 +625,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
     float v[4] = {};
 #pragma unroll
     for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps));
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
     word2 y;
@@ -630,6 +653,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_app
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   lay_scales(a, p, rank, scales);
+  const u32 gain_scale_at = shared_address(sums + TILE); // the padding of the first row
+  keep_scale_of_gain(a, gain_scale_at, thread);
   __syncthreads();
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
@@ -651,7 +676,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_app
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
         const int chunk = chunk_of(l, base + i);
-        multiply(w[i], x[i % AHEAD], scales + (is_there(chunk) ? chunk : 0) * SCALES, s);
+        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
+        multiply(w[i], x[i % AHEAD], scales_here, s, gain_scale_at);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
@@ -675,7 +701,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_q_b_stream_fp8_app
       if (t == 0) sums[SQUARES_AT + warp * TOKENS + 8 * n + g] = sum;
     }
     __syncthreads();
-    write_pass(a, p, t0, sums, rank);
+    write_pass(a, p, t0, sums, rank, kept_scale(gain_scale_at).up());
     sync_cluster(); // nobody reads this block's sums any more
   }
 }

@@ -122,7 +122,8 @@ MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place&
 }
 
 // Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
     const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
@@ -275,7 +276,8 @@ MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
   }
 }
 
-MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales, sums_of_warp& s) {
+MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
+                       sums_of_warp& s) {
 #pragma unroll
   for (int m = 0; m < MT; m++) {
     u32 a[2 * PARTS][4];
@@ -323,7 +325,8 @@ MLAF_DEV void sync_cluster() {
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
 // The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
 #pragma unroll 1
     for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
@@ -390,7 +393,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_qkv_a_stream_fp8_b
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
         const int chunk = chunk_of(l, base + i);
-        multiply(w[i], x[i % AHEAD], scales + (is_there(chunk) ? chunk : 0) * SCALES, s);
+        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
+        multiply(w[i], x[i % AHEAD], scales_here, s);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }

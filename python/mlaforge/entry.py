@@ -1,0 +1,137 @@
+"""What entry points have in common: arrays in host memory are adopted on an emulator, and errors name the argument, its value and what is wanted."""
+import ctypes
+import functools
+import inspect
+import os
+import re
+
+from . import context
+from .errors import MlafError
+from .host import adopt, given, refuse
+from .tensors import fail, whole
+
+# The words of the library's messages by the names that entry points have for them.
+WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"), "the output": ("out", "o"), "o": ("out",), "y": ("out",),
+         "the weight": ("kv_b_weight", "kv_proj_weight", "kv_b_proj_weight"), "k": ("k_nope",), "k_nope": ("k",), "the cache's scale": ("scale", "kv_scale", "k_scale"),
+         "scale": ("softmax_scale", "sm_scale"), "q_len": ("max_seqlen_q",), "kv_lora_rank": ("rank", "head_dim_v"), "rope dim": ("rope",), "nope dim": ("nope",),
+         "value dim": ("v", "vdim"), "page size": ("page_size", "page_tokens"), "batch_max": ("batch",), "batch_min": ("batch",), "ctx_min": ("kv_len",),
+         "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",),
+         "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",)}
+FAULTS = (MlafError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
+MOST = (1 << 31) - 1
+
+
+class Arguments:
+    """What a function's arguments are: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float, str; list of numbers.
+    Arguments that have a number as their default need not be named."""
+
+    def __init__(self, function, kinds):
+        self.parameters = inspect.signature(function).parameters
+        self.kinds = {name: type(p.default) for name, p in self.parameters.items() if type(p.default) in (int, float)} | kinds
+        unknown = set(kinds) - set(self.parameters)
+        if unknown:
+            raise TypeError(f"{function.__qualname__} has no {', '.join(sorted(unknown))}")
+
+    def explain(self, why, on_gpu, args, named):
+        """Raises `why` in the caller's words: the library's message with the argument's name, or the first argument that is not of its kind."""
+        detail = self._renamed(why.detail) if isinstance(why, MlafError) else ""
+        said = MlafError(why.status, detail) if detail else why
+        if re.split(r"\W", detail or str(why))[0] in self.parameters:
+            raise said from None
+        values = dict(zip(self.parameters, args), **named)
+        for name, kind in self.kinds.items():
+            default = self.parameters[name].default
+            value = values.get(name, default)
+            if value is default:
+                continue
+            try:
+                check(name, range(1, MOST + 1) if kind is int and isinstance(why, ZeroDivisionError) else kind, value, on_gpu)
+            except MlafError as named_one:
+                raise named_one from None
+        raise said from (None if detail else why.__cause__)
+
+    def _renamed(self, text):
+        """`text` with the argument's name for the library's word that it begins with, perhaps behind a struct's name."""
+        for word in ("the cache", "the output"):
+            ours = [name for name in WORDS[word] if name in self.parameters]
+            text = re.sub(word + r"(?=[ ,])", ours[0], text) if ours else text
+        found = re.match(r"(?:mlaf_\w+: )?(the cache's scale|the (?:table of )?\w+|\w+ dim|page size|\w+)(?='s |,? (?:is|has|lies)\b| \()", text)
+        if not found or found.group(1) in self.parameters:
+            return text
+        known = [name for name in WORDS.get(found.group(1), ()) if name in self.parameters]
+        return known[0] + text[found.end():] if known else text
+
+
+def check(name, kind, value, on_gpu=False):
+    """An error where `value` is not of its kind."""
+    if kind is int or isinstance(kind, range):
+        whole(name, value, kind[0] if kind is not int else 0, kind[-1] if kind is not int else MOST)
+    elif kind is float:
+        if isinstance(value, str) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+            fail(f"{name} is {value!r}, must be a number")
+    elif kind is str:
+        if not isinstance(value, (str, bytes, os.PathLike)):
+            fail(f"{name} is {value!r}, must be a string")
+    elif kind is list:
+        if not hasattr(value, "__len__") or isinstance(value, (str, bytes, dict)):
+            fail(f"{name} is {value!r}, must be a list of whole numbers")
+        for i, x in enumerate(value):
+            whole(f"{name}[{i}]", x, 0, MOST)
+    elif kind is dict:
+        if not hasattr(value, "items"):
+            fail(f"{name} is {type(value).__name__}, must be a dictionary of tensors by their names")
+        refuse(name, value) if on_gpu else None
+    elif not ("pair" in kind and isinstance(value, (tuple, list)) and len(value) == 2):
+        tensor(name, kind, value, on_gpu)
+
+
+def tensor(name, kind, value, on_gpu):
+    """An error where `value` is no tensor of so many dimensions."""
+    if on_gpu:
+        refuse(name, value)
+    if value is None and kind.endswith("None") or hasattr(value, "__dlpack__") and not hasattr(value, "shape"):
+        return
+    if not hasattr(value, "shape") or not any(hasattr(value, a) for a in ("data_ptr", "__array_interface__", "__dlpack__")):
+        fail(f"{name} is {'None' if value is None else type(value).__name__}, must be a tensor {kind}")
+    if len(value.shape) not in {part.count(",") + 1 for part in re.findall(r"\[[^]]*\]", kind)}:
+        fail(f"{name} has the shape {tuple(value.shape)}, must be {kind}")
+
+
+def explained(**kinds):
+    """An entry point that takes no tensors."""
+    def decorate(function):
+        arguments = Arguments(function, kinds)
+
+        @functools.wraps(function)
+        def call(*args, **named):
+            try:
+                return function(*args, **named)
+            except FAULTS as why:
+                arguments.explain(why, False, args, named)
+        return call
+    return decorate
+
+
+def _adopted(ctx, function, names, args, named):
+    """The call with arrays in host memory for the emulator `ctx`."""
+    taken = [adopt(ctx, name, value) for name, value in zip(names, args)] + list(args[len(names):])
+    return given(function(*taken, **{name: adopt(ctx, name, value) for name, value in named.items()}))
+
+
+def entry(**kinds):
+    """An entry point: a function or a constructor with ctx=, or a method of what has a _ctx. On an emulator it takes arrays in host memory
+    (host.py), on a GPU it refuses them by the name of their argument."""
+    def decorate(function):
+        arguments = Arguments(function, kinds)
+        names = tuple(arguments.parameters)
+        method = names[0] == "self" and function.__name__ != "__init__"
+
+        @functools.wraps(function)
+        def call(*args, **named):
+            ctx = args[0]._ctx if method else named.get("ctx") or context._default or context.default_context()
+            try:
+                return _adopted(ctx, function, names, args, named) if ctx.emulated else function(*args, **named)
+            except FAULTS as why:
+                arguments.explain(why, not ctx.emulated, args, named)
+        return call
+    return decorate
