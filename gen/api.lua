@@ -41,6 +41,7 @@ function api.nearby(problem, target, measured, any)
   return answer
 end
 function api.baseline(problem, target) return staged(problem, require("space").baseline(problem, target)) end
+function api.invariant(problem, target) return staged(problem, require("space").invariant(problem, target)) end
 
 -- Source text and its SHA-256.
 function api.render(template, text, target)

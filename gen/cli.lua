@@ -7,6 +7,7 @@ lua5.4 gen/cli.lua render TEMPLATE target=gfx942 k=v ...   the source of one ker
 lua5.4 gen/cli.lua hash TEMPLATE [target=gfx942]            its template_hash and the files it covers
 lua5.4 gen/cli.lua list                                     kernels and targets
 lua5.4 gen/cli.lua space PROBLEM [target=gfx942] [all]      variants of a problem; all: with the rejected ones
+lua5.4 gen/cli.lua invariant PROBLEM [target=gfx942]        the batch-invariant variant of its shape
 lua5.4 gen/cli.lua show PROBLEM VARIANT [target=gfx942]     templates and parameters of one variant
 ]]
 
@@ -63,6 +64,11 @@ function commands.space()
       print(("%-58s rejected: %s"):format(v.name, v.rejected))
     end
   end
+end
+
+function commands.invariant()
+  local _, target = arguments(3)
+  print(loader.require("space").invariant(loader.require("problem").parse(assert(arg[2], "which problem?")), target).name)
 end
 
 function commands.show()

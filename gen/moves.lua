@@ -39,6 +39,7 @@ function moves.op(stage, baseline, bytes_of, latencies, rows_of)
     baselines = { { family = "rows", params = baseline } },
     model = model,
     rows = rows_of,
+    invariant = { any = true }, -- no row looks at another
     -- What the model's error depends on: how many blocks there are.
     launch = function(p, v) return { blocks = model.blocks(p, v[stage].cost) } end,
     unlike = function(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end,

@@ -23,6 +23,10 @@
 --   like(kernel)      the first kernel's name by which its times are known: of kernels that run alike the same (gen/nearby.lua)
 --   stands_back(asked, tuned)  what was tuned for the one is no choice for the other while something else is; nil: never
 --   absent(p, arch)  why a target has no kernel of a problem at all, where that is so
+--   invariant  of batch-invariant plans, whose outputs for a request (a token, where there are no requests) depend on nothing
+--             else in the launch: { any = true } where all kernels are so and round alike, else families (names), sizes(p)
+--             (problems that one of their kernels must serve alike), key(family, values) (text of all parameters that may change
+--             bits), knob(p), and second() (the second kernel's parameters, where there is one); nil: there are none
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
 -- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:

@@ -125,6 +125,10 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    add_test(NAME python/batch_invariant COMMAND ${MLAF_PYTHON} -m unittest test_batch_invariant
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+    set_tests_properties(python/batch_invariant PROPERTIES LABELS t1 ENVIRONMENT
+      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     # Operations' own: tests/ops/OPERATION/test_*.py.
     file(GLOB tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/tests/ops ${CMAKE_SOURCE_DIR}/tests/ops/*/test_*.py)
     foreach(source IN LISTS tests)

@@ -14,6 +14,7 @@ local lines = require("projection/lines")
 local side = require("projection/side")
 local staged = require("projection/staged_family")
 local stay = require("projection/stay_family")
+local invariant = require("projection/invariant")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -474,6 +475,7 @@ function families.make(op, of, fields)
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end
+  for name, family in sorted(invariant.derived(list, of)) do list[name] = family end
   if of.absorbs then
     local name = "ring_absorb" .. side.SUFFIX
     for _, family in sorted(list) do

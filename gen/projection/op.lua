@@ -47,6 +47,7 @@ return function(of)
     rows = function(p) local product = of.product(p) return product.heads * product.outer end,
     model = models.of(of.product),
     -- What the model's error depends on: how many blocks there are.
+    invariant = require("projection/invariant").rule(of),
     launch = function(p, v) return { blocks = models.blocks(of.product(p), v.project.cost) } end,
     unlike = function(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end,
   }

@@ -34,7 +34,8 @@ typedef struct mlaf_chunked_prefill_desc {
   int32_t page_tokens;                /* rows of a page of it */
   int32_t chunk_tokens;               /* keys of a chunk, all requests together */
   int32_t batch, tokens;              /* requests, and new tokens of one: what to plan for. Any others are served */
-  const mlaf_plan_opts *plan;         /* NULL: MLAF_PLAN_OPTS_INIT */
+  const mlaf_plan_opts *plan;         /* NULL: MLAF_PLAN_OPTS_INIT. With MLAF_PLAN_BATCH_INVARIANT chunks cut a request as if it
+                                       * were alone: some have room left, and there may be twice as many */
   int32_t crossover;                  /* what mlaf_chunked_prefill_crossover shall say; 0: it finds out */
   int32_t rotate;                     /* MLAF_CHUNKED_PAIRS, _HALVES: the cache's keys are not rotated; 0: they are */
 } mlaf_chunked_prefill_desc;

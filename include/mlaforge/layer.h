@@ -115,7 +115,9 @@ typedef struct mlaf_layer_desc {
   const void *cos, *sin;
   int64_t table_row_stride; /* elements; 0: P/2, or P where sin is NULL */
   int64_t table_rows;
-  const mlaf_plan_opts *plan; /* NULL: MLAF_PLAN_OPTS_INIT */
+  const mlaf_plan_opts *plan; /* NULL: MLAF_PLAN_OPTS_INIT. With MLAF_PLAN_BATCH_INVARIANT a request's output has the same bits
+                               * in any call: stages are separate kernels, and every step takes the plan for the most query
+                               * tokens */
   int32_t weights;      /* MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FN ...: of all matrices */
   int32_t prefill_crossover; /* what mlaf_layer_prefill_crossover shall say; 0: it finds out */
   /* Queries times 1 + q_scale_beta ln(1 + floor(position / q_scale_original)), as Mistral-Large-3 and Mistral-Small-4 have them

@@ -23,6 +23,9 @@ enum {
   MLAF_PLAN_TABLES = 1u << 1,     /* the kernel that reads block tables, and pages with a stride, is made with the plan */
   MLAF_PLAN_LIBRARY = 1u << 2,    /* what was tuned may be a vendor's GEMM library's product (cuBLASLt, hipBLASLt), which may want
                                    * workspace. Without it the best of the kernels that were timed serves */
+  MLAF_PLAN_BATCH_INVARIANT = 1u << 3, /* what is computed of a request has the same bits alone and in any batch, at any place in
+                                   * it: docs/batch-invariance.md. One variant for all batches of a shape, which no tuning, no
+                                   * bundle and no library takes part in. E_NOT_TUNED where an operation has none */
 };
 
 typedef struct mlaf_plan_opts {

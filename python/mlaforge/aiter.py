@@ -6,7 +6,7 @@ from .tensors import check_page, fail
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
                    logit_cap=0.0, num_kv_splits=None, *, page_size=None, nhead_kv=1, lse=None, causal=True, mean_kv_len=None,
-                   workspace=None, rope_style=None, rope_table=None, ctx=None, stream=None):
+                   workspace=None, rope_style=None, rope_table=None, batch_invariant=False, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
     q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
@@ -14,13 +14,16 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     int32; lse [T, H] float32. sm_scale is any finite number, 0 included; None: 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
     (causal). num_kv_splits is the tuner's business here and not looked at. mean_kv_len helps to choose the kernel; without it the
     length of kv_indices does. Pages of kv_buffer may lie apart by any whole number of rows. Without `workspace` (a tensor) the
-    context keeps one for the stream, or, while PyTorch captures, the graph does.
+    context keeps one for the stream, or, while PyTorch captures, the graph does. batch_invariant: a request's output has the same bits
+    alone and in any batch (docs/batch-invariance.md).
 
     Of a cache whose rope columns are not rotated, rope_style says which columns turn together: "pairs" (2i and 2i+1) or "halves" (i
     and i + P/2), and rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. Keys are rotated as they
     are read; q comes rotated. A request longer than the table becomes NaN.
     """
     ctx = ctx or context._default or context.default_context()
+    if batch_invariant:
+        ctx = ctx.with_batch_invariance()
     try:
         if logit_cap:
             fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
@@ -47,7 +50,7 @@ _DECODE = Arguments(mla_decode_fwd, {
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q=0, dropout_p=0.0,
                            softmax_scale=None, logits_soft_cap=0.0, causal=False, window_size=(-1, -1), bias=None, alibi_slopes=None,
                            deterministic=False, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1, block_table=None, out=None,
-                           cu_seqlens_q_padded=None, cu_seqlens_k_padded=None, sink_ptr=None, *, ctx=None, stream=None):
+                           cu_seqlens_q_padded=None, cu_seqlens_k_padded=None, sink_ptr=None, *, batch_invariant=False, ctx=None, stream=None):
     """mlaforge.flash_attn_varlen_func, which has FlashAttention's order of arguments, by AITER's. min_seqlen_q and how_v3_bf16_cvt are not
     looked at: any lengths are served, and numbers rounded to the nearest even. What else is not there is refused."""
     named = {"logits_soft_cap": logits_soft_cap == 0, "bias": bias is None, "cu_seqlens_q_padded": cu_seqlens_q_padded is None,
@@ -57,4 +60,4 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
             fail(f"{name} is set, and mla_prefill has no such thing")
     return mla_prefill.flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal,
                                               window_size, 0.0, alibi_slopes, deterministic, return_attn_probs, block_table,
-                                              return_lse=return_lse, out=out, ctx=ctx, stream=stream)
+                                              return_lse=return_lse, out=out, batch_invariant=batch_invariant, ctx=ctx, stream=stream)

@@ -12,7 +12,7 @@ from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo
 from .tensors import expect, fail, room, span, style_of
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
-NO_COMPILE, TABLES, LIBRARY = 1, 2, 4
+NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT = 1, 2, 4, 8
 DTYPES = {"bfloat16": 0, "float16": 1}
 ADDRESS = range(1 << 63)
 ANY_STREAM = ctypes.c_void_p(-1)
@@ -69,23 +69,24 @@ def _struct(structure, **values):
 
 
 class Context:
-    """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile` and `lengths` hold for every plan: by default
-    what is not tuned runs the model's choice, and what is not compiled is compiled at its first use.
+    """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile`, `lengths` and `batch_invariant` hold for every
+    plan: by default what is not tuned runs the model's choice, and what is not compiled is compiled at its first use. batch_invariant: what is
+    computed of a request has the same bits alone and in any batch (docs/batch-invariance.md).
 
     Any number of threads may make calls on a context, on one stream or on several, each with outputs of its own; close and forget_plans want
     no other thread in a call. check's text is that of the latest failure, of whatever thread."""
 
-    _handle = _address = None  # what close() looks at, however far the constructor gets
+    _handle = _address = _invariant = None  # what close() looks at, however far the constructor gets
 
     @explained(device=str, db_path=str, cache_dir=str, bundle=str, lengths=str)
     def __init__(self, device=None, db_path=None, cache_dir=None, bundle=None, effort="estimate", no_compile=False, log=None,
-                 log_level=1, lengths=None):
+                 log_level=1, lengths=None, batch_invariant=False):
         self._lib, self._handle = library(), PTR()
         self._log = LOG_FN(lambda user, level, line: log(level, line.decode(errors="replace"))) if log else None
         opts = _struct(CtxOpts, device=_text(device), db_path=_text(db_path), cache_dir=_text(cache_dir), bundle=_text(bundle),
                        log_level=log_level, log=ctypes.cast(self._log, PTR) if self._log else None)
-        self._plan_opts = _struct(PlanOpts, effort=_one_of("effort", effort, EFFORT), flags=NO_COMPILE if no_compile else 0,
-                                  lengths=_text(lengths))
+        self._plan_opts = _struct(PlanOpts, effort=_one_of("effort", effort, EFFORT), lengths=_text(lengths),
+                                  flags=(NO_COMPILE if no_compile else 0) | (BATCH_INVARIANT if batch_invariant else 0))
         why = ctypes.create_string_buffer(4096)
         status = self._lib.mlaf_ctx_create(ctypes.byref(opts), ctypes.byref(self._handle), why, len(why))
         if status:
@@ -103,6 +104,8 @@ class Context:
         if self._handle:
             self._address = None
             self._release_plans()
+            if self._invariant:
+                self._invariant.forget()
             self._lib.mlaf_ctx_destroy(self._handle)
             self._handle = PTR()
 
@@ -191,6 +194,16 @@ class Context:
         """Drops the plans that calls have made, e.g. after tuning: the next call of each shape plans anew."""
         self._lib.mlaf_plan_forget(self._handle)
         self._release_plans()
+        if self._invariant:
+            self._invariant._release_plans()
+
+    def with_batch_invariance(self):
+        """This context, with batch-invariant plans: what calls with batch_invariant=True use."""
+        if self._plan_opts.flags & BATCH_INVARIANT:
+            return self
+        if self._invariant is None:
+            self._invariant = _BatchInvariant(self)
+        return self._invariant
 
     def _release_plans(self):
         plans, self._plans = getattr(self, "_plans", {}), {}
@@ -314,6 +327,25 @@ class Context:
             self._lib.mlaf_plan_release(plan)
 
 
+class _BatchInvariant(Context):
+    """Another context's device, workspaces and handle, with plans of its own."""
+
+    def __init__(self, of):
+        self.__dict__.update(of.__dict__)
+        self._plan_opts = PlanOpts.from_buffer_copy(of._plan_opts)
+        self._plan_opts.flags |= BATCH_INVARIANT
+        self._plan_address, self._plans, self._owner = ctypes.addressof(self._plan_opts), {}, of
+
+    def close(self):
+        """Its owner closes."""
+
+    __del__ = close
+
+    def forget(self):
+        self._address, self._handle = None, PTR()
+        self._release_plans()
+
+
 _default, _default_lock = None, threading.Lock()
 
 
@@ -327,9 +359,11 @@ def default_context():
         return _default
 
 
-def of_call(ctx):
+def of_call(ctx, batch_invariant=False):
     """The context of a call; the thread's tensors are to lie on its device from here on. What checks tensors begins with it."""
     ctx = ctx or _default or default_context()
+    if batch_invariant:
+        ctx = ctx.with_batch_invariance()
     expect(ctx.ordinal, ctx._target)
     return ctx
 

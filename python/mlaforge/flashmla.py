@@ -86,14 +86,14 @@ def _refuse(is_fp8_kvcache, no_tables):
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
                            extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, mean_kv_len=None,
-                           workspace=None, out=None, lse=None, empty_lse=INFINITY, ctx=None, stream=None):
+                           workspace=None, out=None, lse=None, empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
     """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
     q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P], or a pair as in mla_decode_fwd; block_table [B, most] and cache_seqlens [B] int32, both on the device,
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
-    `workspace` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). fp8 caches, sparse decode and more
+    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). fp8 caches, sparse decode and more
     than one KV head are not served.
 
     empty_lse: what lse says of a row that sees no key. FlashMLA's is +inf, and so is this default; all other entries of this package say
@@ -107,6 +107,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     if empty_lse != INFINITY and empty_lse != -INFINITY:
         fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()
+    if batch_invariant:
+        ctx = ctx.with_batch_invariance()
     try:
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
         made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens,

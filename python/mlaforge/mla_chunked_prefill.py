@@ -88,21 +88,22 @@ def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
 class ChunkedPrefill:
     """heads on this rank; chunk_tokens: keys of a chunk, all requests together, which bound the workspace. layout: of the cache, "paged",
     "split" (a pair of tensors), "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served. crossover: what the
-    function of that name shall say; 0: it finds out. rope_style: of a cache whose rope columns are not rotated, "pairs" or "halves"."""
+    function of that name shall say; 0: it finds out. rope_style: of a cache whose rope columns are not rotated, "pairs" or "halves".
+    batch_invariant: a request's rows have the same bits alone and in any batch."""
 
     @explained(heads=int, dtype=str, layout=str)
     def __init__(self, heads, nope=128, rope=64, vdim=128, rank=512, dtype="bfloat16", layout="paged", page_tokens=64, chunk_tokens=16384,
-                 batch=4, tokens=1024, *, crossover=0, rope_style=None, ctx=None):
+                 batch=4, tokens=1024, *, crossover=0, rope_style=None, batch_invariant=False, ctx=None):
         if dtype not in DTYPES:
             fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
         if layout not in LAYOUTS:
             fail(f"layout is {layout!r}; accepted are {', '.join(LAYOUTS)}")
-        self._ctx, self._lib, self._handle = context.of_call(ctx), _functions(), PTR()
+        self._ctx, self._lib, self._handle = context.of_call(ctx, batch_invariant), _functions(), PTR()
         self._dtype, self._layout, self._page, self._style = dtype, layout, whole("page_tokens", page_tokens, *PAGE_SIZE), rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
-                       rotate=_rotate(rope_style))
+                       rotate=_rotate(rope_style), plan=self._ctx._plan_address if batch_invariant else None)
         self._ctx.check(self._lib.mlaf_chunked_prefill_create(self._ctx._handle, ctypes.byref(desc), ctypes.byref(self._handle)))
 
     def close(self):

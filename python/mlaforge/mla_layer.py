@@ -131,6 +131,7 @@ class Layer:
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
+    batch_invariant: a request's output has the same bits alone and in any batch, whatever it is called with.
     Plans for all of it are made here, so that no call compiles."""
 
     _handle = _fast = None
@@ -139,8 +140,9 @@ class Layer:
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
-                 absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0, q_scale_original=0, dtype=None, ctx=None):
-        self._ctx, self._lib = context.of_call(ctx), _functions()
+                 absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0,
+                 q_scale_original=0, dtype=None, batch_invariant=False, ctx=None):
+        self._ctx, self._lib = context.of_call(ctx, batch_invariant), _functions()
         style, lens = style_of("style", style, "unrotated"), q_lens if isinstance(q_lens, (tuple, list, set, frozenset, range)) else (q_lens,)
         first, last = span("kv_len", kv_len)
         named = {_last_words(name): tensor for name, tensor in weights.items()}

@@ -73,17 +73,18 @@ def _planned(longest_q, longest_k, total_q, total_k, requests):
 @entry(q="[Tq, H, N+P]", k_nope="[Tk, H, N]", k_pe="[Tk, P] or [Tk, 1, P] or None", v="[Tk, H, V]", cu_seqlens_q="[B+1]",
        cu_seqlens_k="[B+1]", softmax_scale=float, out="[Tq, H, V]", lse="[H, Tq]")
 def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale=None, causal=False,
-                       out=None, lse=None, *, q_descale=None, k_descale=None, v_descale=None, ctx=None, stream=None):
+                       out=None, lse=None, *, q_descale=None, k_descale=None, v_descale=None, batch_invariant=False, ctx=None, stream=None):
     """Attention of q [Tq, H, N+P] over k_nope [Tk, H, N] with k_pe [Tk, P] of all heads (None: k_nope has N+P columns) and v [Tk, H, V].
 
     k_nope and v may be slices of kv_b's output [Tk, H, N+V]. cu_seqlens: int32 [batch + 1], read on the device only. causal: aligned to
     the last key. lse, float32 [H, Tq] or any strides, is written if given. The maxima say what to tune for, no more: the plan is
     that of requests of the mean length, where that is less; but of long ones where the longest request has most of the products.
+    batch_invariant: a request's rows have the same bits alone and in any batch, and those of a prefix are the same in a longer request.
 
     q, k_nope, k_pe and v may be float8_e4m3fn or float8_e4m3fnuz: what matrix cores take, the latter on MI300X. Then each tensor is to
     be multiplied by its scale, float32 on the device, None for 1; k_pe by k's. out is bfloat16, or of the type of the one that is given.
     """
-    ctx = context.of_call(ctx)
+    ctx = context.of_call(ctx, batch_invariant)
     check_tensor("q", q, None, None, None, None)
     dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
     rope = 0
@@ -136,8 +137,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
        out="[Tq, H, V]")
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0, softmax_scale=None, causal=False,
                            window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
-                           block_table=None, *, return_lse=False, out=None, q_descale=None, k_descale=None, v_descale=None, ctx=None,
-                           stream=None):
+                           block_table=None, *, return_lse=False, out=None, q_descale=None, k_descale=None, v_descale=None,
+                           batch_invariant=False, ctx=None, stream=None):
     """FlashAttention's: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many heads of keys as of
     queries. mlaforge.aiter has one of this name with AITER's order of arguments. With return_lse (out, lse [H, Tq]). What is not there is
     refused: dropout, windows, softcap, ALiBi, block tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H]
@@ -151,5 +152,6 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     check_tensor("q", q, None, None, None, None)
     lse = empty(ctx, q, (q.shape[1], q.shape[0]), "float32") if return_lse else None
     out = mla_prefill_varlen(q, k, None, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale, causal, out, lse,
-                             q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, ctx=ctx, stream=stream)
+                             q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, batch_invariant=batch_invariant, ctx=ctx,
+                             stream=stream)
     return (out, lse) if return_lse else out

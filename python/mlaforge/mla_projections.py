@@ -91,12 +91,12 @@ def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
 
 
 @entry(x="[T, d]", w="[L+R+P, d]", w_scale=SCALES, out="[T, L+R+P]")
-def mla_qkv_a(x, w, *, rank=512, rope=64, w_scale=None, out=None, ctx=None, stream=None):
+def mla_qkv_a(x, w, *, rank=512, rope=64, w_scale=None, out=None, batch_invariant=False, ctx=None, stream=None):
     """[T, d] hidden states by w [L+R+P, d], rows of q_a_proj and then of kv_a_proj_with_mqa: [T, L+R+P].
 
     Of all projections: w may be float8_e4m3fn or float8_e4m3fnuz with a scale for each 128 x 128 of it, w_scale float32 [rows/128, columns/128],
-    rounded up: a checkpoint's weight_scale_inv. Here that of q_a_proj goes before that of kv_a_proj_with_mqa where L is a multiple of 128."""
-    ctx = context.of_call(ctx)
+    rounded up: a checkpoint's weight_scale_inv. batch_invariant: a token's row has the same bits whatever other tokens there are. Here that of q_a_proj goes before that of kv_a_proj_with_mqa where L is a multiple of 128."""
+    ctx = context.of_call(ctx, batch_invariant)
     outer, hidden = w.shape
     if outer < rank + rope:
         fail(f"w has {outer} rows, fewer than rank {rank} and rope {rope} together")
@@ -116,9 +116,9 @@ def _q_b(x, w, nope, rope, norm_weight, eps):
 
 
 @entry(x="[T, L]", w="[H (N+P), L]", norm_weight="[L]", w_scale=SCALES, out="[T, H (N+P)]")
-def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None, out=None, ctx=None, stream=None):
+def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None, out=None, batch_invariant=False, ctx=None, stream=None):
     """[T, L] low-rank columns by w [H(N+P), L]: [T, H(N+P)]. With norm_weight [L] the input goes through RMSNorm."""
-    ctx = context.of_call(ctx)
+    ctx = context.of_call(ctx, batch_invariant)
     fields, more = _q_b(x, w, nope, rope, norm_weight, eps)
     return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], more, ctx, stream)
 
@@ -128,11 +128,11 @@ def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None
        w_scale=SCALES, out="[T, H (N+P)]")
 def mla_q_b_append(x, w, kv_c, k_pe, kv_cache, slot_mapping, positions=None, cos_sin_cache=None, *, nope=128, norm_weight=None,
                    kv_norm_weight=None, eps=1e-6, style="pairs", kv_cache_dtype="auto", scale=None, power_of_two_scales=True,
-                   w_scale=None, out=None, ctx=None, stream=None):
+                   w_scale=None, out=None, batch_invariant=False, ctx=None, stream=None):
     """mla_q_b, and beside it in the same launch kv_c [T, R], through RMSNorm with kv_norm_weight [R], and k_pe [T, P], turned to positions [T]
     as mla_q_absorb's, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P], as concat_and_cache_mla has them. kv_c and k_pe are
     slices of what mla_qkv_a wrote; x is another. A slot of -1 writes nothing."""
-    ctx = context.of_call(ctx)
+    ctx = context.of_call(ctx, batch_invariant)
     dtype, rank, rope, kind, row = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
     style = style_of("style", style, "unrotated")
     fields, more = _q_b(x, w, nope, rope, norm_weight, eps)
@@ -149,9 +149,9 @@ def mla_q_b_append(x, w, kv_c, k_pe, kv_cache, slot_mapping, positions=None, cos
 
 
 @entry(x="[T, H V]", w="[d, H V]", residual="[T, d]", w_scale=SCALES, out="[T, d]")
-def mla_o_proj(x, w, *, v=128, residual=None, w_scale=None, out=None, ctx=None, stream=None):
+def mla_o_proj(x, w, *, v=128, residual=None, w_scale=None, out=None, batch_invariant=False, ctx=None, stream=None):
     """[T, H V] values by w [d, H V]: [T, d], the residual [T, d] added."""
-    ctx = context.of_call(ctx)
+    ctx = context.of_call(ctx, batch_invariant)
     hidden, inner = w.shape
     if inner % v:
         fail(f"w has {inner} columns, not a multiple of v {v}")
@@ -185,10 +185,10 @@ def _by_head(op, fields, x, kv_b, kv_b_scale, part, first, rows, out, widths, mo
 
 
 @entry(x="[T, H, R]", kv_b="[H, N+V, R]", kv_b_scale=SCALES, out="[T, H, V]")
-def mla_v_out(x, kv_b, *, v=128, kv_b_scale=None, out=None, ctx=None, stream=None):
+def mla_v_out(x, kv_b, *, v=128, kv_b_scale=None, out=None, batch_invariant=False, ctx=None, stream=None):
     """[T, H, R] rows of attention to values [T, H, V], by the last V rows of each head of kv_b [H, N+V, R] (kv_b_proj.weight seen so). Where
     kv_b is float8, kv_b_scale are its scales, [H(N+V)/128, R/128] rounded up (kv_b_proj.weight_scale_inv)."""
-    ctx = context.of_call(ctx)
+    ctx = context.of_call(ctx, batch_invariant)
     rank = x.shape[2]
     check_tensor("kv_b", kv_b, dtype_name(kv_b), x.shape[1], None, rank)
     return _by_head("mla_v_out", f"r{rank},v{v}", x, kv_b, kv_b_scale, "v", kv_b.shape[1] - v, v, out, (rank, v), {}, ctx, stream)
@@ -196,11 +196,11 @@ def mla_v_out(x, kv_b, *, v=128, kv_b_scale=None, out=None, ctx=None, stream=Non
 
 @entry(x="[T, H, N+P]", kv_b="[H, N+V, R]", positions="[T]", cos_sin_cache="[positions, P]", kv_b_scale=SCALES,
        out="[T, H, R+P]")
-def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style="pairs", kv_b_scale=None, out=None, ctx=None, stream=None):
+def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style="pairs", kv_b_scale=None, out=None, batch_invariant=False, ctx=None, stream=None):
     """[T, H, N+P] queries into the latent space, [T, H, R+P], by the first N rows of each head of kv_b [H, N+V, R]. The P rope columns are
     turned to positions [T], int64: style is "pairs", "halves" or "unrotated". A row of cos_sin_cache [any, P] has P/2 cosines, then P/2
     sines, float32 or of x's type. kv_b_scale: as of mla_v_out."""
-    ctx = context.of_call(ctx)
+    ctx = context.of_call(ctx, batch_invariant)
     dtype, rope, style = _type(x), x.shape[2] - nope, style_of("style", style, "unrotated")
     rank, more = kv_b.shape[2], {"word": f",{style}"}
     if rope < 0:

@@ -11,14 +11,14 @@
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
                                        O_NO_RESUME, O_NO_LIBRARY, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
-static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
+static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_INVARIANT, O_SEED,
                                          O_JOBS, O_VARIANT, O_ALL, O_INJECT, O_LENGTHS, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
                                          O_SHARD, COMMON, O_MAX_CANDIDATES, O_COUNT};
 static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,
-                                        O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
+                                        O_INVARIANT, O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
                                           O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
-static const cli_opt layer_options[] = {O_FIELD, O_MODEL, O_TP, O_DEVICE, O_DB, O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,
+static const cli_opt layer_options[] = {O_FIELD, O_MODEL, O_TP, O_DEVICE, O_DB, O_CACHE, O_BUNDLE, O_NO_COMPILE, O_INVARIANT, O_SEED,
                                         O_PROFILE, O_FORMS, O_CROSSOVER, O_DRY_RUN, O_CASE, O_PROBLEMS, O_ALL, O_OUT, COMMON,
                                         O_COUNT};
 static const char *const layer_fields[] = {"q_len", "page_size", "batch", "ctx", "weights", NULL}; /* the model has the rest */
@@ -260,6 +260,7 @@ mlaf_plan_opts mlaf_cli_plan_opts(const cli *c) {
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   opts.flags |= MLAF_PLAN_LIBRARY;
   if (mlaf_cli_has(c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
+  if (mlaf_cli_has(c, O_INVARIANT)) opts.flags |= MLAF_PLAN_BATCH_INVARIANT;
   opts.lengths = c->given[O_LENGTHS];
   return opts;
 }

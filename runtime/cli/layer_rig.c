@@ -250,6 +250,7 @@ static mlaf_status make_layer(layer_rig *r, int set) {
   }
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   if (mlaf_cli_has(r->c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
+  if (mlaf_cli_has(r->c, O_INVARIANT)) opts.flags |= MLAF_PLAN_BATCH_INVARIANT;
   mlaf_layer_desc desc = r->desc;
   desc.plan = &opts;
   return st ? st : layer_failed(r->c, mlaf_layer_create(r->c->ctx, &desc, list, n, &r->layer[set]));

@@ -52,6 +52,7 @@ static const option_row table[O_COUNT] = {
     [O_EXTEND] = {"extend", NULL, FLAG, 0, 0, "keep the problems of the bundle that --out already holds"},
     [O_BUNDLE] = {"bundle", "DIR", TEXT, 0, 0, "plan from this bundle ($MLAF_BUNDLE)"},
     [O_NO_COMPILE] = {"no-compile", NULL, FLAG, 0, 0, "fail rather than start a compiler"},
+    [O_INVARIANT] = {"batch-invariant", NULL, FLAG, 0, 0, "plans whose output for a request does not depend on its batch"},
     [O_FROM] = {"from", "DIR", TEXT, 0, 0, "a bundle, or for cache seed also another cache"},
     [O_NAME] = {"name", "NAME", TEXT, 0, 0, "prefix of the generated files and names (mlaf_kernels)"},
     [O_MAX_AGE] = {"max-age", "DAYS", REAL, 0, 1e6, "remove what was not used for so long"},

@@ -292,6 +292,11 @@ mlaf_status mlaf_gen_baseline(mlaf_gen *g, const char *problem, const char *targ
   return one_variant(&c, problem, out, err);
 }
 
+mlaf_status mlaf_gen_invariant(mlaf_gen *g, const char *problem, const char *target, mlaf_variant *out, mlaf_err *err) {
+  variant_call c = {.g = g, .function = "invariant", .target = target};
+  return one_variant(&c, problem, out, err);
+}
+
 typedef struct render_call {
   mlaf_gen *g;
   const mlaf_kernel_desc *kernel;

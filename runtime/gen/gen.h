@@ -93,6 +93,8 @@ mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const char *problem, const char
                                     size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err);
 /* The variant that works for every supported problem of this target, tuned or not. */
 mlaf_status mlaf_gen_baseline(mlaf_gen *g, const char *problem, const char *target, mlaf_variant *out, mlaf_err *err);
+/* The batch-invariant variant of the problem's shape; E_TEMPLATE with the reason where there is none. */
+mlaf_status mlaf_gen_invariant(mlaf_gen *g, const char *problem, const char *target, mlaf_variant *out, mlaf_err *err);
 /* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */
 mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                             char src_hash[MLAF_HASH_HEX], mlaf_err *err);

@@ -86,6 +86,7 @@ static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_plan_opts opts;
   mlaf_err err;
   mlaf_status st = mlaf_plan_read_opts(c->d.plan, &opts, &err);
+  c->invariant = opts.flags & MLAF_PLAN_BATCH_INVARIANT;
   opts.flags |= MLAF_PLAN_LIBRARY; /* the workspace has room for what gathering by one wants */
   if (!st) st = chunked_wishes(&c->d, &opts, wishes, &err);
   if (st) return report(ctx->shared, st, &err);

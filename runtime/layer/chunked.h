@@ -17,6 +17,7 @@ struct mlaf_chunked_prefill {
   mlaf_shared *shared; /* where messages go; one reference */
   mlaf_chunked_prefill_desc d;
   mlaf_plan *fresh, *context, *gather, *merge; /* one reference each */
+  bool invariant;                              /* a chunk takes whole shares of requests: chunked_schedule.c */
   crossover_tuned tuned[CROSSOVERS];           /* as the database had them when it was made, the better sources first */
   int n_tuned;
 };

@@ -65,11 +65,15 @@ typedef struct walk {
 static bool takes_part(const walk *w, int32_t r) { return w->fresh[r] && w->cached[r]; }
 
 /* Keys of request r that go into a chunk with so much room, from `position` on. A chunk ends at a page's end, unless it is
- * smaller than a page. */
+ * smaller than a page. Batch-invariant: a request is cut as if it had every chunk for itself, and waits for one with room. */
 static int32_t share_of(const walk *w, int32_t r, int32_t position, int32_t room) {
-  const int32_t left = w->cached[r] - position, page = w->c->d.page_tokens;
+  const int32_t left = w->cached[r] - position, page = w->c->d.page_tokens, chunk = w->c->d.chunk_tokens;
+  if (w->c->invariant) {
+    const int32_t most = chunk >= page ? chunk / page * page : chunk, share = left < most ? left : most;
+    return share <= room ? share : 0;
+  }
   if (left <= room) return left;
-  return w->c->d.chunk_tokens >= page ? (position + room) / page * page - position : room;
+  return chunk >= page ? (position + room) / page * page - position : room;
 }
 
 /* The next chunk: its requests and keys, and where each begins and how many it takes (NULL: not wanted). False: there is none. */

@@ -57,6 +57,7 @@ typedef struct layer_shape {
   int32_t heads;     /* of this rank */
   bool joined;       /* q_a and kv_a in one launch */
   bool latent;       /* q_b's launch has q_absorb's work, too */
+  bool invariant;    /* batch-invariant: no kernel may depend on how many tokens a call has */
   layer_kind kinds[LAYER_FORMS][LAYER_KINDS]; /* in the order of a call */
   int n[LAYER_FORMS];                         /* of LAYER_MANY 0: it is not planned */
 } layer_shape;

@@ -229,7 +229,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   kind = parts[0];
   if (layer_is_dequant(kind)) return p->by_rows[kind][0];
   if (kind != LAYER_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
-  int q = z->q_len;
+  int q = s->invariant ? layer_q_len_most(s) : z->q_len; /* how a request is computed does not follow the longest one's tokens */
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];
 }

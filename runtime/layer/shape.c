@@ -298,6 +298,19 @@ void layer_shape_set_latent(layer_shape *s, bool latent) {
   order_forms(s);
 }
 
+/* Batch-invariant plans: the stages that are one launch with few tokens and two with many are two with all. */
+static mlaf_status take_invariance(layer_shape *s, mlaf_err *err) {
+  mlaf_plan_opts opts;
+  mlaf_status st = mlaf_plan_read_opts(s->d.plan, &opts, err);
+  if (st || !(opts.flags & MLAF_PLAN_BATCH_INVARIANT)) return st;
+  if (s->d.flags & MLAF_LAYER_DEQUANT_MANY)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: MLAF_LAYER_DEQUANT_MANY rounds weights once more in calls of more than "
+                     "%d tokens, and plan asks for BATCH_INVARIANT: leave one of them out", LAYER_BESIDE_MOST);
+  s->invariant = true;
+  s->d.flags |= MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;
+  return MLAF_OK;
+}
+
 /* Every stage in every q_len is a problem that its operation takes. */
 static mlaf_status check_stages(const layer_shape *s, mlaf_err *err) {
   mlaf_point p;
@@ -325,6 +338,8 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   if (st) return st;
   if (d->scale == 0) out->d.scale = (float)(1.0 / sqrt((double)d->nope + d->rope));
   out->heads = d->heads / d->tp_size;
+  st = take_invariance(out, err);
+  if (st) return st;
   order_forms(out);
   return check_stages(out, err);
 }

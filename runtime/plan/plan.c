@@ -39,7 +39,7 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
                      in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");
-  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY;
+  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY | MLAF_PLAN_BATCH_INVARIANT;
   if (in->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: unknown flags 0x%x", in->flags & ~known);
   if ((unsigned)in->effort > MLAF_EFFORT_MEASURE || in->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: effort is %d (0..%d), reserved is %d (0)", in->effort,
@@ -48,6 +48,9 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: time_limit_s is %g, must be 0 or more", in->time_limit_s);
   if (in->effort == MLAF_EFFORT_MEASURE && in->flags & MLAF_PLAN_NO_COMPILE)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MEASURE and NO_COMPILE exclude each other");
+  if (in->effort == MLAF_EFFORT_MEASURE && in->flags & MLAF_PLAN_BATCH_INVARIANT)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MEASURE and BATCH_INVARIANT exclude each other: what was tuned for one "
+                     "batch would change the bits of others");
   memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
   out->struct_size = sizeof *out;
   return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;

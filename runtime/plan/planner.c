@@ -113,6 +113,7 @@ static bool name_twin(const planner *p, const char *of, twin_kind kind, char *ou
   const char *rest = strchr(of, ':'), *second = strchr(of, '/');
   const uint32_t flags = p->opts->flags;
   const char *ahead = flags & MLAF_PLAN_AHEAD ? "_ahead" : "";
+  if (flags & MLAF_PLAN_BATCH_INVARIANT) return false;
   if (!rest || (kind == TWIN_VALUES ? !(flags & MLAF_PLAN_GOES_ON) || !second : !*ahead)) return false;
   const int family = (int)(rest - of);
   int n = 0;
@@ -662,7 +663,27 @@ static mlaf_status below_bundle(planner *p) {
   return from_generator(p);
 }
 
+/* --- batch invariance --- */
+
+/* The one variant of the shape: no choice of the database, nor another variant, may stand in for it. */
+static mlaf_status from_invariant(planner *p) {
+  mlaf_gen *gen;
+  mlaf_variant v = {.name = NULL};
+  mlaf_err why = {MLAF_OK, ""};
+  if (p->ctx->bundle)
+    return mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "BATCH_INVARIANT: bundles hold no batch-invariant kernels: open the context "
+                     "without one");
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
+  if (!st) st = mlaf_gen_invariant(gen, mlaf_point_text(p->problem).s, info(p)->target, &v, &why);
+  if (st == MLAF_E_TEMPLATE) st = MLAF_E_NOT_TUNED;
+  if (!st) st = try_variant(p, &v, MLAF_RUNG_MODEL, &why);
+  mlaf_variant_clear(&v);
+  if (st) mlaf_fail(&p->last, st, "BATCH_INVARIANT: %s", why.text);
+  return st;
+}
+
 static mlaf_status run_ladder(planner *p) {
+  if (p->opts->flags & MLAF_PLAN_BATCH_INVARIANT) return from_invariant(p);
   if (!p->ctx->bundle || p->opts->effort == MLAF_EFFORT_MEASURE) return below_bundle(p);
   mlaf_err ignored = {MLAF_OK, ""};
   mlaf_status st = mlaf_planner_bundle(p->ctx, p->problem, may_ask_model(p), p->out, &p->notes, &p->last);

@@ -13,6 +13,7 @@
 --   mixed    name of another combine family that may come behind several splits
 --   values   name of another combine family that may come behind: it goes on into values, where a name says so
 --   any_lengths  it is as good for requests of different lengths
+--   own      a request's length alone decides how it is cut: the knob is the most parts (plans/invariant.lua)
 --   partials bits of a value in a partial result (32; partials.lua)
 --   of a combine kernel: weight_bytes (that it reads, too), team (waves that share a row's splits), depth (splits a wave has in
 --   flight), early (most of its
@@ -46,6 +47,7 @@ local op = {
   knob = splits,
   model = { estimate = model.estimate, second_ns = model.combine_ns },
   renamed = require("ops/mla_decode/renamed"),
+  invariant = require("ops/mla_decode/invariant"),
 }
 
 function op.rows(p) return p.heads * p.q_len end

@@ -1,6 +1,7 @@
 -- The knob of mla_decode: how many splits each request's cache is cut into. Fields: gen/ops.lua.
 local limits = require("limits")
 local MAX_SPLITS = limits.splits
+local own = require("ops/mla_decode/plans/invariant")
 local MAX_TURNS = 2 -- of a launch that may cut its batch, with more than one split
 local FILLS = { 1, 2, 4 } -- how many times the device is to be full
 
@@ -11,6 +12,8 @@ local ceil_div = require("whole").ceil_div
 function splits.most() return MAX_SPLITS end
 
 function splits.refuse(p, cost, n)
+  local most = cost.own and own.most(p.heads * p.q_len)
+  if most then return n ~= most and ("a request is cut into %d parts at most"):format(most) or nil end
   if n == 1 and cost.several then return "one split: its requests have no shares" end
   if n > 1 and cost.once then return ("%d splits: a kernel for one"):format(n) end
   local rounds = ceil_div(p.ctx, cost.step)

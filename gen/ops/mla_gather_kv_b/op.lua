@@ -18,6 +18,7 @@ local op = {
     { family = "mfma", params = { blocks = 1, stages = 1, waves = 4 } },
   },
   model = model,
+  invariant = require("ops/mla_gather_kv_b/invariant"),
 }
 
 -- Workgroups share the tokens among themselves. Of few tokens a tile may stay mostly empty, and some must serve.

@@ -17,6 +17,7 @@ local op = {
     { family = "mfma_fp8", params = { keys = 32, stages = 1, waves = 4 } },
   },
   model = model,
+  invariant = require("ops/mla_prefill/invariant"),
 }
 
 -- Workgroups share the new tokens of one head among themselves, whatever the number of heads. Of few tokens a tile may stay

@@ -36,6 +36,10 @@ static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p
 static inline bool mlaf_decode_fits(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_FITS;
 }
+/* Whether it cuts each request by its own length. */
+static inline bool mlaf_decode_invariant(const mlaf_bound *b) {
+  return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_INVARIANT;
+}
 /* Columns of the values that its combine kernel goes on into; 0: it does not. */
 static inline int mlaf_decode_goes_on(const mlaf_bound *b) { return (int)b->stage[MLAF_STAGE_COMBINE].launch.values; }
 static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }

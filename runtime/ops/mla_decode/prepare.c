@@ -253,8 +253,9 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   fill_behind(a, &with->decode, &with->behind);
   if (mlaf_decode_problem(b).rotate) narrow(a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
-  const uint32_t x = facts_of(b).x, y = splits * team;
-  const uint32_t grid[] = {x, y, blocks_z(b, x * y, (uint32_t)a->batch)};
+  const bool invariant = mlaf_decode_invariant(b);
+  const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
+  const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;

@@ -57,7 +57,70 @@ MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread
   refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
 
-//@ if fitted then
+//@ if invariant then
+//@   needs("OWN_PARTS_BITS")
+// Every request is cut by its own length (mla_decode/lib/own_cut.h). The parts of all requests, laid end to end, go to the groups
+// of workgroups in turns: workgroup z of Z takes parts z, z + Z, ...
+struct walk {
+  int next;    // part that comes next; -1: none is left
+  u32 mine;    // group of rows << 16
+  int request; // first of the 64 requests that were looked at last
+  int before;  // parts of all requests before it
+};
+struct asked {};
+
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int, asked&) {
+  constexpr int GROUPS = (Q_LEN * H + ROWS - 1) / ROWS;
+  const work mine = my_work<GROUPS>(1, fit_slots(a.splits));
+  return {uniform(mine.request), (u32)uniform(mine.rows) << 16, 0, 0};
+}
+MLAF_DEV bool first_piece(int, asked&, walk&, piece&) { return false; } // next_piece() has them all
+MLAF_DEV void forget(asked&, mlaf_decode_args& a) {
+  asm volatile("" : "=s"(a.q), "=s"(a.ckv), "=s"(a.kpe), "=s"(a.kv_indices), "=s"(a.ckv_row_stride), "=s"(a.kpe_row_stride),
+                    "=s"(a.num_pages), "=s"(a.scale_log2e));
+}
+
+// Parts of requests [first, first + 64), one a lane; none behind the batch's end.
+MLAF_DEV int parts_of_lane(const mlaf_decode_args& a, int first, int lane, int most) {
+  const int request = first + lane, at = smaller(request, a.batch - 1);
+  const MLAF_GLOBAL int* const pages = (const MLAF_GLOBAL int*)(u64)a.kv_indptr + at;
+  const int n = pages[1] - pages[0], last = ((const MLAF_GLOBAL int*)(u64)a.kv_last_page_lens)[at];
+  const int tokens = n > 0 ? (n - 1) * PAGE + (last < 0 ? 0 : smaller(last, PAGE)) : 0;
+  return request < a.batch ? own_parts(tokens, most) : 0;
+}
+
+MLAF_DEV bool next_piece(walk& w, piece& x) {
+  const mlaf_decode_args a = arguments_again();
+  asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
+  const int most = fit_splits(a.splits), lane = (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  while (w.request < a.batch) {
+    const int parts = parts_of_lane(a, w.request, lane, most), wanted = w.next - w.before;
+    int ahead = 0, all = 0; // parts of the lanes below this one, and of all
+#pragma unroll
+    for (int bit = 0; bit < OWN_PARTS_BITS; bit++) {
+      const u64 some = __builtin_amdgcn_ballot_w64(parts >> bit & 1);
+      ahead += (int)__builtin_amdgcn_mbcnt_hi((u32)(some >> 32), __builtin_amdgcn_mbcnt_lo((u32)some, 0)) << bit;
+      all += __builtin_popcountl(some) << bit;
+    }
+    if (wanted >= all) {
+      w.before += all;
+      w.request += 64;
+      continue;
+    }
+    const int owner = __builtin_ctzl(__builtin_amdgcn_ballot_w64(ahead <= wanted && wanted < ahead + parts));
+    const int n = __builtin_amdgcn_readlane(parts, owner), k = wanted - __builtin_amdgcn_readlane(ahead, owner);
+    w.next += fit_slots(a.splits);
+    if (!read_request(a, w.request + owner, (int)(w.mine >> 16) * ROWS, x)) continue;
+    x.begin = uniform(own_begin(x.tokens, n, k));
+    x.end = uniform(own_begin(x.tokens, n, k + 1));
+    x.final = n == 1 || x.n == 0; // of a refused one each part makes all rows NaN
+    x.part = (i64)k * a.total_q * H;
+    return true;
+  }
+  w.next = -1;
+  return false;
+}
+//@ elseif fitted then
 //@   needs("FIT_QUICK", "FIT_REQUESTS")
 // Little, since it lives through the loops: what follows from it is computed anew for each piece.
 struct walk {

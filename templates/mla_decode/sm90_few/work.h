@@ -1,6 +1,6 @@
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel.
+// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
 //@ include("mla_decode/lib/refuse.h", { fills = true })
 
@@ -24,6 +24,17 @@ struct work {
 //@ end
 };
 
+//@ if invariant then
+struct walk {
+  own_walk parts;
+  bool whole;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args&, walk& at) {
+  at.parts = own_open();
+  at.whole = false;
+}
+//@ else
 struct walk {
   mlaf_part part;
   mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
@@ -58,6 +69,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.mine = schedule_entry(&a, blockIdx.z);
 //@ end
 }
+//@ end
 
 //@ if late and fitted then
 // That nothing is cut, for the combine kernel: behind the wait, since earlier launches may still read there.
@@ -75,6 +87,18 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@ if meet then
     w.whole = at.whole;
 //@ end
+//@ if invariant then
+    mlaf_piece x;
+    if (!own_next(a, PAGE, at.parts, x)) return false;
+    request = x.request;
+    q_begin = x.qo;
+    q_tokens = x.q_tokens;
+    first_page = x.first_page;
+    w.tokens = x.tokens;
+    w.begin = x.begin;
+    w.end = x.end;
+    slot = x.slot;
+//@ else
 //@ if fitted then
     if (!at.whole) {
       mlaf_piece x;
@@ -108,13 +132,18 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = ${fitted and "fit_splits(&a)" or "a.splits"} == 1 ? -1 : (int)blockIdx.y / C;
     }
+//@ end
     w.n = smaller(q_tokens, Q_LEN);
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
     w.row = (i64)q_begin * H + w.row0;
     w.rows = smaller(w.n * H - w.row0, N);
     w.pages = a.kv_indices + first_page;
+//@ if invariant then
+    w.part = slot < 0 ? -1 : slot * (a.total_q * H) + (i64)q_begin * H;
+//@ else
     w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
+//@ end
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
     if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {

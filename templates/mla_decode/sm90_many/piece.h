@@ -1,6 +1,6 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch.
+// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BOTH", "BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
 //@ include("mla_decode/lib/refuse.h", { fills = true })
 struct piece {
@@ -13,6 +13,20 @@ struct piece {
   bool bad;                        // a cache without pages
 };
 
+//@ if invariant then
+typedef own_walk walk;
+MLAF_DEV walk begin_walk(const mlaf_decode_args&) { return own_open(); }
+
+MLAF_DEV bool next_of_walk(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  mlaf_piece y;
+  if (!own_next(a, PAGE, w, y)) return false;
+  qo = y.qo;
+  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
+  x.n = y.q_tokens;
+  x.part = y.slot < 0 ? -1 : (y.slot * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
+  return true;
+}
+//@ else
 struct walk {
 //@ if fitted then
   mlaf_part part;
@@ -81,10 +95,13 @@ MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo
 }
 //@ end
 
+//@ end
 // The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   int qo;
-//@ if fitted then
+//@ if invariant then
+  if (!next_of_walk(a, w, x, qo)) return false;
+//@ elseif fitted then
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
 //@ else
   if (!next_range(a, w, x, qo)) return false;
@@ -161,7 +178,9 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);
   const i64 first = known_row(shared, ROW_OF) - ROWS * (int)blockIdx.x, end = first + (i64)n * H; // rows of the request
   if (!is_refused(n, first, end, a.total_q * H)) return;
-//@ if fitted then
+//@ if invariant then
+  const bool final = true; // the combine kernel leaves it alone
+//@ elseif fitted then
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   // A cut batch has no place for it but in O.
   const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);

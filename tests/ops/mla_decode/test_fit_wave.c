@@ -14,6 +14,11 @@ typedef int64_t i64;
 #define MLAF_DEV static inline
 enum { FIT_FIXED = 64, FIT_CUT = 100, FIT_PACE = 50, FIT_LEAST = 128 };
 #include "../templates/mla_decode/lib/fit_wave.h"
+static int own_least, own_knee, own_wide;
+#define OWN_LEAST (u32) own_least
+#define OWN_KNEE (u32) own_knee
+#define OWN_WIDE (u32) own_wide
+#include "../templates/mla_decode/lib/own_cut.h"
 
 enum { MOST = 400, PARTS_MOST = 4096 };
 
@@ -168,9 +173,43 @@ static void a_quick_look_errs_on_one_side(void **state) {
     for (int n = by - 1; n < 32767; n += by) assert_true(fit_ratio(n, by) == n / by && fit_ratio(n + 1, by) == (n + 1) / by);
 }
 
+/* Batch-invariant: the parts of a request are its tokens in order, none is empty, and they differ by a grain. */
+static void check_own_cut(int tokens, int most) {
+  const int n = own_parts(tokens, most);
+  int least = tokens, longest = 0;
+  if (n < 1 || n > most || n >= 1 << OWN_PARTS_BITS) fail_msg("%d parts of %d tokens, at most %d", n, tokens, most);
+  assert_int_equal(own_begin(tokens, n, 0), 0);
+  assert_int_equal(own_begin(tokens, n, n), tokens);
+  for (int k = 0; k < n; k++) {
+    const int begin = own_begin(tokens, n, k), end = own_begin(tokens, n, k + 1), size = end - begin;
+    if (begin % OWN_GRAIN || (tokens && size <= 0)) fail_msg("part %d of %d of %d tokens: %d..%d", k, n, tokens, begin, end);
+    if (k < n - 1) least = size < least ? size : least;
+    longest = size > longest ? size : longest;
+  }
+  if (n > 1 && longest - least > OWN_GRAIN) fail_msg("parts of %d to %d tokens of %d", least, longest, tokens);
+}
+static void requests_are_cut_by_their_own_length(void **state) {
+  static const int cuts[][4] = {{8, 32, 16, 63}, {16, 22, 32, 48}, {4, 16, 8, 32}, {1, 1, 1, 63}, {3, 7, 5, 1}};
+  (void)state;
+  for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
+    mlaf_rng rng = {c + 1};
+    int before = 1;
+    own_least = cuts[c][0], own_knee = cuts[c][1], own_wide = cuts[c][2];
+    for (int tokens = 0; tokens < 20000; tokens++) {
+      check_own_cut(tokens, cuts[c][3]);
+      const int n = own_parts(tokens, cuts[c][3]);
+      if (n < before) fail_msg("%d tokens have %d parts, fewer had %d", tokens, n, before);
+      before = n;
+    }
+    for (int i = 0; i < 20000; i++) check_own_cut((int)mlaf_rng_below(&rng, 1u << (i % 31)), cuts[c][3]);
+    check_own_cut(INT32_MAX, cuts[c][3]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(each_token_once), cmocka_unit_test(quotients_are_exact),
                                      cmocka_unit_test(parts_are_as_many_as_pay), cmocka_unit_test(long_requests_are_cut),
-                                     cmocka_unit_test(a_quick_look_errs_on_one_side)};
+                                     cmocka_unit_test(a_quick_look_errs_on_one_side),
+                                     cmocka_unit_test(requests_are_cut_by_their_own_length)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

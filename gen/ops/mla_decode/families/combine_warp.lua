@@ -72,6 +72,14 @@ local function make_early(bits, fixed, cut, once)
   return early
 end
 
+-- And behind launches that cut each request by its own length: mla_decode/combine_warp_invariant.
+local function make_invariant(bits)
+  local x = make(bits, 0)
+  x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_warp_invariant", "mla_decode/combine_warp", { partials = bits }
+  x.problem = { "dtype", "heads", "page_size", "q_len", "rank" }
+  return x
+end
+
 -- One for each form of partial results, and behind launches that may cut their batch also one for each fixed cost of a request.
 local families = { [partials.merge("mma")] = make(partials.bits("mma", "splits"), 0) }
 local schedule = require("ops/mla_decode/plans/schedule")
@@ -86,4 +94,5 @@ for name, fixed in sorted(schedule.fixed) do
   families[early] = make_early(bits, fixed, cut, once)
 end
 
+for _, bits in ipairs { 16, 32 } do families["merge_invariant_" .. bits] = make_invariant(bits) end
 return { families = families }

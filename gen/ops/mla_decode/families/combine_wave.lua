@@ -37,4 +37,13 @@ local function make(fitted)
   }
 end
 
-return { families = { combine = make(0), combine_fitted = make(require("ops/mla_decode/plans/fit_wave").fixed) } }
+-- Behind launches that cut each request by its own length: mla_decode/combine_wave_invariant.
+local function make_invariant()
+  local x = make(0)
+  x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_wave_invariant", "mla_decode/combine_wave", nil
+  x.problem = { "dtype", "heads", "page_size", "q_len", "rank" }
+  return x
+end
+
+return { families = { combine = make(0), combine_fitted = make(require("ops/mla_decode/plans/fit_wave").fixed),
+  combine_invariant = make_invariant() } }

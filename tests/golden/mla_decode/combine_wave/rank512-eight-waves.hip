@@ -29,6 +29,7 @@
 
 
 
+
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0
 // [templates/lib/wave.h]
