@@ -2,9 +2,11 @@
  * through and still there afterwards. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,9 +199,39 @@ static void long_names_fit(void **state) {
   expect_text(in_dir(name), "one");
 }
 
+/* In a child, with the signal's default action: to end the process. A signal that the host keeps pending stays pending. */
+static int write_beyond_the_limit(void) {
+  static const char text[4096] = "too long";
+  mlaf_err err = {MLAF_OK, ""};
+  sigset_t one, pending;
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1024, 1024});
+  signal(SIGXFSZ, SIG_DFL);
+  if (mlaf_file_publish(in_dir("a"), text, sizeof text, &err) != MLAF_E_IO) return 1;
+  if (!strstr(err.text, "File too large (raise the file-size limit: ulimit -f)")) return 2;
+  sigpending(&pending);
+  if (sigismember(&pending, SIGXFSZ) || access(in_dir("a"), F_OK) == 0) return 3;
+  sigemptyset(&one);
+  sigaddset(&one, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &one, NULL);
+  raise(SIGXFSZ);
+  if (mlaf_file_publish(in_dir("a"), text, sizeof text, NULL) != MLAF_E_IO) return 4;
+  sigpending(&pending);
+  return sigismember(&pending, SIGXFSZ) ? 0 : 5;
+}
+
+static void a_file_size_limit_is_a_full_disk(void **state) {
+  int status = -1;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (!child) _exit(write_beyond_the_limit());
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(new_files_honour_the_umask), T(old_files_keep_their_mode_and_owner), T(links_are_followed),
+  const struct CMUnitTest tests[] = {T(a_file_size_limit_is_a_full_disk),
+                                     T(new_files_honour_the_umask), T(old_files_keep_their_mode_and_owner), T(links_are_followed),
                                      T(links_of_others_in_shared_folders), T(devices_stay_devices), T(fifos_are_written_through),
                                      T(own_descriptors), T(long_names_fit)};
   return cmocka_run_group_tests(tests, NULL, NULL);
