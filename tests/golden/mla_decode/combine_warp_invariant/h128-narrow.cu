@@ -77,7 +77,7 @@ struct mlaf_decode_params {
 #define FIT_CUT 0 // decides nothing here
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/fit.h]
-constexpr int H = 128, PAGE = 64;
+constexpr int H = 128, Q_LEN = 1, PAGE = 64;
 // How a batch-invariant launch cuts a request (schedule=invariant): by the request's own cached tokens alone, so that its sums
 // are the same in any batch and at any place in it. A part is computed by one block, and the combine kernel adds the parts in
 // order.
@@ -112,6 +112,15 @@ MLAF_DEV int own_parts(int tokens, int most) {
 MLAF_DEV int own_begin(int tokens, int n, int k) {
   const u32 at = own_grains(tokens) * (u32)k / (u32)n * OWN_GRAIN;
   return at < (u32)tokens ? (int)at : tokens;
+}
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
 }
 
 #define MLAF_MEMBER __device__ __forceinline__
@@ -266,9 +275,12 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token) {
   return low;
 }
 
-// Partial results of a row: as many as its request was cut into; none where that was one, which the decode kernel has finished.
+// Partial results of a row: as many as its request was cut into; none where that was one, which the decode kernel has finished, as
+// it has one that is refused; or the row is no request's.
 MLAF_DEV int own_results(const mlaf_decode_args& a, u32 row) {
-  const mlaf_entry e = schedule_entry(&a, request_of(a, (int)(row / H)));
+  const int token = (int)(row / H);
+  const mlaf_entry e = schedule_entry(&a, request_of(a, token));
+  if (token < e.qo || token >= e.next_qo || is_refused(e.next_qo - e.qo, e.qo, e.next_qo, (int)a.total_q)) return 0;
   const int n = own_parts(schedule_tokens(e.next_page - e.page, e.last, PAGE), fit_splits(&a));
   return n > 1 ? n : 0;
 }

@@ -54,7 +54,7 @@ static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/ke
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_combine_wave_invariant_8c4aab7e_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 0, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
-constexpr int H = 16, PAGE = 64;
+constexpr int H = 16, Q_LEN = 1, PAGE = 64;
 // How a batch-invariant launch cuts a request (schedule=invariant): by the request's own cached tokens alone, so that its sums
 // are the same in any batch and at any place in it. A part is computed by one block, and the combine kernel adds the parts in
 // order.
@@ -91,6 +91,15 @@ MLAF_DEV int own_begin(int tokens, int n, int k) {
   return at < (u32)tokens ? (int)at : tokens;
 }
 // [templates/mla_decode/lib/paging.h]
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+}
 
 
 MLAF_DEV float max_over_wave(float x, int lane) {
@@ -200,10 +209,14 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   return uniform(fit_find(a.batch, lane, [&](int i) { return table[i] <= token; }));
 }
 
-// Partial results of a row: as many as its request was cut into; none where that was one, which the decode kernel has finished.
+// Partial results of a row: as many as its request was cut into; none where that was one, which the decode kernel has finished, as
+// it has one that is refused; or the row is no request's.
 MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
   int first_page;
-  const int n = own_parts(cached_tokens<PAGE>(a, request_of(a, (int)(row / H), lane), first_page), fit_splits(a.splits));
+  const int token = (int)(row / H), request = request_of(a, token, lane);
+  const int q_begin = constants(a.qo_indptr)[request], q_end = constants(a.qo_indptr)[request + 1];
+  if (token < q_begin || token >= q_end || is_refused(q_end - q_begin, q_begin, q_end, (int)a.total_q)) return 0;
+  const int n = own_parts(cached_tokens<PAGE>(a, request, first_page), fit_splits(a.splits));
   return n > 1 ? n : 0;
 }
 

@@ -58,8 +58,8 @@
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
-// means.
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
+// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -124,7 +124,7 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 }
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel.
+// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.

@@ -50,8 +50,8 @@
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
-// means.
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
+// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -201,7 +201,7 @@ MLAF_DEV char* memory() {
 // [templates/mla_decode/lib/fit.h]
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch.
+// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
