@@ -18,9 +18,9 @@ static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O
                                         O_INVARIANT, O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
                                           O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
-static const cli_opt layer_options[] = {O_FIELD, O_MODEL, O_TP, O_DEVICE, O_DB, O_CACHE, O_BUNDLE, O_NO_COMPILE, O_INVARIANT, O_SEED,
-                                        O_PROFILE, O_FORMS, O_CROSSOVER, O_DRY_RUN, O_CASE, O_PROBLEMS, O_ALL, O_OUT, COMMON,
-                                        O_COUNT};
+static const cli_opt layer_options[] = {O_FIELD, O_MODEL, O_TP, O_DEVICE, O_DB, O_CACHE, O_BUNDLE, O_NO_COMPILE, O_INVARIANT,
+                                        O_SEED, O_PROFILE, O_FORMS, O_CROSSOVER, O_DRY_RUN, O_CASE, O_PROBLEMS, O_ALL, O_OUT,
+                                        COMMON, O_COUNT};
 static const char *const layer_fields[] = {"q_len", "page_size", "batch", "ctx", "weights", NULL}; /* the model has the rest */
 static const cli_opt generate_options[] = {SHAPE,  O_TARGET, O_VARIANT, O_OUT,       O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND,
                                            O_JOBS, O_CACHE,  O_DB,      O_DEVICE_ID, COMMON,   O_COUNT};

@@ -1,5 +1,5 @@
-/* What the pages of a damaged file hold. SQLite reads a table from its root page down, so a damaged first page or inner page hides
- * rows that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the table
+/* What the pages of a damaged file hold. SQLite reads a table from its root page down, so a damaged first or inner page hides rows
+ * that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the table
  * that has as many columns (no two have), under its own id, in a store in memory. What a row means is then judged by its sum, as
  * ever. Libraries of distributions lack SQLite's own recovery (sqlite_dbdata). File format: sqlite.org/fileformat2.html. */
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 
 #include "db/db_internal.h"
 
-enum { USUAL_PAGE = 4096, LEAF = 0x0d, LEAF_HEAD = 8, FIRST_PAGE_HEAD = 100, FIELDS_MAX = 64, WAL_HEAD = 32, WAL_FRAME_HEAD = 24 };
+enum { USUAL_PAGE = 4096, LEAF = 0x0d, LEAF_HEAD = 8, FIRST_PAGE_HEAD = 100, FIELDS_MAX = 64 };
+enum { WAL_HEAD = 32, WAL_FRAME_HEAD = 24 };
 static const size_t FILE_MOST = (size_t)1 << 30;
 
 /* Columns that a row of a table has today, and had when its table was new: columns that were added later may be missing. */
@@ -195,7 +196,8 @@ mlaf_status mlaf_db_recover(const char *path, const mlaf_log *log, mlaf_db **out
   recovery r = {.out = NULL};
   char *name = mlaf_format("%s-wal", path);
   mlaf_err ignored;
-  mlaf_status status = name ? mlaf_file_take(path, FILE_MOST, &file, &n, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  mlaf_status status = name ? mlaf_file_take(path, FILE_MOST, &file, &n, err)
+                            : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
   if (!status && mlaf_file_take(name, FILE_MOST, &frames, &n_frames, &ignored)) n_frames = 0;
   if (!status) status = mlaf_db_open_memory(path, log, &r.out, err);
   if (!status) status = read_all(&r, file, n, frames, n_frames, err);

@@ -120,7 +120,7 @@ MLAF_DEV int own_begin(int tokens, int n, int k) {
 // Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
 #define MLAF_MEMBER __device__ __forceinline__
@@ -275,8 +275,8 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token) {
   return low;
 }
 
-// Partial results of a row: as many as its request was cut into; none where that was one, which the decode kernel has finished, as
-// it has one that is refused; or the row is no request's.
+// Partial results of a row: as many as its request was cut into; none where that was one, or the request is refused, which the
+// decode kernel has finished; or the row is no request's.
 MLAF_DEV int own_results(const mlaf_decode_args& a, u32 row) {
   const int token = (int)(row / H);
   const mlaf_entry e = schedule_entry(&a, request_of(a, token));

@@ -98,7 +98,7 @@ MLAF_DEV int own_begin(int tokens, int n, int k) {
 // Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || from < 0 || to > all;
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
 
@@ -209,8 +209,8 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   return uniform(fit_find(a.batch, lane, [&](int i) { return table[i] <= token; }));
 }
 
-// Partial results of a row: as many as its request was cut into; none where that was one, which the decode kernel has finished, as
-// it has one that is refused; or the row is no request's.
+// Partial results of a row: as many as its request was cut into; none where that was one, or the request is refused, which the
+// decode kernel has finished; or the row is no request's.
 MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
   int first_page;
   const int token = (int)(row / H), request = request_of(a, token, lane);
