@@ -1,7 +1,7 @@
-/* What the pages of a damaged file hold. SQLite reads a table from its root page down, so a damaged first or inner page hides rows
- * that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the table
- * that has as many columns (no two have), under its own id, in a store in memory. What a row means is then judged by its sum, as
- * ever. Libraries of distributions lack SQLite's own recovery (sqlite_dbdata). File format: sqlite.org/fileformat2.html. */
+/* What the pages of a damaged file hold. SQLite reads a table from its root page down, so a damaged first or inner page hides
+ * rows that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the table
+ * that has as many columns (no two have), under its own id, in a store in memory. What a row means is then judged by its sum,
+ * as ever. Libraries of distributions lack SQLite's own recovery (sqlite_dbdata). File format: sqlite.org/fileformat2.html. */
 #include <stdlib.h>
 #include <string.h>
 
