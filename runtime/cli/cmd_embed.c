@@ -186,7 +186,12 @@ static void op_tables(const embedding *x, mlaf_text *out) {
       else mlaf_text_str(out, "NULL, (const char *const[]){");
       for (int w = 0; !f->key && w <= f->max; w++) mlaf_text_fmt(out, "%s\"%s\"", w ? ", " : "", f->words[w]);
       if (!f->key) mlaf_text_fmt(out, "}, %d, ", f->max + 1);
-      mlaf_text_fmt(out, "%d, %d, %d},\n", f->role == MLAF_SIZE, f->moot_by, f->moot_at);
+      mlaf_text_fmt(out, "%d, %d, %d", f->role == MLAF_SIZE, f->moot_by, f->moot_at);
+      const bool size = f->role == MLAF_SIZE, more = size && f->also && *f->also;
+      mlaf_text_fmt(out, ", %d, %d, %d, %s", size ? f->steps : 0, size ? f->first : 0, size ? f->max : 0,
+                    more ? "(const int32_t[]){" : "NULL");
+      for (const int32_t *also = f->also; more && *also; also++) mlaf_text_fmt(out, "%d, ", *also);
+      mlaf_text_str(out, more ? "0}},\n" : "},\n");
     }
     mlaf_text_str(out, "};\n");
   }

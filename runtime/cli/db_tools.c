@@ -40,7 +40,7 @@ static mlaf_status merge_from(cli *c, mlaf_db *db, const char *path, mlaf_db_mer
   mlaf_status status = open_any(c, path, &from);
   if (status == MLAF_OK) status = mlaf_db_merge(db, from, m, &c->err);
   mlaf_db_close(from);
-  if (status != MLAF_E_DB || mlaf_db_is_read_only(db)) return status;
+  if (status == MLAF_OK || c->err.status != MLAF_E_DB || mlaf_db_is_read_only(db)) return status; /* memory ran out, say */
   from = NULL; /* damage, which may show only on the way */
   status = open_pages(c, path, status, &from);
   *by_pages = status == MLAF_OK;

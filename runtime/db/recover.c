@@ -25,6 +25,7 @@ typedef struct recovery {
   size_t page;                              /* bytes of one */
   const unsigned char **pages;              /* [n]: in the file, or in its log */
   size_t n;
+  bool no_memory; /* for a row, or to ask for its table */
 } recovery;
 
 static uint32_t big(const unsigned char *p, int bytes) {
@@ -85,6 +86,7 @@ static sqlite3_stmt *insert_of(recovery *r, int fields) {
     sqlite3_finalize(names);
     sqlite3_free(sql);
     if (insert) sqlite3_prepare_v2(r->out->sql, insert, -1, &r->insert[t][fields], NULL);
+    r->no_memory |= !sql || sqlite3_errcode(r->out->sql) == SQLITE_NOMEM;
     sqlite3_free(insert);
     return r->insert[t][fields];
   }
@@ -107,7 +109,7 @@ static void put_record(recovery *r, int64_t id, const unsigned char *p, size_t n
   at = p + head;
   for (int i = 0; i < fields; at += bytes_of(type[i++])) bind(s, i + 1, type[i], at);
   sqlite3_bind_int64(s, 1, id);
-  sqlite3_step(s); /* what breaks a rule of its table is none of its rows */
+  r->no_memory |= sqlite3_step(s) == SQLITE_NOMEM; /* what breaks a rule of its table is none of its rows */
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
 }
@@ -183,10 +185,11 @@ static mlaf_status read_all(recovery *r, const unsigned char *file, size_t n, co
   if (!(r->pages = calloc(room, sizeof *r->pages))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu pages", room);
   for (size_t i = 0; i < r->n; i++) r->pages[i] = file + i * r->page;
   take_log(r, log, n_log, room);
-  sqlite3_exec(r->out->sql, "PRAGMA foreign_keys=OFF; BEGIN", NULL, NULL, NULL); /* rows come in any order */
-  for (size_t i = 0; i < r->n; i++)
+  int rc = sqlite3_exec(r->out->sql, "PRAGMA foreign_keys=OFF; BEGIN", NULL, NULL, NULL); /* rows come in any order */
+  for (size_t i = 0; i < r->n && !r->no_memory; i++)
     if (r->pages[i]) read_page(r, i);
-  sqlite3_exec(r->out->sql, "COMMIT", NULL, NULL, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(r->out->sql, "COMMIT", NULL, NULL, NULL);
+  if (rc != SQLITE_OK || r->no_memory) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the rows of '%s'", r->out->path);
   return MLAF_OK;
 }
 

@@ -194,12 +194,25 @@ static int refused(const mlaf_embed *e, const mlaf_embed_row *r) {
   return code;
 }
 
-/* How many times over all sizes together are apart. */
+/* The size that plans are made for. */
+static int32_t rounded(const mlaf_embed_field *f, int32_t x) {
+  int32_t step = 1, up;
+  if (!f->steps || x <= f->first) return f->steps ? f->first : x;
+  while (x > 2 * f->steps * step) step *= 2;
+  up = (x + step - 1) / step * step;
+  for (const int32_t *also = f->also; also && *also; also++) up = x <= *also && *also < up ? *also : up;
+  return up < f->most ? up : f->most;
+}
+
+/* How many times over all sizes together are apart; where one plan serves both, -1 over that. */
 static double apart(const question *q, const mlaf_embed_row *r) {
   double times = 1;
-  for (int32_t i = 0; i < q->op->n_fields; i++)
-    if (q->op->fields[i].is_size) times *= ratio(r->values[i], q->v[i]);
-  return times;
+  int one = 1;
+  for (int32_t i = 0; i < q->op->n_fields; i++) {
+    const mlaf_embed_field *f = &q->op->fields[i];
+    if (f->is_size) times *= ratio(r->values[i], q->v[i]), one = one && rounded(f, r->values[i]) == rounded(f, q->v[i]);
+  }
+  return one ? -1 / times : times;
 }
 
 /* Of two equally far rows the nearer in the first size (the last follows from the others): < 0 when that is a. */
@@ -254,9 +267,7 @@ static mlaf_embed_plan made_of(const question *q, mlaf_embed *e, const mlaf_embe
   const mlaf_embed_row *other = r->kernels[1] ? r : nearest(q, r->kernels[0], code);
   const int32_t merge = other ? other->kernels[1] : 0;
   mlaf_embed_plan x = {.owner = e, .next = e->plans, .rules = q->rules, .row = r, .knob = r->knob};
-  int exact = 1;
-  for (int32_t i = 0; i < q->op->n_fields; i++) exact = exact && (!q->op->fields[i].is_size || r->values[i] == q->v[i]);
-  if (!exact && q->rules->fit_knob) x.knob = q->rules->fit_knob(q->v, kernel_of(e, r, 0), r->knob);
+  if (apart(q, r) > 0 && q->rules->fit_knob) x.knob = q->rules->fit_knob(q->v, kernel_of(e, r, 0), r->knob);
   if (q->rules->knob_wants_second && x.knob > 1 && !merge) x.knob = r->knob; /* nothing here comes behind more than one */
   for (int i = 0; i < MLAF_EMBED_STAGES; i++) x.kernels[i] = kernel_of(e, r, i);
   const int32_t second = second_of(q, r, x.knob, merge);

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 6
+#define MLAF_EMBED_VERSION 7
 enum { MLAF_EMBED_FIELDS = 16, MLAF_EMBED_STAGES = 4, MLAF_EMBED_MAPS = 8 };
 
 /* --- what NAME.c holds; nobody else needs to look --- */
@@ -34,6 +34,8 @@ typedef struct mlaf_embed_field {
   const char *const *words;
   int32_t n_words, is_size;
   int32_t moot_by, moot_at;  /* where field moot_by (-1: none) is moot_at this one says nothing */
+  int32_t steps, first, most; /* of a SIZE: plans are made for so many values to a doubling, from first to most; 0: for each */
+  const int32_t *also;       /* and for these, which end with 0; NULL: no others */
 } mlaf_embed_field;
 typedef struct mlaf_embed_op {
   const char *name; /* "mla_decode" */

@@ -65,7 +65,7 @@ static void usage_errors(void **state) {
       {{"generate", "--heads=16", "--targets", "gfx942", "--target", "gfx942"}, "--target is for sources"},
       {{"cache", "gc", "--size-budget", "-5"}, "such as 500000, 64K"},
       {{"cache", "gc", "--size-budget", "99999999999999999999G"}, "such as 500000, 64K"},
-      {{"verify", "--heads=16", "--inject", "nan-k"}, "known are nan-q and oob-page"},
+      {{"verify", "--heads=16", "--inject", "nan-k"}, "known are nan-q, oob-page and, of mla_decode, long-q"},
       {{"verify", "--heads=16", "--all", "--variant", "x"}, "exclude each other"},
       {{"generate", "--heads=16", "--variant", "nonsense"}, "--variant 'nonsense'"},
       {{"generate", "--heads=16", "--target", "gfx000"}, "gfx000"},

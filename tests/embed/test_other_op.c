@@ -49,9 +49,10 @@ static const mlaf_embed_kernel kernels[] = {
     {.code = elf, .symbol = "big", .threads = 32, .rows_per_wg = 1},
 };
 static const mlaf_embed_field toy_fields[] = {
-    {"width", "n", NULL, 0, 0, -1, 0}, {"mode", NULL, (const char *const[]){"", "flip", "turn"}, 3, 0, -1, 0},
-    {"deep", "d", NULL, 0, 0, 1, 2},   {"rows", "a", NULL, 0, 1, -1, 0},
-    {"cols", "c", NULL, 0, 1, -1, 0},  {"reps", "k", NULL, 0, 1, -1, 0}};
+    {"width", "n", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"mode", NULL, (const char *const[]){"", "flip", "turn"}, 3, 0, -1, 0, 0, 0, 0, NULL},
+    {"deep", "d", NULL, 0, 0, 1, 2, 0, 0, 0, NULL},   {"rows", "a", NULL, 0, 1, -1, 0, 0, 0, 0, NULL},
+    {"cols", "c", NULL, 0, 1, -1, 0, 0, 0, 0, NULL},  {"reps", "k", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}};
 static const mlaf_embed_op ops[] = {{"mla_decode", decode_fields, 9}, {"toy", toy_fields, 6}};
 static const mlaf_embed_row rows[] = {
     {0, {4, 1, 5, 8, 8, 8, 64, 8, 8}, 0, 1, {4}}, /* mla_decode's: its first values are those of a toy */

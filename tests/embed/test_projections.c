@@ -24,15 +24,21 @@ static const mlaf_embed_kernel kernels[] = {
      .maps = {{1, 64, 64, 128}, {2, 64, 64, 128}, {3, 64, 64, 128}, {4, 64, 64, 128}}, .flags = EMBED_TURNS},
 };
 static const mlaf_embed_field qkv_a_fields[] = {
-    {"hidden", "d", NULL, 0, 0, -1, 0}, {"q_rank", "l", NULL, 0, 0, -1, 0}, {"rank", "r", NULL, 0, 0, -1, 0},
-    {"rope", "p", NULL, 0, 0, -1, 0},   {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0},
-    {"weights", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0}, {"tokens", "t", NULL, 0, 1, -1, 0}};
+    {"hidden", "d", NULL, 0, 0, -1, 0, 0, 0, 0, NULL}, {"q_rank", "l", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"rank", "r", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"rope", "p", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0, 0, 0, 0, NULL},
+    {"weights", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0, 0, 0, 0, NULL},
+    {"tokens", "t", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}};
 static const mlaf_embed_field prefill_fields[] = {
-    {"heads", "h", NULL, 0, 0, -1, 0}, {"nope", "n", NULL, 0, 0, -1, 0}, {"rope", "p", NULL, 0, 0, -1, 0},
-    {"vdim", "v", NULL, 0, 0, -1, 0},  {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0},
-    {"inputs", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0},
-    {"causal", NULL, (const char *const[]){"", "causal"}, 2, 0, -1, 0}, {"batch", "b", NULL, 0, 1, -1, 0},
-    {"tokens", "t", NULL, 0, 1, -1, 0}, {"ctx", "s", NULL, 0, 1, -1, 0}};
+    {"heads", "h", NULL, 0, 0, -1, 0, 0, 0, 0, NULL}, {"nope", "n", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"rope", "p", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"vdim", "v", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
+    {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0, 0, 0, 0, NULL},
+    {"inputs", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0, 0, 0, 0, NULL},
+    {"causal", NULL, (const char *const[]){"", "causal"}, 2, 0, -1, 0, 0, 0, 0, NULL},
+    {"batch", "b", NULL, 0, 1, -1, 0, 0, 0, 0, NULL},
+    {"tokens", "t", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}, {"ctx", "s", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}};
 static const mlaf_embed_op ops[] = {{"mla_qkv_a", qkv_a_fields, 7}, {"mla_prefill", prefill_fields, 10}};
 static const mlaf_embed_row rows[] = {{0, {7168, 1536, 512, 64, 0, 0, 8}, 0, 1, {1}},
                                       {1, {16, 128, 64, 128, 0, 0, 1, 4, 1024, 1024}, 0, 1, {2}}};

@@ -139,7 +139,7 @@ class Entries(unittest.TestCase):
     # Callables without arguments that could be wrong, or whose arguments reach nothing.
     NOT_TRIED = {"MlafError", "set_default_context", "Buffer.new_empty", "Buffer.transpose", "Context.check", "Context.free", "Context.sync", "Context.use",
                  "Context.call", "Context.call_flash", "Context.run", "Context.run_library", "Context.execute", "Context.lend_workspace",
-                 "Context.plan_for"}
+                 "Context.plan_for", "Layer.use"}
 
     def test_good_arguments_of_the_same_calls(self):
         """neox and gptj are rope styles of every entry that has one; Layer, ChunkedPrefill and Context are made in calls()."""

@@ -128,7 +128,8 @@ class ProjectionTest(EmulatorTest):
         y = self.empty(TOKENS, 160)
         mlaforge.mla_qkv_a(x, w, rank=64, rope=32, w_scale=scale, out=y, ctx=self.ctx)
         self.near(y, [self.dot(x_row(t), w_row(o)) for t in range(TOKENS) for o in range(160)])
-        for wrong, why in (({"w_scale": None}, "w is float8_e4m3fnuz, must be bfloat16"), ({"w_scale": x}, "w_scale is bfloat16")):
+        missing = "w is float8_e4m3fnuz, and its scales are missing: hand over w_scale"
+        for wrong, why in (({"w_scale": None}, missing), ({"w_scale": x}, "w_scale is bfloat16")):
             with self.assertRaisesRegex(Exception, why):
                 mlaforge.mla_qkv_a(x, w, rank=64, rope=32, out=y, ctx=self.ctx, **wrong)
         with self.assertRaisesRegex(Exception, "and w_scale is given"):
@@ -144,7 +145,7 @@ class ProjectionTest(EmulatorTest):
         with self.assertRaisesRegex(Exception, "out has the shape"):
             mlaforge.mla_v_out(u, kv_b, v=N // 2, out=y, ctx=self.ctx)
         short, _ = self.tensor((H, V - 16, R))
-        with self.assertRaisesRegex(Exception, f"kv_b has {V - 16} rows a head, and rows -16 to"):  # before its first
+        with self.assertRaisesRegex(Exception, f"kv_b has {V - 16} rows a head, must have at least v {V}"):  # before its first
             mlaforge.mla_v_out(u, short, v=V, out=y, ctx=self.ctx)
         with self.assertRaisesRegex(Exception, "kv_b " + FAR):
             mlaforge.mla_v_out(u, far(self.tensor((H, N + V, R))[0]), v=V, out=y, ctx=self.ctx)
