@@ -23,9 +23,13 @@ struct mlaf_embed {
 
 mlaf_embed_status mlaf_embed_fail(char *why, size_t size, mlaf_embed_status status, const char *fmt, ...) {
   va_list ap;
+  if (!why || !size) return status;
+  /* Numbers with a point, whatever locale the host has set. "C" is libc's own object: nothing to free, cannot fail. */
+  const locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
   va_start(ap, fmt);
-  if (why && size) vsnprintf(why, size, fmt, ap);
+  vsnprintf(why, size, fmt, ap);
   va_end(ap);
+  uselocale(before);
   return status;
 }
 

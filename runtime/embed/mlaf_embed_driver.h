@@ -4,7 +4,11 @@
 #ifndef MLAF_EMBED_DRIVER_H
 #define MLAF_EMBED_DRIVER_H
 
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* uselocale; the first header that is included */
+#endif
 #include <dlfcn.h>
+#include <locale.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
