@@ -103,7 +103,7 @@ class ChunkedPrefill:
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
-                       rotate=_rotate(rope_style), plan=self._ctx._plan_address if batch_invariant else None)
+                       rotate=_rotate(rope_style), plan=self._ctx._plan_address)
         self._ctx.check(self._lib.mlaf_chunked_prefill_create(self._ctx._handle, ctypes.byref(desc), ctypes.byref(self._handle)))
 
     def close(self):
