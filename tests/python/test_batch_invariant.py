@@ -1,7 +1,9 @@
 """Batch invariance over the emulator: what is computed of a request has the same bits alone and in any batch, at any place in it."""
 import itertools
 import math
+import threading
 import unittest
+import unittest.mock
 
 from buffers import Buffer, EmulatorTest, bf16, values
 
@@ -281,6 +283,25 @@ class ContextTest(BatchInvarianceTest):
             self.fresh = [self.bits(n * self.H * (self.N + self.P)) for n in self.NEW]
             with mlaforge.ChunkedPrefill(self.H, self.N, self.P, self.V, self.R, page_tokens=PAGE, chunk_tokens=32, ctx=self.ctx) as chunked:
                 self.assertEqual(self.prefill(chunked, [0, 1]), self.prefill(chunked, [0]) + self.prefill(chunked, [1]))
+
+    def test_one_for_all_threads(self):
+        import mlaforge
+        with mlaforge.Context(device="emu:gfx942") as ctx:
+            found, begin, make = [], threading.Barrier(4), mlaforge.context._BatchInvariant.__init__
+
+            def slowly(self, of):
+                begin.wait()
+                make(self, of)
+            with unittest.mock.patch.object(mlaforge.context._BatchInvariant, "__init__", slowly):
+                threads = [threading.Thread(target=lambda: found.append(ctx.with_batch_invariance())) for _ in range(4)]
+                for t in threads:
+                    t.start()
+                for t in threads:
+                    t.join()
+            self.assertEqual({id(c) for c in found}, {id(ctx.with_batch_invariance())})
+            ctx.use(None)
+            self.assertIs(found[0]._run, ctx._run)
+        self.assertEqual([c._address for c in found], [None] * 4)
 
 class RefusedTest(BatchInvarianceTest):
     def test_what_there_is_not_is_named(self):
