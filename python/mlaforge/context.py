@@ -119,6 +119,8 @@ class Context:
 
     def check(self, status):
         """Raises MlafError with the context's latest message where `status`, a call's result, is not 0."""
+        if status and not self._handle:
+            fail("the context is closed")
         if status:
             text = ctypes.create_string_buffer(4096)
             self._lib.mlaf_ctx_last_message(self._handle, text, len(text))
