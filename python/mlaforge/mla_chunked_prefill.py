@@ -73,8 +73,14 @@ def check_schedule(schedule):
         fail(f"schedule is {type(schedule).__name__}, must be what schedule() returned")
 
 
+def check_open(handle):
+    if not handle:
+        fail("this is closed: make another one")
+
+
 def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
     """By the functions WHOSE_words and WHOSE_schedule."""
+    check_open(handle)
     batch = len(new_tokens)
     if len(context_tokens) != batch:
         fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")
@@ -168,6 +174,7 @@ class ChunkedPrefill:
         kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T].
         rope_table [positions, P] float32: where this was made with a rope_style; q and k_pe come rotated."""
         context.of_call(self._ctx)
+        check_open(self._handle)
         check_schedule(schedule)
         tokens = schedule.tokens
         if out is None:

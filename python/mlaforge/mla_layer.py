@@ -7,7 +7,7 @@ from .context import _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
-from .mla_chunked_prefill import check_schedule, make_schedule
+from .mla_chunked_prefill import check_open, check_schedule, make_schedule
 from .mla_projections import ENCODINGS
 from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
 
@@ -274,6 +274,7 @@ class Layer:
             elif made is not None:
                 return made
         context.of_call(self._ctx)
+        check_open(self._handle)
         rows = self._rows("hidden", hidden, None)
         tokens = hidden.shape[0]
         tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,

@@ -283,6 +283,10 @@ class ContextTest(BatchInvarianceTest):
             self.fresh = [self.bits(n * self.H * (self.N + self.P)) for n in self.NEW]
             with mlaforge.ChunkedPrefill(self.H, self.N, self.P, self.V, self.R, page_tokens=PAGE, chunk_tokens=32, ctx=self.ctx) as chunked:
                 self.assertEqual(self.prefill(chunked, [0, 1]), self.prefill(chunked, [0]) + self.prefill(chunked, [1]))
+                schedule, rows = chunked.schedule([1], [0]), self.cache
+            for call in (lambda: chunked.schedule([1], [0]), lambda: chunked(schedule, rows, rows, self.w, rows, rows, self.w, self.w)):
+                with self.assertRaisesRegex(mlaforge.MlafError, "this is closed"):
+                    call()
 
     def test_one_for_all_threads(self):
         import mlaforge
