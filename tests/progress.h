@@ -64,7 +64,7 @@ static inline bool has_ended(pid_t child) {
 
 /* Until a child has worked for so long, or has ended. with_children: theirs counts, too. */
 static inline void wait_for_work(pid_t child, double cpu_s, bool with_children) {
-  bool wants;
+  bool wants = false; /* tree_cpu adds to it */
   while (!has_ended(child) && (with_children ? tree_cpu(child, &wants) : process_cpu(child)) < cpu_s) usleep(5000);
 }
 

@@ -11,6 +11,9 @@ local STREAM_MOST, RING_MOST = 64, 128      -- tokens: of a launch; of a pass
 -- A further turn of all SMs; of a way's steps, what the others do not hide.
 local RING_NS, RING_STEP_NS, RING_TOKEN_NS, RING_X, RING_TURN_NS = 900, 380, 1.4, 0.6, 2000
 local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
+-- h200, 2026-11-29; times the estimate, of several passes over a matrix: with 200 tokens o_proj, q_b and qkv_a of DeepSeek-V3
+-- took 1.54, 1.49 and 1.45 of it at tp 1, 1.37, 1.46 and 1.45 at tp 8 (docs/lab/layer.md).
+local RING_AGAIN = 1.5
 -- Tokens of a pass, of tiles of more outputs than a warpgroup's.
 local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
@@ -194,7 +197,7 @@ local function ring(of, fields)
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split, ahead = true, pace = 0.9,
         begin_ns = RING_NS + RING_TURN_NS * (turns - 1) + RING_WAY[product.norm] * chain_ns, sums = 4 * v.pass * v.rows,
-        chain_ns = chain_ns,
+        chain_ns = chain_ns, again = RING_AGAIN,
         x_bytes = RING_X * 2 * v.pass * product.inner / v.split,
         clk = ring_clk(product, v, clk_of(p, arch)),
       }

@@ -56,7 +56,7 @@ function model.of(of)
       for _, x in ipairs({ math.max(memory, shared), lines, vector, chain / 1000 }) do sum = sum + x ^ NEAR end
       work = 1000 * sum ^ (1 / NEAR)
     end
-    work = work + (cost.block_ns or 0) * (share - 1)
+    work = (work + (cost.block_ns or 0) * (share - 1)) * (passes > 1 and cost.again or 1)
     return m.launch_ns + m.wg_start_ns + latencies + (cost.begin_ns or 0) + work
   end
   return { estimate = estimate, second_ns = function(_, _, _, arch) return arch.model.launch_ns end }

@@ -13,6 +13,7 @@
 --   pace      share of the bandwidth that it can draw; must be said where ahead is
 --   begin_ns  what it takes at its begin beyond the others
 --   chain_ns  of a block's pass at least, one thing after the other; nil: 0
+--   again     times the estimate of its work, of several passes; nil: 1
 --   sums      bytes of a block's sums, which go to the blocks that share them; nil: 0
 local models = require("projection/model")
 local side = require("projection/side")

@@ -2,6 +2,7 @@
  * serves all: one head of MiniCPM3. */
 #include <math.h>
 
+#include "base/numbers.h"
 #include "cli/cli_fixture.h"
 #include "cli/layer.h"
 #include "op/e4m3.h"
@@ -246,6 +247,7 @@ static void a_profile_has_a_page(void **state) {
   /* Each bar begins where the one before it ends: the orange ones are the whole stages. */
   double end = 0;
   int bars = 0;
+  const mlaf_locale before = mlaf_locale_enter(); /* sscanf would look for the host's decimal comma */
   for (const char *s = text; (s = strstr(s, "<rect x=")); s++) {
     double x, y, width;
     char colour[40];
@@ -254,6 +256,7 @@ static void a_profile_has_a_page(void **state) {
     if (bars++) assert_true(fabs(x - end) < 0.02);
     end = x + width;
   }
+  mlaf_locale_leave(before);
   assert_true(bars >= 4 && fabs(end - (84 + 560)) < 0.1);
   free(text);
   unlink(path);

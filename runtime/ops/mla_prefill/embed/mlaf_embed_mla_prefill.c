@@ -3,7 +3,6 @@
 /* mla_prefill over mlaf_embed.c: checks and launch, as mlaforge's runtime/ops/mla_prefill/args.c, prepare.c and launch.h. */
 #include "mlaf_embed_mla_prefill.h"
 
-#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -118,8 +117,8 @@ static mlaf_embed_status check_numbers(const arguments *a, reason *err) {
     return refuse(err, "total_q is %lld, must be 0..2^31-1", (long long)a->total_q);
   if (a->total_k < 0 || a->total_k > INT32_MAX)
     return refuse(err, "total_k is %lld, must be 0..2^31-1", (long long)a->total_k);
-  if (!(isnormal(a->scale) && a->scale > 0))
-    return refuse(err, "scale is %g, must be finite and positive, from %g on", (double)a->scale, (double)FLT_MIN);
+  if (!(isnormal(a->scale) && a->scale > 0)) /* the bound, FLT_MIN, as text: the host's locale may write a comma */
+    return refuse(err, "scale is %g, must be finite and positive, from 1.17549e-38 on", (double)a->scale);
   return MLAF_EMBED_OK;
 }
 
