@@ -61,8 +61,9 @@ enum {
                                       * 16 in the workspace first, by a launch of its own: weights are rounded once more */
   MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are made 16 bits when the layer is created, in device memory that it
                                       * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,
-                                      * whichever is estimated to be faster for its tokens. The weights must be there when
-                                      * the layer is created; who changes them makes the layer anew */
+                                      * whichever is estimated to be faster for its tokens; with MLAF_PLAN_BATCH_INVARIANT
+                                      * every call by these. The weights must be there when the layer is created; who changes
+                                      * them makes the layer anew */
   MLAF_LAYER_DEQUANT_NEVER = 1u << 12 /* products by 8 bits alone: no weight is rounded */
 };
 

@@ -119,6 +119,8 @@ class Context:
 
     def check(self, status):
         """Raises MlafError with the context's latest message where `status`, a call's result, is not 0."""
+        if status and not self._handle:
+            fail("the context is closed")
         if status:
             text = ctypes.create_string_buffer(4096)
             self._lib.mlaf_ctx_last_message(self._handle, text, len(text))
@@ -202,7 +204,7 @@ class Context:
         if self._plan_opts.flags & BATCH_INVARIANT:
             return self
         if self._invariant is None:
-            self._invariant = _BatchInvariant(self)
+            self.__dict__.setdefault("_invariant", _BatchInvariant(self))  # of several threads the first one's
         return self._invariant
 
     def _release_plans(self):
@@ -272,6 +274,8 @@ class Context:
     def use(self, module):
         """Make calls by the compiled module, or by ctypes (None). What a context starts with is the module where it is there."""
         self._run, self._flash = calls.runners(module)
+        if self._invariant:
+            self._invariant.use(module)
 
     def call(self, *arguments, rope_style=None, rope_table=None):
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current

@@ -73,8 +73,14 @@ def check_schedule(schedule):
         fail(f"schedule is {type(schedule).__name__}, must be what schedule() returned")
 
 
+def check_open(handle):
+    if not handle:
+        fail("this is closed: make another one")
+
+
 def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
     """By the functions WHOSE_words and WHOSE_schedule."""
+    check_open(handle)
     batch = len(new_tokens)
     if len(context_tokens) != batch:
         fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")
@@ -103,7 +109,7 @@ class ChunkedPrefill:
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
-                       rotate=_rotate(rope_style), plan=self._ctx._plan_address if batch_invariant else None)
+                       rotate=_rotate(rope_style), plan=self._ctx._plan_address)
         self._ctx.check(self._lib.mlaf_chunked_prefill_create(self._ctx._handle, ctypes.byref(desc), ctypes.byref(self._handle)))
 
     def close(self):
@@ -168,6 +174,7 @@ class ChunkedPrefill:
         kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T].
         rope_table [positions, P] float32: where this was made with a rope_style; q and k_pe come rotated."""
         context.of_call(self._ctx)
+        check_open(self._handle)
         check_schedule(schedule)
         tokens = schedule.tokens
         if out is None:

@@ -7,7 +7,7 @@ from .context import _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
-from .mla_chunked_prefill import check_schedule, make_schedule
+from .mla_chunked_prefill import check_open, check_schedule, make_schedule
 from .mla_projections import ENCODINGS
 from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
 
@@ -127,7 +127,7 @@ class Layer:
     dequant_many: with more than 128 tokens matrices of 8 bits become ones of 16 first, in each call, and are rounded once more. None: where that is
     estimated to be faster; True: always; False: never.
     keep_16: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many tokens
-    then take what layers of 16 bits take.
+    then take what layers of 16 bits take; with batch_invariant all calls do.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
@@ -274,6 +274,7 @@ class Layer:
             elif made is not None:
                 return made
         context.of_call(self._ctx)
+        check_open(self._handle)
         rows = self._rows("hidden", hidden, None)
         tokens = hidden.shape[0]
         tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,

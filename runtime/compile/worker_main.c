@@ -193,25 +193,34 @@ static bool serve_one(int in, int out, libraries *l) {
   return ok;
 }
 
+/* End without a trace. Both threads come here when the parent is gone: the first one removes the folder while the second one
+ * waits. A compile that still runs may write beside it, so once may not be enough. */
+static void leave(const char *temp) {
+  static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&first);
+  for (int tries = 0; temp && tries < 100 && access(temp, F_OK) == 0; tries++) mlaf_scratch_remove(temp);
+  _exit(0); /* no destructors: LLVM's take longer than the whole rest of the exit */
+}
+
 /* A parent that was killed can neither kill us nor clean up: end as soon as its end of the socket closes, in mid-compile
  * or not. */
 static void watch_parent(const char *temp) {
   struct pollfd p = {STDIN_FILENO, POLLRDHUP, 0};
   while (poll(&p, 1, -1) < 0 || !(p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))) continue;
-  mlaf_scratch_remove(temp);
-  _exit(0);
+  leave(temp);
 }
 
 typedef struct service {
   int out;
   libraries l;
+  const char *temp;
 } service;
 
 static void *serve(void *user) {
   service *s = user;
   while (serve_one(STDIN_FILENO, s->out, &s->l)) continue;
   fflush(NULL);
-  _exit(0); /* no destructors: LLVM's take longer than the whole rest of the exit */
+  leave(s->temp);
   return NULL;
 }
 
@@ -241,7 +250,7 @@ int main(int argc, char **argv) {
   int out = dup2(STDOUT_FILENO, STDERR_FILENO + 1);
   if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) give_up("cannot keep the reply channel", errno);
   static service s;
-  s = (service){out, {lib_dir, NULL, NULL}};
+  s = (service){out, {lib_dir, NULL, NULL}, temp};
   start_serving(&s);
   watch_parent(temp);
   return 0;

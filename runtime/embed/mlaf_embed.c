@@ -201,7 +201,8 @@ static int refused(const mlaf_embed *e, const mlaf_embed_row *r) {
 /* The size that plans are made for. */
 static int32_t rounded(const mlaf_embed_field *f, int32_t x) {
   int32_t step = 1, up;
-  if (!f->steps || x <= f->first) return f->steps ? f->first : x;
+  if (!f->steps) return x;
+  if (x <= f->first || x >= f->most) return x < f->most ? f->first : f->most;
   while (x > 2 * f->steps * step) step *= 2;
   up = (x + step - 1) / step * step;
   for (const int32_t *also = f->also; also && *also; also++) up = x <= *also && *also < up ? *also : up;

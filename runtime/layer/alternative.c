@@ -19,6 +19,7 @@ bool layer_alternative_desc(const layer_shape *s, mlaf_layer_desc *out) {
     out->weights = MLAF_LAYER_WEIGHTS_16;
     return true;
   }
+  if (s->invariant) return false; /* DEQUANT_MANY rounds once more in some calls alone */
   const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s);
   out->flags |= MLAF_LAYER_DEQUANT_MANY;
   return (few > s->d.prefill_tokens ? few : s->d.prefill_tokens) > LAYER_BESIDE_MOST;
@@ -119,6 +120,7 @@ static bool is_better(const mlaf_layer *layer, layer_form form, int64_t tokens) 
   return keeps ? own > MARGIN * other : own > other;
 }
 
+/* Batch-invariant: one of the two serves all calls, and copies were asked for. */
 static void choose(mlaf_layer *layer) {
   const layer_shape *s = &layer->shape;
   const int64_t most[LAYER_FORMS] = {[LAYER_FEW] = (int64_t)s->d.batch_max * layer_q_len_most(s),
@@ -126,7 +128,7 @@ static void choose(mlaf_layer *layer) {
   for (int form = 0; form < LAYER_FORMS; form++)
     for (int k = 0; s->n[form] && k <= layer_class_of(most[form]); k++) {
       const int64_t tokens = INT64_C(1) << k < most[form] ? INT64_C(1) << k : most[form];
-      layer->by_alternative[form][k] = is_better(layer, (layer_form)form, tokens);
+      layer->by_alternative[form][k] = s->invariant || is_better(layer, (layer_form)form, tokens);
     }
 }
 

@@ -160,6 +160,14 @@ static void *kill_two_workers(void *user) {
   return NULL;
 }
 
+static int count_scratch(void) {
+  int n = 0;
+  DIR *d = opendir(getenv("TMPDIR"));
+  for (struct dirent *e; (e = readdir(d));) n += strncmp(e->d_name, "mlaforge-worker", strlen("mlaforge-worker")) == 0;
+  closedir(d);
+  return n;
+}
+
 /* Its second worker hangs as well, and is killed as well: that is no error of the kernel's, and has a status of its own. */
 static void a_worker_killed_in_mid_compile_is_killed(void **state) {
   need_proc();
@@ -178,9 +186,7 @@ static void a_worker_killed_in_mid_compile_is_killed(void **state) {
   assert_int_equal(stats_of(c).worker_crashes, 2);
   assert_true(mlaf_now() - start < 3600); /* noticed at once, not at the deadline */
   mlaf_compile_job_clear(&job);
-  DIR *d = opendir(getenv("TMPDIR")); /* what it had in its temporary folder is gone with it */
-  for (struct dirent *e; (e = readdir(d));) assert_null(strstr(e->d_name, "mlaforge-worker"));
-  closedir(d);
+  assert_int_equal(count_scratch(), 0); /* what it had in its temporary folder is gone with it */
   mlaf_compiler_close(c);
 }
 
@@ -298,6 +304,26 @@ static void a_worker_that_died_idle_is_nobodys_fault(void **state) {
   mlaf_compile_job_clear(&job);
   mlaf_compiler_close(c);
   assert_int_equal(count_children(NULL), 0);
+}
+
+/* Its workers remove them, also those that wait for work. */
+static void a_process_that_ends_without_closing_leaves_no_folders(void **state) {
+  enum { PROCESSES = 6 };
+  need_proc();
+  need_compiler("gfx942");
+  for (int i = 0; i < PROCESSES; i++) {
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      mlaf_compile_job job = compile_one(open_compiler(NULL, 1, 0, NULL), KERNEL);
+      _exit(job.status || count_scratch() < 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+  }
+  for (int left = 3000; left && count_scratch(); left--) usleep(10000); /* half a minute */
+  assert_int_equal(count_scratch(), 0);
 }
 
 static bool stop_after_two(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
@@ -539,6 +565,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(waiting_can_be_cancelled),
       cmocka_unit_test(a_stopped_worker_is_replaced), cmocka_unit_test(a_worker_that_stands_still_is_no_fault_of_the_kernel),
       cmocka_unit_test(a_worker_that_died_idle_is_nobodys_fault),
+      cmocka_unit_test(a_process_that_ends_without_closing_leaves_no_folders),
       cmocka_unit_test(cancelling_stops_the_rest_at_once),
       cmocka_unit_test(calls_from_the_progress_function_do_not_deadlock),
       cmocka_unit_test(threads_may_share_a_compiler),

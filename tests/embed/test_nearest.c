@@ -3,6 +3,7 @@
 #include "ops/mla_decode/embed/mlaf_embed_mla_decode.c" /* for its limit */
 
 #include <math.h>
+#include <unistd.h>
 
 #include "bundle/bundle.h"
 #include "ops/mla_decode/launch.h"
@@ -163,6 +164,25 @@ static void three_answers_agree(void **state) {
   mlaf_db_close(db);
 }
 
+/* The loader takes sizes that no plan is made for: its answer is the largest one's, and it comes. */
+static void sizes_beyond_all_plans(void **state) {
+  mlaf_embed *e = NULL;
+  char why[500] = "";
+  if (mlaf_embed_open(&t.index, 0, &e, why, sizeof why)) fail_msg("%s", why);
+  const int sizes[][2] = {{64, INT32_MAX}, {INT32_MAX, 16384}, {INT32_MAX, INT32_MAX}};
+  alarm(60);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const mlaf_problem p = asked_at(sizes[i][0], sizes[i][1]);
+    const mlaf_embed_decode_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_DECODE_BF16, p.page_size, p.batch, p.ctx,
+                                             p.rotate};
+    const mlaf_embed_plan *plan = NULL;
+    if (mlaf_embed_decode_plan(e, &asked, &plan, why, sizeof why)) fail_msg("%s", why);
+    assert_ptr_equal(plan->row, &t.rows[ROWS - 2]);
+  }
+  alarm(0);
+  mlaf_embed_close(e);
+}
+
 static void splits_fill_the_device(void **state) {
   const mlaf_fit_kernel k = {64, 64, 132}, no_slots = {64, 64, 0}, no_step = {64, 0, 132};
   mlaf_problem p = asked_at(4, 16384); /* 16 workgroups of a split, 256 rounds of tokens */
@@ -205,7 +225,8 @@ static void reach(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(three_answers_agree), cmocka_unit_test(splits_fill_the_device),
+      cmocka_unit_test(three_answers_agree), cmocka_unit_test(sizes_beyond_all_plans),
+      cmocka_unit_test(splits_fill_the_device),
       cmocka_unit_test(names_rebuild_the_variant), cmocka_unit_test(reach),
   };
   return cmocka_run_group_tests(tests, setup, db_dir_teardown);

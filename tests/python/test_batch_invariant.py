@@ -1,7 +1,9 @@
 """Batch invariance over the emulator: what is computed of a request has the same bits alone and in any batch, at any place in it."""
 import itertools
 import math
+import threading
 import unittest
+import unittest.mock
 
 from buffers import Buffer, EmulatorTest, bf16, values
 
@@ -229,6 +231,81 @@ class LayerTest(BatchInvarianceTest):
         for which in (some, some[2:] + some[:2], some[::-1]):
             for i, got in zip(which, self.step(which, 1, fresh=33)):
                 self.assertEqual(got, alone[i], f"request {i} of {self.CACHED[i]} cached tokens")
+
+class Layer8Test(BatchInvarianceTest):
+    """Weights of 8 bits, also with copies of 16 bits, which are faster for many tokens alone."""
+    D, H, R, P, N, V = 128, 4, 64, 32, 32, 32
+
+    def step(self, layer, batch):
+        x, y = Buffer(self.ctx, (batch, self.D), "bfloat16", self.hidden[:batch * self.D]), self.empty((batch, self.D))
+        cache = Buffer(self.ctx, (2, PAGE, self.R + self.P), "bfloat16", self.rows)
+        layer(x, self.ints([PAGE] * batch, "int64"), self.ints([-1] * batch, "int64"), cache, self.ints([PAGE + 1] * batch),
+              self.ints([0, 1] * batch, shape=(batch, 2)), out=y)
+        return y.read()
+
+    def test_few_and_many(self):
+        import mlaforge
+        shapes = {"q_proj": (self.H * (self.N + self.P), self.D), "kv_a_proj_with_mqa": (self.R + self.P, self.D),
+                  "kv_b_proj": (self.H * (self.N + self.V), self.R), "o_proj": (self.D, self.H * self.V)}
+        weights = {}
+        for name, shape in shapes.items():
+            codes = [self.rng.randrange(0x10, 0x40) | self.rng.randrange(2) << 7 for _ in range(math.prod(shape))]
+            blocks = tuple(-(-n // 128) for n in shape)
+            weights[f"{name}.weight"] = Buffer(self.ctx, shape, "float8_e4m3fnuz", codes)
+            weights[f"{name}.weight_scale_inv"] = Buffer(self.ctx, blocks, "float32", [0.07] * math.prod(blocks))
+        weights["kv_a_layernorm.weight"] = self.make((self.R,))
+        table = Buffer(self.ctx, (64, self.P), "float32", [0.6, 0.8] * (32 * self.P))
+        self.hidden, self.rows = self.bits(130 * self.D), self.bits(2 * PAGE * (self.R + self.P))
+        for keep_16 in (False, True):
+            layer = mlaforge.Layer(weights, heads=self.H, rank=self.R, rope=self.P, nope=self.N, v=self.V, cos_sin_cache=table, scale=0.1,
+                                   batch=130, kv_len=(32, 32), page_size=PAGE, keep_16=keep_16, batch_invariant=True, ctx=self.ctx)
+            self.addCleanup(layer.close)
+            many = self.step(layer, 130)
+            for batch in (1, 3, 128):
+                self.assertEqual(self.step(layer, batch), many[:2 * self.D * batch], f"{batch} of 130 tokens, keep_16 {keep_16}")
+
+class ContextTest(BatchInvarianceTest):
+    """Context(batch_invariant=True) speaks for what is made on it, too."""
+    H, N, P, V, R, NEW, CACHED = 2, 32, 32, 32, 64, [3, 8], [40, 77]
+
+    def prefill(self, chunked, which):
+        new = [self.NEW[i] for i in which]
+        q, k, k_pe, v = (Buffer(self.ctx, (sum(new), *shape), "bfloat16", [b for i in which for b in self.fresh[i][:self.NEW[i] * math.prod(shape)]])
+                         for shape in ((self.H, self.N + self.P), (self.H, self.N), (self.P,), (self.H, self.V)))
+        table, out = self.ints([t for i in which for t in range(5 * i, 5 * i + 5)], shape=(len(which), 5)), self.empty((sum(new), self.H, self.V))
+        chunked(chunked.schedule(new, [self.CACHED[i] for i in which]), q, k, k_pe, v, self.cache, table, self.w, 0.1, out=out)
+        return out.read()
+
+    def test_chunked_prefill(self):
+        import mlaforge
+        with mlaforge.Context(device="emu:gfx942", batch_invariant=True) as self.ctx:
+            self.cache, self.w = self.make((10, PAGE, self.R + self.P)), self.make((self.H * (self.N + self.V), self.R))
+            self.fresh = [self.bits(n * self.H * (self.N + self.P)) for n in self.NEW]
+            with mlaforge.ChunkedPrefill(self.H, self.N, self.P, self.V, self.R, page_tokens=PAGE, chunk_tokens=32, ctx=self.ctx) as chunked:
+                self.assertEqual(self.prefill(chunked, [0, 1]), self.prefill(chunked, [0]) + self.prefill(chunked, [1]))
+                schedule, rows = chunked.schedule([1], [0]), self.cache
+            for call in (lambda: chunked.schedule([1], [0]), lambda: chunked(schedule, rows, rows, self.w, rows, rows, self.w, self.w)):
+                with self.assertRaisesRegex(mlaforge.MlafError, "this is closed"):
+                    call()
+
+    def test_one_for_all_threads(self):
+        import mlaforge
+        with mlaforge.Context(device="emu:gfx942") as ctx:
+            found, begin, make = [], threading.Barrier(4), mlaforge.context._BatchInvariant.__init__
+
+            def slowly(self, of):
+                begin.wait()
+                make(self, of)
+            with unittest.mock.patch.object(mlaforge.context._BatchInvariant, "__init__", slowly):
+                threads = [threading.Thread(target=lambda: found.append(ctx.with_batch_invariance())) for _ in range(4)]
+                for t in threads:
+                    t.start()
+                for t in threads:
+                    t.join()
+            self.assertEqual({id(c) for c in found}, {id(ctx.with_batch_invariance())})
+            ctx.use(None)
+            self.assertIs(found[0]._run, ctx._run)
+        self.assertEqual([c._address for c in found], [None] * 4)
 
 class RefusedTest(BatchInvarianceTest):
     def test_what_there_is_not_is_named(self):

@@ -170,6 +170,11 @@ class HostArrays(unittest.TestCase):
         ctx.close()
         with self.assertRaisesRegex(mlaforge.MlafError, "the context is closed"):
             mlaforge.mla_q_scale(Array((1, 1, 16), "bfloat16", [0] * 16), Array((1,), "int64", [0]), ctx=ctx)
+        problem = 16, 64, 32, 1, 0, 0, 16, 3, 100
+        for call in (lambda: ctx.alloc(1), lambda: ctx.plan_info(problem), lambda: ctx.with_batch_invariance().plan_info(problem),
+                     lambda: mlaforge.ChunkedPrefill(4, batch_invariant=True, ctx=ctx)):
+            with self.assertRaisesRegex(mlaforge.MlafError, "the context is closed"):
+                call()
 
 
 if __name__ == "__main__":
