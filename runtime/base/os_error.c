@@ -1,4 +1,4 @@
-/* What the system's refusals mean, and writing without being killed by the file-size limit. */
+/* Causes and cures of the system's refusals, and writing without being killed by the file-size limit. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #define MEMORY    "free memory, raise the limit of ulimit -v or of the container, or compile with fewer jobs"
 #define PROCESSES "raise the limit of processes (ulimit -u, the container's pids limit) or of memory"
 
+/* A phrase stands before those that it begins with: a text is searched for them in this order. */
 static const mlaf_os_error known[] = {
     {ENOSPC, "No space left on device", MLAF_E_IO, SPACE, true},
     {EDQUOT, "Disk quota exceeded", MLAF_E_IO, SPACE, true},
@@ -18,8 +19,8 @@ static const mlaf_os_error known[] = {
     {EROFS, "Read-only file system", MLAF_E_IO, RIGHTS, true},
     {EACCES, "Permission denied", MLAF_E_IO, RIGHTS, true},
     {EPERM, "Operation not permitted", MLAF_E_IO, RIGHTS, true},
-    {EMFILE, "Too many open files", MLAF_E_IO, "raise the limit of open files: ulimit -n", false},
     {ENFILE, "Too many open files in system", MLAF_E_IO, "raise fs.file-max, or end what keeps files open", false},
+    {EMFILE, "Too many open files", MLAF_E_IO, "raise the limit of open files: ulimit -n", false},
     {EIO, "Input/output error", MLAF_E_IO, "look for the disk's errors with dmesg", true},
     {ENOMEM, "Cannot allocate memory", MLAF_E_NOMEM, MEMORY, false},
     {EAGAIN, "Resource temporarily unavailable", MLAF_E_NOMEM, PROCESSES, false},

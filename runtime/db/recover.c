@@ -1,9 +1,10 @@
-/* What the pages of a damaged file hold. SQLite reads a table from its root page down, so a damaged first or inner page hides
- * rows that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the table
- * that has as many columns (no two have), under its own id, in a store in memory. What a row means is then judged by its sum,
- * as ever. Libraries of distributions lack SQLite's own recovery (sqlite_dbdata). File format: sqlite.org/fileformat2.html. */
+/* Recovers what the pages of a damaged file hold. SQLite reads a table from its root page down, so a damaged first or inner page
+ * hides rows that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the
+ * table that has as many columns (no two have), under its own id, in a store in memory. What a row means is then judged by its
+ * sum, as ever. Distributions' libraries lack SQLite's own recovery (sqlite_dbdata). Format: sqlite.org/fileformat2.html. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/db_internal.h"
 
@@ -141,6 +142,7 @@ static void read_cell(recovery *r, const unsigned char *p, const unsigned char *
   const size_t fits = least + (size_t)((whole - least) % (usable - 4)), here = fits <= most ? fits : least;
   if (here + 4 > (size_t)(end - p)) return;
   unsigned char *all = malloc((size_t)whole);
+  r->no_memory |= !all;
   if (all && gather(r, p, here, whole, all)) put_record(r, (int64_t)id, all, (size_t)whole);
   free(all);
 }
@@ -157,7 +159,7 @@ static void read_page(recovery *r, size_t number) {
 
 static bool is_page_size(uint32_t n) { return n >= 512 && n <= 32768 && (n & (n - 1)) == 0; }
 
-/* Of the log: the pages of whole transactions, each in the place of the file's. */
+/* Puts the log's pages of whole transactions in the place of the file's. */
 static void take_log(recovery *r, const unsigned char *log, size_t n, size_t room) {
   size_t last = 0;
   if (n < WAL_HEAD || big(log + 8, 4) != r->page) return;
@@ -198,10 +200,9 @@ mlaf_status mlaf_db_recover(const char *path, const mlaf_log *log, mlaf_db **out
   size_t n = 0, n_frames = 0;
   recovery r = {.out = NULL};
   char *name = mlaf_format("%s-wal", path);
-  mlaf_err ignored;
   mlaf_status status = name ? mlaf_file_take(path, FILE_MOST, &file, &n, err)
                             : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
-  if (!status && mlaf_file_take(name, FILE_MOST, &frames, &n_frames, &ignored)) n_frames = 0;
+  if (!status && access(name, F_OK) == 0) status = mlaf_file_take(name, FILE_MOST, &frames, &n_frames, err);
   if (!status) status = mlaf_db_open_memory(path, log, &r.out, err);
   if (!status) status = read_all(&r, file, n, frames, n_frames, err);
   for (int t = 0; t < TABLES; t++)

@@ -199,7 +199,7 @@ static void long_names_fit(void **state) {
   expect_text(in_dir(name), "one");
 }
 
-/* In a child, with the signal's default action: to end the process. A signal that the host keeps pending stays pending. */
+/* Runs in a child, with the signal's default action: to end the process. A signal that the host keeps pending stays pending. */
 static int write_beyond_the_limit(void) {
   static const char text[4096] = "too long";
   mlaf_err err = {MLAF_OK, ""};
@@ -228,9 +228,19 @@ static void a_file_size_limit_is_a_full_disk(void **state) {
   assert_int_equal(status, 0);
 }
 
+/* A full table of open files and a process's own limit have different cures, and texts that begin alike. */
+static void every_refusal_is_found_by_its_text(void **state) {
+  static const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EMFILE, ENFILE, EIO, ENOMEM, EAGAIN};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    char text[200];
+    snprintf(text, sizeof text, "cannot open 'a': %s (try again)", strerror(numbers[i]));
+    assert_ptr_equal(mlaf_os_error_in(text), mlaf_os_error_of(numbers[i]));
+  }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(a_file_size_limit_is_a_full_disk),
+  const struct CMUnitTest tests[] = {T(a_file_size_limit_is_a_full_disk), T(every_refusal_is_found_by_its_text),
                                      T(new_files_honour_the_umask), T(old_files_keep_their_mode_and_owner), T(links_are_followed),
                                      T(links_of_others_in_shared_folders), T(devices_stay_devices), T(fifos_are_written_through),
                                      T(own_descriptors), T(long_names_fit)};
