@@ -64,7 +64,8 @@ enum {
                                       * whichever is estimated to be faster for its tokens; with MLAF_PLAN_BATCH_INVARIANT
                                       * every call by these. The weights must be there when the layer is created; who changes
                                       * them makes the layer anew */
-  MLAF_LAYER_DEQUANT_NEVER = 1u << 12 /* products by 8 bits alone: no weight is rounded */
+  MLAF_LAYER_DEQUANT_NEVER = 1u << 12 /* products by 8 bits alone: no weight is rounded, except an 8-bit
+                                      * kv_b_proj's in a prefill. E_ARG with the two above */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
@@ -247,8 +248,8 @@ typedef struct mlaf_layer_stage {
 #define MLAF_LAYER_STAGE_INIT \
   { .struct_size = sizeof(mlaf_layer_stage) }
 
-/* Of calls for few tokens a request, at most (with MLAF_LAYER_KEEP_16 some calls have fewer); of these and of a prefill
- * mlaf_layer_stage_at knows them up to the first that it refuses. */
+/* The most stages that a call for few tokens a request has (with MLAF_LAYER_KEEP_16 some calls have fewer). mlaf_layer_stage_at
+ * numbers the stages of these calls and of a prefill; it refuses the first number past the end. */
 MLAF_API size_t mlaf_layer_stages(const mlaf_layer *layer);
 /* Stage i of a call with these sizes (as mlaf_layer_workspace_size's). E_ARG past the end. Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out);

@@ -94,7 +94,6 @@ _SIGNATURES = {
     "mlaf_workspace_get": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t, ctypes.POINTER(PTR), ctypes.POINTER(ctypes.c_size_t)]),
     "mlaf_warm_up": (ctypes.c_int, [PTR, ctypes.POINTER(Problem), ctypes.POINTER(WarmUpOpts), ctypes.POINTER(WarmUpResult)]),
     "mlaf_call_run": (ctypes.c_int, [PTR, ctypes.POINTER(Call), PTR]),
-    "mlaf_execute_workspace_size": (ctypes.c_size_t, [PTR, ctypes.POINTER(ExecuteArgs)]),
     "mlaf_plan_get": (ctypes.c_int, [PTR, ctypes.POINTER(Problem), ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
     "mlaf_plan_for": (ctypes.c_int, [PTR, ctypes.c_char_p, ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
     "mlaf_run": (ctypes.c_int, [PTR, ctypes.c_char_p, PTR, PTR]),

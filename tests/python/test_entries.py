@@ -6,7 +6,7 @@ import unittest
 
 import mlaforge
 from mlaforge import aiter, flashmla
-from buffers import Buffer
+from buffers import Buffer, EmulatorTest
 
 H, R, P, N, V, PAGE, T = 2, 64, 32, 32, 32, 16, 2
 C = R + P
@@ -32,15 +32,7 @@ def public():
                     yield f"{module.__name__}.{name}.{inner}", x
 
 
-class Entries(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ctx = mlaforge.Context(device="emu:gfx942")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ctx.close()
-
+class Entries(EmulatorTest):
     def new(self, *shape, dtype="bfloat16", values=None):
         return Buffer(self.ctx, shape, dtype, [0] * math.prod(shape) if values is None else values)
 
