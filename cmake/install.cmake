@@ -1,5 +1,6 @@
-# What `cmake --install` gives: command, worker, library, headers, packages for CMake and pkg-config, man page, completion for shells,
-# shipped tuning data, Python package. Nothing of it holds a path of this machine, so the tree may be moved as a whole; DESTDIR works as usual.
+# `cmake --install` installs the command, worker, library, headers, packages for CMake and pkg-config, man page, completion for
+# shells, shipped tuning data, Python package. Nothing of it holds a path of this machine, so the tree may be moved as a whole;
+# DESTDIR works as usual.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(MLAF_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python package goes, under the prefix")

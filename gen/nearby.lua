@@ -4,7 +4,7 @@
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
 -- give: docs/lab/search.md, "Nearest choice".
 --
--- Where the model was fitted to the target's times (op.doubts), kernels are compared only by what was measured of them at one
+-- Kernels of a model that was fitted to the target's times (op.doubts) are compared only by what was measured of them at one
 -- problem: measured over modelled differs more between two problems than between two kernels of one problem, so a problem of
 -- which only its choice is known ranks no kernel before another.
 local loader = ...
@@ -53,7 +53,7 @@ local function compare_within_problems(list, common)
   for _, m in ipairs(list) do m.ratio = common + m.ratio - level[m.problem].sum / level[m.problem].n end
 end
 
--- What was measured, as far as today's generator makes the same kernels: list of launches with their ratios; the kernels that
+-- Measurements that today's generator makes the same kernels for: list of launches with their ratios; the kernels that
 -- were too slow wherever they were measured, with their templates' hashes.
 local function known_launches(p, target, measured)
   local list, slow, op = {}, {}, ops.of(p)

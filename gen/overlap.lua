@@ -189,7 +189,7 @@ function walker:value(at, last)
 end
 
 -- ---- Where a path may be that has not waited --------------------------------------------------------------------------
--- Of a statement: a set of "fall", "return", "break", "continue", the ways to leave it without having waited.
+-- Returns, for a statement, a set of "fall", "return", "break", "continue", the ways to leave it without having waited.
 local function with(a, b)
   local out = {}
   for _, way in ipairs({ "fall", "return", "break", "continue" }) do out[way] = a[way] or b[way] end
@@ -248,7 +248,7 @@ function walker:calls(from, to)
   return false
 end
 
--- What `look` finds in the body of a function that is called at `open`; nil where there is more than one of that name.
+-- Returns what `look` finds in the body of a function that is called at `open`; nil where there is more than one of that name.
 function walker:inside(name, open, look)
   local f, list, args = self.functions[name], self.list, {}
   if not f.body or f.again or self.depth > 20 then return nil end
@@ -268,7 +268,7 @@ function walker:inside(name, open, look)
   return found
 end
 function walker:never_unwaited(body) return next(self:walk(body)) == nil end
--- What a function returns, where only known conditions are ahead of that.
+-- Returns the value that a function returns where only known conditions are ahead of that.
 function walker:result(body)
   for _, s in ipairs(body) do
     local v = s.kind == "if" and self:value(s.cond[1], s.cond[2])

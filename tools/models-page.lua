@@ -29,8 +29,8 @@ local function models()
   return out
 end
 
--- What an operation computes; the page that has more; `of`: which field is which of a model's numbers, where the names differ;
--- `where`: what must hold beside the ranges.
+-- Each operation: its name, its computation, the page that has more; `of`: which field is which of a model's numbers, where the
+-- names differ; `where`: what must hold beside the ranges.
 local function has_layer(m) return m.hidden > 0 end
 local OPS = {
   { "mla_qkv_a", "hidden states to the low-rank query, latent and rope columns", "projections.md", where = has_layer },

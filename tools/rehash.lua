@@ -69,7 +69,7 @@ local function prove(rows)
   end
 end
 
--- Whether today's kernels of a row were soaked.
+-- True if today's kernels of a row were soaked.
 local function was_soaked(row)
   local list = {}
   for _, one in ipairs(row.kernels) do list[#list + 1] = one.src_hash end

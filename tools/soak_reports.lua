@@ -11,7 +11,7 @@ local function sources_of(line)
   return table.concat(list, " ")
 end
 
--- What launches are counted by. kernels: the src_hash of each stage, apart by a blank.
+-- The key that launches are counted by. kernels: the src_hash of each stage, apart by a blank.
 function reports.key(device, problem, variant, knob, kernels)
   return table.concat({ device, problem, variant, knob, kernels }, "\t")
 end

@@ -14,7 +14,7 @@ local NO_ORDER = { pass = true, per_sm = true } -- parameters that change no ord
 
 local function base_of(name) return name:gsub("_append$", "") end
 
--- Whether all numbers of tokens have one pass: the squares of ring_fp8 are shared out by it.
+-- True if all numbers of tokens have one pass: the squares of ring_fp8 are shared out by it.
 local function alone(base, product) return base == "ring_fp8" and product.norm == 1 end
 
 -- The stated reason why a point's order of sums depends on its pass.

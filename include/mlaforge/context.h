@@ -81,7 +81,7 @@ MLAF_API mlaf_status mlaf_mem_read(mlaf_ctx *ctx, void *host_dst, const void *de
 MLAF_API mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *device_dst, int byte, size_t bytes);
 
 enum { MLAF_MEM_READ_ONLY = 1u << 0 }; /* a kernel that writes to it fails */
-/* On an emulator: let kernels work on `bytes` of host memory in place, under the address it has, until it is unregistered. The
+/* Lets an emulator's kernels work on `bytes` of host memory in place, under the address it has, until it is unregistered. The
  * memory stays the caller's. Ranges may overlap, and may be registered several times; each is unregistered as often, with the
  * same address and size.
  * Errors: E_ARG (a GPU, whose kernels reach device memory only; no memory of this process; 0 bytes; not registered), E_NOMEM.
@@ -105,16 +105,17 @@ MLAF_API mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes
 /* See to it that `stream` (NULL: the default stream; MLAF_ANY_STREAM) has a workspace of `bytes` before it is wanted. Allocates.
  * Errors: E_ARG (the stream captures), E_DEVICE, E_NOMEM. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_reserve(mlaf_ctx *ctx, void *stream, size_t bytes);
-/* For launches of your own over the stream's workspace: *out is its address, `bytes` or more, 256-byte aligned; bytes 0: whatever
- * there is, NULL if nothing. *size (may be NULL) receives how many it has. Until mlaf_workspace_unlock no other thread launches
- * over it: between the two call mlaf_execute or its like with *out as workspace, as often as you like; other threads' calls on
- * this stream wait. Do not wait for such a thread in between. Errors: E_ARG (the stream captures and has less; this thread holds
- * it already), E_DEVICE, E_NOMEM; then nothing is locked. Thread-safe. */
+/* Locks the stream's workspace for launches of your own: *out is its address, `bytes` or more, 256-byte aligned; bytes 0:
+ * whatever there is, NULL if nothing. *size (may be NULL) receives how many it has. Until mlaf_workspace_unlock no other thread
+ * launches over it: between the two call mlaf_execute or its like with *out as workspace, as often as you like; other threads'
+ * calls on this stream wait. Do not wait for such a thread in between. Errors: E_ARG (the stream captures and has less; this
+ * thread holds it already), E_DEVICE, E_NOMEM; then nothing is locked. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_lock(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);
 /* The end of that, by the same thread. What was launched may still run. Errors: E_ARG (this thread does not hold it). */
 MLAF_API mlaf_status mlaf_workspace_unlock(mlaf_ctx *ctx, void *stream);
-/* What mlaf_workspace_lock gives, without the lock: for a look at it, and for programs where one thread alone makes calls on the
- * stream. Launches of other threads may come between launches over it. Errors as of mlaf_workspace_lock. Thread-safe. */
+/* Gives the workspace as mlaf_workspace_lock does, without the lock: for a look at it, and for programs where one thread alone
+ * makes calls on the stream. Launches of other threads may come between launches over it. Errors as of mlaf_workspace_lock.
+ * Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_get(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);
 
 /* Wait for everything launched on `stream` (NULL: the default stream). */

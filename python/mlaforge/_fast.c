@@ -455,7 +455,8 @@ static int take_outputs(PyObject *const *a, const mlaf_view *q, int64_t size, Py
   return *lse != NULL;
 }
 
-/* What this path serves: the rest, and what is wrong, is the Python code's. inverts: rows without keys shall have +inf. */
+/* This path serves only these calls: the Python code serves the rest, and reports what is wrong. inverts: rows without keys shall
+ * have +inf. */
 static int is_plain(PyObject *const *a, const mlaf_view *q, int64_t size, int inverts) {
   const int makes = a[O] == Py_None || a[LSE] == Py_None;
   if (inverts && (a[STREAM] != Py_None || (a[LSE] != Py_None && (PyObject *)Py_TYPE(a[LSE]) != torch_tensor))) return 0;

@@ -1,4 +1,4 @@
-/* What the parts of the compiled module share: a tensor as the library sees it, and what PyTorch is asked for. */
+/* Shared by the parts of the compiled module: a tensor as the library sees it, and what PyTorch is asked for. */
 #ifndef MLAFORGE_FAST_H
 #define MLAFORGE_FAST_H
 
@@ -8,10 +8,10 @@
 
 #include "mlaforge/call.h"
 
-/* Of None nothing is read, and *v stays. False: a Python error is set. */
+/* *v stays as it is for None. False: a Python error is set. */
 int fast_read_view(PyObject *t, mlaf_view *v);
 int fast_is_dense(const mlaf_view *v);
-/* Whether PyTorch is loaded; it is looked for, never imported. */
+/* True if PyTorch is loaded; it is looked for, never imported. */
 int fast_find_torch(void);
 int fast_is_torch(PyObject *t);
 /* A dense tensor like a given one; NULL: an error is set, or PyTorch makes none so. */

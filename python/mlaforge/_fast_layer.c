@@ -66,7 +66,7 @@ static int read_here(const call *c, PyObject *t, int32_t dtype, int least, int m
   return v->shape[v->dims - 1] <= 1 || v->stride[v->dims - 1] == 1;
 }
 
-/* Of a dimension that has one row, or none, any stride is dense (0). */
+/* A dimension of one row, or none, has any stride: it counts as dense (0). */
 static int row_stride(const mlaf_view *v, int dim, int64_t *out) {
   int empty = v->shape[dim] <= 1;
   for (int i = 0; i < v->dims; i++) empty |= !v->shape[i];

@@ -64,7 +64,7 @@ mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *si
 mlaf_status mlaf_file_take(const char *path, size_t max, void **data, size_t *size, mlaf_err *err);
 /* Whether a regular file begins with that (64 bytes at most). */
 bool mlaf_file_begins(const char *path, const char *with);
-/* What the system's refusals mean, and what helps. Most are E_IO; where memory or processes are lacking the status says so. */
+/* Causes and cures of the system's refusals. Most are E_IO; where memory or processes are lacking the status says so. */
 typedef struct mlaf_os_error {
   int number;         /* of errno; 0: one that only a text names */
   const char *phrase; /* as strerror has it in English, or as C++ and LLVM say it */
@@ -72,7 +72,7 @@ typedef struct mlaf_os_error {
   const char *cure;   /* "free some space" */
   bool of_place;      /* another file or folder would do as well */
 } mlaf_os_error;
-/* By errno value; NULL for one whose cure is not known. */
+/* The cure by errno value; NULL if none is known. */
 const mlaf_os_error *mlaf_os_error_of(int number);
 /* The first that a text names: a compiler's log, the last words of a process. NULL: none. */
 const mlaf_os_error *mlaf_os_error_in(const char *text);

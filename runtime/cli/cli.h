@@ -190,7 +190,7 @@ mlaf_status mlaf_cli_share(cli *c, cli_share *out);
 mlaf_status mlaf_cli_shard(cli *c, cli_problems *g);
 
 /* --- tune_print.c --- */
-/* Whether an operation's variants have a split count (their knob); else the knob is 1, or a composition's number. */
+/* True if an operation's variants have a split count (their knob); else the knob is 1, or a composition's number. */
 bool mlaf_cli_has_splits(const mlaf_op *op);
 /* Everything about one problem's run; its summary as one JSON line. */
 void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r);

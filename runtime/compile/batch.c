@@ -143,7 +143,7 @@ static bool pack_options(const mlaf_compile_job *job, mlaf_text *out) {
   return !out->failed;
 }
 
-/* What a task's attempt asks for. `options` is to be freed. */
+/* The request of a task's attempt. `options` is to be freed. */
 static mlaf_status make_request(const task *t, mlaf_text *options, mlaf_wire_field f[3], mlaf_err *err) {
   static const mlaf_compile_job none = {.options = NULL};
   const bool control = t->attempt == CONTROL;

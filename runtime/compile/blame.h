@@ -6,9 +6,9 @@
 
 /* The kernel seems at fault (E_COMPILE, E_CRASH), and nothing in the log points at its source. */
 bool mlaf_blame_is_unsure(mlaf_status status, const char *log);
-/* What can be told without compiling. `status` itself when nothing else is found to be at fault; else E_IO or E_NOMEM with cause
- * and cure in *why: a refusal of the system that the log, or *why as the failure left it, names, or a temporary folder that
- * cannot be used. `log` may be NULL. */
+/* Finds the cause as far as it can be told without compiling. Returns `status` itself when nothing else is found to be at fault;
+ * else E_IO or E_NOMEM with cause and cure in *why: a refusal of the system that the log, or *why as the failure left it, names,
+ * or a temporary folder that cannot be used. `log` may be NULL. */
 mlaf_status mlaf_blame(mlaf_tool tool, mlaf_status status, const char *log, mlaf_err *why);
 /* The simplest kernel: what does not compile this does not compile anything. */
 extern const char mlaf_blame_control[];

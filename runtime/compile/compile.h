@@ -37,7 +37,7 @@ typedef struct mlaf_compile_job {
   double seconds;
 } mlaf_compile_job;
 void mlaf_compile_job_clear(mlaf_compile_job *job);
-/* Whether a compile's status says something of the kernel, to be remembered with it. All others say something of the machine. */
+/* True if a compile's status says something of the kernel, to be remembered with it. All others say something of the machine. */
 bool mlaf_compile_blames_kernel(mlaf_status status);
 
 /* Cheap: no process is started and no library is loaded before the first real compile. */

@@ -53,7 +53,7 @@ mlaf_status mlaf_compiler_take_worker(mlaf_compiler *c, mlaf_tool tool, bool mus
 void mlaf_compiler_give_worker(mlaf_compiler *c, mlaf_worker *w);
 /* The toolchain's libraries in this process. E_NO_COMPILER where they do not load here. Call with rocm_mutex held. */
 mlaf_status mlaf_compiler_load(mlaf_compiler *c, mlaf_tool tool, mlaf_err *err);
-/* Whether requests should run in this process: because no worker exists and none was named, or because this is a single one, the
+/* True if requests should run in this process: because no worker exists and none was named, or because this is a single one, the
  * options ask for it and the libraries load here. */
 bool mlaf_compiler_runs_here(mlaf_compiler *c, mlaf_tool tool, bool single);
 

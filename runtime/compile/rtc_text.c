@@ -16,7 +16,8 @@ size_t mlaf_rtc_first_error(const char *log, const char **line) {
   return 0;
 }
 
-/* By the fixed names that the two compilers are told of their sources: "kernel.hip:12:3: error:", "kernel.cu(12): error:". */
+/* Errors begin with the fixed names that the two compilers are given for their sources: "kernel.hip:12:3: error:",
+ * "kernel.cu(12): error:". */
 bool mlaf_rtc_blames_source(const char *log) {
   for (const char *p = log; p && *p;) {
     const size_t n = strcspn(p, "\n");

@@ -4,13 +4,13 @@
 
 #include "base/base.h"
 
-/* What the compilers are told of a source's file: fixed, so that output depends on text only. */
+/* The file names that the compilers are given for sources: fixed, so that output depends on text only. */
 #define MLAF_RTC_HIP_NAME  "kernel.hip"
 #define MLAF_RTC_CUDA_NAME "kernel.cu"
 
 /* The line a reader needs: the first that holds "error". Returns its length, 0 if there is none. */
 size_t mlaf_rtc_first_error(const char *log, const char **line);
-/* Whether an error of the log points at a line of the kernel's source: then nothing else is at fault. */
+/* True if an error of the log points at a line of the kernel's source: then nothing else is at fault. */
 bool mlaf_rtc_blames_source(const char *log);
 /* The status of a result code of hiprtc and NVRTC, which number them alike. */
 mlaf_status mlaf_rtc_status(int result);

@@ -185,7 +185,7 @@ static bool use_setup(const private_deps *what, mlaf_toolchain *out) {
   return use_trusted_deps(MLAF_BUILD_DEPS, what, out);
 }
 
-/* What to do where nothing was found: a checkout may have a compiler that is not looked for here. */
+/* The cure where no compiler was found: a checkout may have a compiler that is not looked for here. */
 static mlaf_status none_found(const char *what, const char *places, const char *deps, const char *variable, mlaf_err *err) {
   char library[PATH_MAX];
   library_dir(library);
@@ -280,7 +280,7 @@ bool mlaf_toolchain_identify(const char *path, char *version, size_t version_siz
   return ok;
 }
 
-/* From errno: of memory there may be too little to map them. */
+/* Takes the cause from errno: there may be too little memory to map them. */
 static mlaf_status unreadable(const mlaf_toolchain *t, mlaf_err *err) {
   const mlaf_os_error *known = mlaf_os_error_of(errno);
   return mlaf_fail(err, known && known->status == MLAF_E_NOMEM ? known->status : MLAF_E_NO_COMPILER,

@@ -108,7 +108,7 @@ static int launch(mlaf_worker *w, char *const *argv, char *const *env) {
   return rc;
 }
 
-/* Of the errno value that a start ended with: what is short, or else that the program is none. */
+/* Maps the errno value of a failed start to what is short, or else to a file that is no program. */
 static mlaf_status not_started(const char *program, int number, mlaf_err *err) {
   const mlaf_os_error *known = number == EACCES || number == EPERM ? NULL : mlaf_os_error_of(number);
   return mlaf_fail(err, known ? known->status : MLAF_E_NO_COMPILER, "cannot start %s: %s%s%s%s", program, strerror(number),

@@ -43,8 +43,8 @@ mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wir
 /* Poll events to wait for, and what to do when they come. */
 short mlaf_worker_events(const mlaf_worker *w);
 mlaf_worker_state mlaf_worker_step(mlaf_worker *w);
-/* Of one that is BUSY: whether it is to be given up. LATE: it has taken its CPU time, however long that took on a busy machine.
- * STILL: for as long as its limit it took next to none, as one does that somebody stopped. */
+/* Says whether a BUSY worker is to be given up. LATE: it has taken its CPU time, however long that took on a busy machine.
+ * STILL: it took next to none for as long as its limit, as a stopped process does. */
 mlaf_worker_state mlaf_worker_pace(mlaf_worker *w);
 /* Turn a worker that will not answer into a status: stops it (w is freed) and writes who, how and its last words. E_CRASH when
  * the compiler did it to itself, E_TIMEOUT when it was LATE, E_KILLED when somebody else killed or stopped it: then the same

@@ -44,7 +44,7 @@ typedef struct mlaf_sample {
 
 /* A failed compile (COMPILE, or TIMEOUT without registers) as it is stored: the first line of the cause, then the compiler. */
 void mlaf_sample_blame_compile(mlaf_sample *s, mlaf_outcome outcome, const char *cause, const char *toolchain);
-/* Whether a stored sample still says that its variant is no good. A failed compile does only where it names this compiler: older
+/* True if a stored sample still says that its variant is no good. A failed compile does only where it names this compiler: older
  * mlaforges also stored failures of the machine (no scratch folder, a full disk, a time limit on a busy one), and named none. A
  * time limit of the timing model does not. `toolchain` is mlaf_compiler_identity's text, NULL where there is no compiler. */
 bool mlaf_sample_is_bad(const mlaf_sample *s, const char *toolchain);
@@ -87,9 +87,9 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* What is in the file (nothing, when there is none) in memory, to be changed without changing the file: for dry runs. */
 mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
-/* What the pages of a damaged file and of its log hold, as a database in memory to merge from: also what a damaged first page or
- * inner page hides. Rows that were deleted may come back, misses do not; rows of schemas before today's are passed over. E_DB: no
- * page holds a sample or a choice. */
+/* Recovers what the pages of a damaged file and of its log hold, as a database in memory to merge from: also what a damaged first
+ * page or inner page hides. Rows that were deleted may come back, misses do not; rows of schemas before today's are passed over.
+ * E_DB: no page holds a sample or a choice. */
 mlaf_status mlaf_db_recover(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A tuning text as a database in memory, for reading. `name` is what messages call it. */
 mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);

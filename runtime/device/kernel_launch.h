@@ -44,7 +44,7 @@ enum {
   /* Its query heads go on into the latent space (templates/lib/projection/ring_absorb.h): mla_q_absorb's arguments and a map of
    * its weights are behind those. */
   MLAF_KERNEL_ABSORBS = 256,
-  /* Of a kernel that FITS: it cuts each request by its own length alone (templates/mla_decode/lib/own_cut.h). The grid has as
+  /* A FITS kernel with this flag cuts each request by its own length alone (templates/mla_decode/lib/own_cut.h). The grid has as
    * many blocks as run at once, which take the parts of all requests in turns; partial results lie as those of splits do. */
   MLAF_KERNEL_INVARIANT = 512
 };

@@ -209,7 +209,7 @@ static int32_t rounded(const mlaf_embed_field *f, int32_t x) {
   return up < f->most ? up : f->most;
 }
 
-/* How many times over all sizes together are apart; where one plan serves both, -1 over that. */
+/* The factor by which all sizes together are apart; where one plan serves both, -1 over that. */
 static double apart(const question *q, const mlaf_embed_row *r) {
   double times = 1;
   int one = 1;

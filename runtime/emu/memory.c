@@ -313,7 +313,7 @@ mlaf_status emu_mem_undefine(emu_device *dev, void *at, size_t bytes, mlaf_err *
 
 /* --- host memory that kernels work on in place --- */
 
-/* Whether every page has memory behind it: an address that has none would end the process at its first access. */
+/* True if every page has memory behind it: an address that has none would end the process at its first access. */
 static bool is_mapped(uint64_t lo, uint64_t hi) {
   unsigned char seen[4096];
   for (uint64_t at = lo / PAGE * PAGE; at < hi; at += sizeof seen * PAGE) {
@@ -323,7 +323,7 @@ static bool is_mapped(uint64_t lo, uint64_t hi) {
   return true;
 }
 
-/* What the registered ranges cover, into the table: ranges that overlap become one span, those in the device's memory none. */
+/* Writes what the registered ranges cover into the table: overlapping ranges become one span, ranges in device memory none. */
 static void cover(emu_memory *m) {
   size_t kept = 0;
   for (size_t i = 0; i < m->n; i++)

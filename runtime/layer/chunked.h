@@ -60,7 +60,7 @@ chunked_head chunked_most(const mlaf_chunked_prefill *c, int32_t tokens);
 int64_t chunked_keys(const int32_t *schedule);
 /* NULL: these words are no schedule. */
 const chunked_head *chunked_head_of(const int32_t *schedule);
-/* Whether it is laid out as it was written and within `words` words (0: the caller does not say, and its head is believed): what
+/* True if it is laid out as it was written and within `words` words (0: the caller does not say, and its head is believed): what
  * is launched by a schedule asks this first, as others than its writer may have copied it. What chunked_most gives is not
  * whole. */
 bool chunked_is_whole(const int32_t *schedule, size_t words);

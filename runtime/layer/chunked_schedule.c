@@ -15,7 +15,7 @@ const chunked_head *chunked_head_of(const int32_t *schedule) {
 /* Words of a chunk's tables. */
 static int64_t table_words(const chunked_part *p) { return 3 * (int64_t)p->batch + 2; }
 
-/* Whether a chunk is one of the head's, and its tables begin at `at`, where the tables of the chunk before end. */
+/* True if a chunk is one of the head's, and its tables begin at `at`, where the tables of the chunk before end. */
 static bool part_is_whole(const chunked_head *h, const chunked_part *p, int64_t at) {
   if (p->request < 0 || p->batch < 1 || (int64_t)p->request + p->batch > h->batch) return false;
   if (p->row < 0 || p->rows < 0 || p->rows > h->most_rows || (int64_t)p->row + p->rows > h->tokens) return false;

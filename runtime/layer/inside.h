@@ -181,7 +181,7 @@ struct mlaf_layer {
 /* Makes the alternative where the description allows one. A failure is an error with MLAF_LAYER_KEEP_16 alone; it is reported. */
 mlaf_status layer_alternative_make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer);
 void layer_alternative_clear(mlaf_layer *layer);
-/* Which of the two serves a call of these sizes. */
+/* Returns the one of the two that serves a call of these sizes. */
 const mlaf_layer *layer_serving(const mlaf_layer *layer, const layer_sizes *z);
 /* The description of the alternative. False: there is none. */
 bool layer_alternative_desc(const layer_shape *s, mlaf_layer_desc *out);
@@ -217,7 +217,7 @@ mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, 
 static inline bool layer_leaves_workspace_out(const mlaf_layer_args *a) { return !a->workspace && !a->workspace_size; }
 /* With workspace_size 0 a workspace of any size is meant: for asking how large it has to be. */
 void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
-/* Of a matrix, or `rows` of it: dense, in 16 bits, to y. */
+/* Dequantises a matrix, or `rows` of it: dense, in 16 bits, to y. */
 void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out);
 void layer_fill_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out);
 /* Bytes of workspace for checked sizes; SIZE_MAX: there are none. */

@@ -191,7 +191,7 @@ static mlaf_status run_stages(const mlaf_layer *layer, int64_t one, const mlaf_l
   return st;
 }
 
-/* Of a call that leaves its workspace out. */
+/* Runs a call that leaves its workspace out. */
 static mlaf_status run_borrowing(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *args, void *stream) {
   mlaf_err err;
   mlaf_borrowed b;

@@ -416,7 +416,7 @@ static mlaf_status list_layer(listing *l, const layer_shape *s, mlaf_err *err) {
   return st;
 }
 
-/* What the alternative of a layer of 8 bits has that the layer has not: of copies all products, else those of many tokens. */
+/* Plans that only the alternative of an 8-bit layer has: of copies all products, else those of many tokens. */
 static mlaf_status list_alternative(listing *l, const layer_shape *s, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int k = 0; !st && k < LAYER_KINDS && !l->found; k++) {
@@ -426,7 +426,7 @@ static mlaf_status list_alternative(listing *l, const layer_shape *s, mlaf_err *
   return st;
 }
 
-/* What makes the copies that a layer keeps. */
+/* Plans that make the copies that a layer keeps. */
 static mlaf_status list_copies(listing *l, const layer_shape *s, mlaf_err *err) {
   const layer_kind made[] = {s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A, LAYER_Q_A, LAYER_Q_B, LAYER_MATRICES - 1};
   mlaf_status st = MLAF_OK;

@@ -154,7 +154,7 @@ static mlaf_status take_heads(const layer_shape *s, const named *l, int module, 
 
 /* --- the layer's --- */
 
-/* Of numbers that nobody checked yet. */
+/* Takes numbers that nobody checked yet. */
 static bool touch(const mlaf_layer_weight *q, const mlaf_layer_weight *kv, size_t bytes) {
   const uintptr_t behind = (uintptr_t)q->data + bytes * (uintptr_t)q->rows * (uintptr_t)stride_of(q);
   return stride_of(q) == stride_of(kv) && behind == (uintptr_t)kv->data;

@@ -102,7 +102,7 @@ double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q);
 double mlaf_point_doublings(const mlaf_point *p, const mlaf_point *q);
 /* Every size rounded up to one that plans are made for, within its range. */
 void mlaf_point_round(mlaf_point *p);
-/* How far what was tuned for q is from serving p: 0 where both round to the same point, which one plan serves, else doublings. */
+/* Distance from a choice tuned for q to problem p: 0 if both round to the same point, which one plan serves, else doublings. */
 double mlaf_point_distance(const mlaf_point *p, const mlaf_point *q);
 /* Of two that are equally far from p the nearer in the first size (the last follows from the others), then the smaller: < 0 when
  * that is a. */

@@ -24,7 +24,8 @@ typedef struct mlaf_second_loaded {
   _Atomic(mlaf_function *) fn;
 } mlaf_second_loaded;
 
-/* What plans keep of a context: the device, the place messages go to, the streams' workspaces. Freed with its last reference. */
+/* The part of a context that plans keep: the device, the place messages go to, the streams' workspaces. Freed with its last
+ * reference. */
 typedef struct mlaf_shared {
   atomic_int refs;
   mlaf_device *dev;

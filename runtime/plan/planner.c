@@ -453,7 +453,7 @@ static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung r
   return refit && !try_build(p, choice, start_refit, rung, &ignored) ? MLAF_OK : st;
 }
 
-/* What try_choice said of it. A library's product may be for another number of tokens or another version (NOT_TUNED), and the
+/* The outcome of try_choice. A library's product may be for another number of tokens or another version (NOT_TUNED), and the
  * library need not be here (NO_DEVICE). */
 static void give_up(planner *p, const mlaf_choice *c, const mlaf_err *why) {
   if (why->status == MLAF_E_NOT_TUNED || why->status == MLAF_E_NO_DEVICE) does_not_apply(p, c, why);

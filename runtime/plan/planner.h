@@ -40,7 +40,7 @@ typedef struct mlaf_planner_wishes {
 } mlaf_planner_wishes;
 void mlaf_planner_wishes_init(mlaf_planner_wishes *w);
 void mlaf_planner_wishes_clear(mlaf_planner_wishes *w);
-/* Whether all kernels of a build were looked at; from now on they were. Many plans are one kernel with other knobs. */
+/* True if all kernels of a build were looked at before; marks them as looked at. Many plans are one kernel with other knobs. */
 bool mlaf_planner_wishes_seen(mlaf_planner_wishes *w, const mlaf_build *b);
 /* The kernels of a build whose sources are there. Takes these over. */
 void mlaf_planner_wishes_add(mlaf_planner_wishes *w, mlaf_build *b, const mlaf_calls *calls);

@@ -47,7 +47,7 @@ typedef struct mlaf_registry_how {
 /* mlaf_plan_get's whole, of a checked point; how->quiet false: a plan that is made leaves a line in the log. */
 mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_registry_how *how,
                               mlaf_plan **out);
-/* Whether such a plan is there. */
+/* True if such a plan is there. */
 bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside);
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */

@@ -1,4 +1,4 @@
-/* What many plans would compile one after the other, compiled at once.
+/* Compiles at once what many plans would compile one after the other.
  *
  * Which kernels those are the planner says without compiling (a planner with wishes). For hundreds of plans that takes seconds,
  * nearly all of them the generator's, so several threads ask: each by a context of its own, a scout, with a Lua state, a
@@ -93,7 +93,7 @@ static void look_at(mlaf_ctx *ctx, const mlaf_plan_wish *plan, mlaf_planner_wish
   mlaf_planner_find_wishes(ctx, &at, &o, wishes);
 }
 
-/* What planning reads, of this thread alone. It says nothing and writes to no database. A scout that has no database wishes for
+/* The planner's inputs, of this thread alone. It says nothing and writes to no database. A scout that has no database wishes for
  * what the model says. */
 static mlaf_ctx *scout_new(const mlaf_ctx *ctx) {
   mlaf_ctx *s = calloc(1, sizeof *s);
@@ -124,7 +124,7 @@ static void *scout(void *user) {
   return NULL;
 }
 
-/* What no scout has looked at, for want of a thread or of memory, is looked at here. */
+/* Looks at what no scout has, for want of a thread or of memory. */
 static void find_wishes(mlaf_ctx *ctx, const mlaf_plan_wish *plans, size_t n, mlaf_planner_wishes *out) {
   search s = {.ctx = ctx, .plans = plans, .n = n, .wishes = out};
   pthread_t threads[SCOUTS_MOST];
@@ -161,7 +161,7 @@ static int by_length(const void *a, const void *b) {
   return n < m ? 1 : n > m ? -1 : strcmp(x->build.refs[x->stage].symbol, y->build.refs[y->stage].symbol);
 }
 
-/* How many a compiler made. */
+/* The number of kernels that a compiler made. */
 static size_t compile_all(mlaf_ctx *ctx, mlaf_planner_wishes *w) {
   mlaf_compile_job *jobs = calloc(w->n, sizeof *jobs);
   const char *const *options = NULL, *target = mlaf_ctx_target(ctx);

@@ -152,7 +152,7 @@ static mlaf_status grow(mlaf_workspaces *w, mlaf_device *dev, mlaf_lane *l, size
   return st;
 }
 
-/* With a lane, so that whoever takes it needs no memory at all. */
+/* Comes with a lane, so that a thread that takes it needs no memory. */
 static mlaf_status reserve_for_any(mlaf_workspaces *w, mlaf_device *dev, size_t bytes, mlaf_err *err) {
   mlaf_workspace_kept *k = NULL;
   mlaf_lane *lane = lane_new();

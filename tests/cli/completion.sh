@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `mlaforge completion` prints: bash's is run, and all three have every option of every command's help.
+# Checks what `mlaforge completion` prints: bash's is run, and all three have every option of every command's help.
 set -euo pipefail
 mlaforge=$1
 fail() { echo "completion: $1" >&2; exit 1; }

@@ -73,7 +73,7 @@ static void tune_then_answer_from_the_database(void **state) {
   release(&r);
 }
 
-/* Without a folder for temporary files nothing is tuned and nothing is remembered; with one the same command works. */
+/* Nothing is tuned or remembered without a folder for temporary files; with one the same command works. */
 static void nothing_is_remembered_of_a_broken_machine(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");

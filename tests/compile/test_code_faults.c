@@ -1,4 +1,4 @@
-/* What a cache and its workers live through: files damaged at random, workers killed at random moments, and machines on which
+/* A cache and its workers outlive faults: files damaged at random, workers killed at random moments, and machines on which
  * nothing can be compiled. Whatever happens, a code object that is handed out is the one that was compiled, and a kernel is
  * blamed for its own faults alone. MLAF_MUTATIONS and MLAF_KILL_POINTS set how often; what counts is kills that
  * cost a compile. */
@@ -253,7 +253,7 @@ static const surroundings all_surroundings[] = {
     {"another program as worker", other_program, MLAF_E_NO_COMPILER, "/bin/cat, fails on an empty kernel for gfx942, too"},
 };
 
-/* In a child. Its exit status; what it has to say goes to stderr. */
+/* Runs in a child. Returns its exit status; messages go to stderr. */
 static int compile_in(const surroundings *s, const char *folder, const char *dir) {
   const char *source = s->enter == little_time ? KERNEL "//MLAF_TEST_SPIN\n" : KERNEL;
   mlaf_compiler *c = open_compiler(folder, 1, 60, NULL);
@@ -300,7 +300,7 @@ static void no_kernel_is_blamed_for_its_surroundings(void **state) {
   assert_int_equal(bad, 0);
 }
 
-/* What one kernel meets is not held against the next one: the compiler runs out of memory at any of its allocations. */
+/* A kernel's fault is not held against the next one: the compiler runs out of memory at any of its allocations. */
 static void any_limit_of_memory_is_named(void **state) {
   need_compiler("gfx942");
   int out_of_memory = 0;

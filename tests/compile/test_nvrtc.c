@@ -125,7 +125,7 @@ static void in_this_process(void **state) {
   mlaf_compiler_close(there);
 }
 
-/* What is wrong with a source or an option is the kernel's; an unknown target is what this compiler cannot do. */
+/* A fault of a source or an option is the kernel's; an unknown target is what this compiler cannot do. */
 static void errors_are_the_compilers_own(void **state) {
   need_compiler("sm_90a");
   static const char *const strange[] = {"--no-such-option", NULL};

@@ -208,7 +208,7 @@ static void damaged_logs(void **state) {
 
 static void ignore_finding(void *user, const char *line) {}
 
-/* What mlaf_db_recover and a merge save of the file, in a database of its own: their number of samples. */
+/* Saves the file by mlaf_db_recover and by a merge into a new database; returns their number of samples. */
 static size_t saved(const char *path, const char *to) {
   mlaf_db *from = NULL, *db;
   mlaf_db_merged m = {0};

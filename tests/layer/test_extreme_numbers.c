@@ -133,7 +133,7 @@ static mlaf_view view(int32_t dtype, int dims, int64_t a, int64_t b, int64_t c, 
   return v;
 }
 
-/* What tensors' shapes and strides say, and then the launch, which no plan is there for. */
+/* Checks tensors' shapes and strides, and then the launch, for which there is no plan. */
 static void calls(void **state) {
   mlaf_ctx *ctx = *state;
   for (int i = 0; i < 10 * ROUNDS; i++) {

@@ -281,7 +281,8 @@ static void said(rig *r, const char *words) {
   if (!strstr(text, words)) fail_msg("'%s' is not in '%s'", words, text);
 }
 
-/* What one thread holds no other gives back, and the holder is told what it asks for twice; other streams do not wait. */
+/* A workspace that one thread holds no other gives back, and the holder is told what it asks for twice; other streams do not
+ * wait. */
 static void locked_by_a_thread(void **state) {
   rig *r = *state;
   void *workspace = NULL, *same = NULL;

@@ -447,7 +447,7 @@ static void unusable_choices_are_passed_over(void **state) {
   end(f);
 }
 
-/* What a range of problems wants is compiled in one batch, before any of its plans is made. */
+/* A range of problems is compiled in one batch, before any of its plans is made. */
 static void a_warm_up_compiles_at_once(void **state) {
   fixture *f = begin();
   mlaf_ctx *ctx = open_ctx(f);
@@ -567,7 +567,7 @@ static void no_database_wanted(void **state) {
   end(f);
 }
 
-/* What this machine lacks is said, and not held against a kernel: as soon as it is there, the same context plans. */
+/* A lack of this machine is named, and not held against a kernel: as soon as it is there, the same context plans. */
 static void no_scratch_folder(void **state) {
   fixture *f = begin();
   mlaf_plan_info info;

@@ -125,7 +125,7 @@ static void registry_tells_them_apart(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-/* What mlaf_plan_get gives for p: choices for sizes between those that plans are made for serve it. */
+/* mlaf_plan_get's plan for p: choices for sizes between those that plans are made for serve it. */
 static void expect_get(mlaf_ctx *ctx, mlaf_problem p, int32_t cached, const char *lengths, int splits, const char *tuned_for) {
   mlaf_plan *plan = NULL;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;

@@ -154,7 +154,7 @@ static void nothing_of_the_machine_is_recorded(void **state) {
   free(f);
 }
 
-/* As older ones recorded them, failures of the machine among them: "failed", and no compiler named. */
+/* Samples as older versions recorded them, failures of the machine among them: "failed", and no compiler named. */
 static void failures_without_a_compiler_are_tried_again(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(3, 1);

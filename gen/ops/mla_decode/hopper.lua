@@ -99,8 +99,8 @@ function hopper.launch(p, v, arch, t)
   -- Of one split one family goes before another where both take as long: it may keep whole at other lengths what both cut at
   -- these, if all requests run at once; and if not, both are the same, and a server makes one kernel. Where all run at once it
   -- goes before the other one, too, if it alone keeps them whole.
-  -- Of several splits the family that reckons with what each share costs goes before the other, which cuts less: a request longer
-  -- than the others is waited for there.
+  -- With several splits, the family that reckons with what each share costs goes before the other, which cuts less: there all
+  -- wait for a request longer than the others.
   local function in_order(splits, ns)
     if v.schedule ~= "fitted" then return ns end
     if splits > 1 then return schedule.shares[t.family] and ns - 1 or ns end

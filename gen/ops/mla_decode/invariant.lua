@@ -1,4 +1,4 @@
--- What batch-invariant decode plans are made of (gen/ops.lua: invariant).
+-- Kernels of batch-invariant decode plans (gen/ops.lua: invariant).
 local params = require("params")
 local plan = require("ops/mla_decode/plans/invariant")
 local partials = require("ops/mla_decode/partials")

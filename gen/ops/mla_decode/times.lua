@@ -48,8 +48,9 @@ return {
       fitted = -800, requests = 8,
     },
     sm90_few = {
-      -- Where more groups of rows than that read more requests than that: 96 heads, 15 requests of 326 tokens by Zipf, took 31 us
-      -- where 13 were modelled. Up to eight requests are this family's best (docs/lab/perf-log/tail.md).
+      -- A launch is crowded when more groups of rows than that read more requests than that: 96 heads, 15 requests of 326
+      -- tokens by Zipf, took 31 us where 13 were modelled. Up to eight requests are this family's best
+      -- (docs/lab/perf-log/tail.md).
       crowded = 14000, groups = 2, requests = 8,
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do

@@ -1,5 +1,5 @@
--- What batch-invariant plans gather by (gen/ops.lua: invariant): one kernel for all numbers of tokens, each of which is a row
--- of its matrix instructions. A library's product takes another algorithm for another number.
+-- The gather kernel of batch-invariant plans (gen/ops.lua: invariant): one kernel for all numbers of tokens, each of which is a
+-- row of its matrix instructions. A library's product takes another algorithm for another number.
 local params = require("params")
 
 return {

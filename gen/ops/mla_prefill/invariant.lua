@@ -1,4 +1,4 @@
--- What batch-invariant prefill plans are made of (gen/ops.lua: invariant): families whose rows add up their keys from the first
+-- Kernels of batch-invariant prefill plans (gen/ops.lua: invariant): families whose rows add up their keys from the first
 -- one on, in rounds that begin at multiples of `keys`, and decide nothing by other rows. So a row has the same bits in any
 -- batch, and in a longer request. (sm90 walks its keys down from a tile's last one, and a warp's rows raise their references
 -- together; mfma_asm rescales by what any row of a wave needs.)

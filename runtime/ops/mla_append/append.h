@@ -31,7 +31,7 @@ int64_t append_rope_bytes(const append_shape *s);
 
 /* The stride of a tensor in its units; of one that is not there the caller's says nothing, whatever it is. */
 static inline int64_t append_stride(const void *of, int64_t stride, int64_t dense) { return of && stride ? stride : dense; }
-/* Whether the cache's pages lie apart: then page_tokens counts. */
+/* True if the cache's pages lie apart: then page_tokens counts. */
 static inline bool append_is_paged(const mlaf_append_args *a) {
   return (a->cache && a->cache_page_stride) || (a->cache_kpe && a->cache_kpe_page_stride);
 }

@@ -63,7 +63,7 @@ void append_case_angles(const append_case *c, int64_t position, double *cos, dou
  * size: as above. */
 double append_off16(int dtype, uint16_t got, double want, double size);
 double append_off8(bool fnuz, uint8_t got, double want, double size);
-/* Whether a tile's scale is right for its largest value; infinite for an infinite one. */
+/* True if a tile's scale is right for its largest value; infinite for an infinite one. */
 bool append_scale_fits(bool power_of_two, double most, double got);
 #define APPEND_ULPS 0.51 /* what outputs may be off: rounded to nearest, after fp32 */
 

@@ -36,7 +36,7 @@ static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p
 static inline bool mlaf_decode_fits(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_FITS;
 }
-/* Whether it cuts each request by its own length. */
+/* True if it cuts each request by its own length. */
 static inline bool mlaf_decode_invariant(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_INVARIANT;
 }

@@ -54,7 +54,7 @@ static mlaf_status check_y(const q_scale_shape *s, const mlaf_q_scale_args *a, m
                    (long long)a->y_token_stride, (long long)a->y_head_stride);
 }
 
-/* Whether steps of `step` elements pass over n rows of `columns`, each `stride` behind the one before: as a division, since the
+/* True if steps of `step` elements pass over n rows of `columns`, each `stride` behind the one before: as a division, since the
  * product may not fit. */
 static bool clears(int64_t step, int64_t n, int64_t stride, int64_t columns) {
   return step >= columns && (step - columns) / stride >= n - 1;

@@ -243,7 +243,7 @@ static void large_scores(void **state) {
   simple_free(&s);
 }
 
-/* Of requests of 2 tokens at most: one of 3 to 5 is NaN, and so is the last one, which reaches behind all rows. */
+/* Requests have 2 tokens at most: one of 3 to 5 is NaN, and so is the last one, which reaches behind all rows. */
 static void long_requests(void **state) {
   mlaf_problem p = parse("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (uint64_t seed = 0; seed < 20; seed++) {

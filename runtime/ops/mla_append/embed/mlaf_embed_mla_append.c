@@ -112,7 +112,7 @@ static mlaf_embed_status check_stride(const wanted_stride *x, reason *err) {
                    (int)(ALIGN / x->unit), (long long)(x->least / x->unit));
 }
 
-/* Of a tensor that is not there the caller's stride says nothing, whatever it is. */
+/* The stride of an absent tensor is ignored. */
 static int64_t stride_of(const void *tensor, int64_t stride, int64_t dense) { return tensor && stride ? stride : dense; }
 static int is_paged(const mlaf_embed_append_args *a) {
   return (a->cache && a->cache_page_stride) || (a->cache_kpe && a->cache_kpe_page_stride);

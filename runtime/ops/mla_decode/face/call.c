@@ -357,7 +357,7 @@ static mlaf_status use_given(reading *r, size_t need) {
   return MLAF_OK;
 }
 
-/* Where neither the caller has one nor his allocator, the stream's: *b says whether, and is to be given back. */
+/* Takes the stream's workspace if neither the caller nor his allocator has one: *b says whether, and is to be given back. */
 static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream, mlaf_borrowed *b) {
   const size_t need = mlaf_execute_workspace_size(plan, &r->args);
   if (!need) return MLAF_OK;
