@@ -1,5 +1,6 @@
 -- From (template, parameters, target) to source text: symbol, preamble, body. A pure function of the three.
 local loader = ...
+local bare = loader.require("bare") -- of no closure: it decides hashes, not what is emitted
 local engine = require("engine")
 local params = require("params")
 
@@ -44,14 +45,15 @@ function emit.check(template, text, target)
   return declared
 end
 
--- Source text, its SHA-256, and what the template declared of itself (threads, rows_per_wg, lds_bytes).
+-- Source text, the SHA-256 of its code (gen/bare.lua), and what the template declared of itself (threads, rows_per_wg,
+-- lds_bytes).
 function emit.render(template, text, target)
   local values = params.parse(text)
   local canonical = params.print(values)
   local symbol = emit.symbol(template, canonical, target)
   local body, declared = run(template, target, values, symbol, {})
   local source = preamble(template, target, values, symbol, loader.template_hash(template, target)) .. body
-  return source, host.sha256(source), declared, symbol
+  return source, host.sha256(bare.kernel(source)), declared, symbol
 end
 
 -- The text as goldens hold it: without the closure's hash, which moves with every edit anywhere, and with plain partials

@@ -206,16 +206,18 @@ local function dump(value)
   return "{" .. table.concat(out, ";") .. "}"
 end
 
-local hashes = {}
+local hashes, bare_texts = {}, {}
 
--- SHA-256 over the closure of a template, and over the arch facts that templates can see (`isa`): model constants and
--- clocks of the arch table may be recalibrated without making tuned choices invalid.
+-- SHA-256 over the closure of a template without its comments (gen/bare.lua), and over the arch facts that templates can see
+-- (`isa`): model constants and clocks of the arch table may be recalibrated without making tuned choices invalid.
 function loader.template_hash(name, target)
   local key = name .. "@" .. target
   if not hashes[key] then
-    local parts = {}
+    local parts, bare = {}, loader.require("bare")
     for _, file in ipairs(loader.closure(name).list) do
-      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #file.text, file.text)
+      bare_texts[file.path] = bare_texts[file.path] or bare.file(file.path, file.text)
+      local text = bare_texts[file.path]
+      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #text, text)
     end
     parts[#parts + 1] = "isa " .. dump(loader.require("arch/" .. target).isa)
     hashes[key] = host.sha256(table.concat(parts))

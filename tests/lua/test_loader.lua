@@ -50,12 +50,22 @@ end)
 
 test("template_hash: moves with the template, a partial, the engine and a module it pulls in", function()
   local h = hash(base)
-  ok(h ~= hash(with("x.hip.in", '//@ include("lib/a.h")\n\n')), "template edit unseen")
+  ok(h ~= hash(with("x.hip.in", '//@ include("lib/a.h")\nint x;\n')), "template edit unseen")
   ok(h ~= hash(with("lib/a.h", "b\n")), "partial edit unseen")
   local engine = T.read("gen/engine.lua")
-  ok(h ~= hash(base, { ["gen/engine.lua"] = engine .. "\n" }), "engine edit unseen")
+  ok(h ~= hash(base, { ["gen/engine.lua"] = engine .. "local x\n" }), "engine edit unseen")
   local uses = with("x.hip.in", '//@ local b = require("budget")\n')
-  ok(hash(uses) ~= hash(uses, { ["gen/budget.lua"] = T.read("gen/budget.lua") .. "\n" }), "gen module edit unseen")
+  ok(hash(uses) ~= hash(uses, { ["gen/budget.lua"] = T.read("gen/budget.lua") .. "local x\n" }), "gen module edit unseen")
+end)
+
+test("template_hash: does not move with comments and blank lines, wherever they stand", function()
+  local uses = with("x.hip.in", '//@ local b = require("budget")\n//@ include("lib/a.h")\n')
+  local h = hash(uses)
+  local told = { ["x.hip.in"] = '// why\n//@ local b = require("budget") -- a\n/* of\n two */\n//@ include("lib/a.h")\n',
+    ["lib/a.h"] = "// b\n\n  a // c\n" }
+  eq(hash(told), h, "comments of templates")
+  eq(hash(uses, { ["gen/budget.lua"] = "-- first\n" .. T.read("gen/budget.lua") .. "\n-- last\n" }), h, "comments of modules")
+  eq(hash(uses, { ["gen/bare.lua"] = "local x\n" .. T.read("gen/bare.lua") }), h, "what decides hashes alone")
 end)
 
 test("template_hash: does not move with other templates or unused modules", function()
