@@ -33,7 +33,7 @@
 --
 --   stage     which kernel of a variant it makes; the first when left out
 --   template  the kernel's template
---   body      the template whose kernel it is but for the loaders, where there is one: that one's goldens show the parameters
+--   body      the template whose kernel it is but for the loaders, where there is one: by it the manifest shows its parameters
 --   arch      the architecture families it is written for (arch.isa.family), as a set
 --   problem   fields of the problem its source depends on
 --   params    parameters it may take, with their values

@@ -462,7 +462,7 @@ function families.make(op, of, fields)
     lib = library.product(of.product, fields, of.aside == "rope") }
   if layout == "outputs" then
     list.staged = staged(of.product, fields)
-    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- whose goldens show its parameters
+    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- by which the manifest shows its parameters
   end
   if layout == "inputs" then list.stay = stay(of.product, fields) end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
@@ -484,7 +484,7 @@ function families.make(op, of, fields)
       end)
     end
     list[name] = ring_absorb(of, fields)
-    list[name].template, list[name].body = op .. "/" .. name, op .. "/ring" -- whose goldens show its passes
+    list[name].template, list[name].body = op .. "/" .. name, op .. "/ring" -- by which the manifest shows its passes
   end
   return { families = list }
 end

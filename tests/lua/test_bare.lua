@@ -37,8 +37,8 @@ end)
 
 test("kernel text: what may depend on lines, or is not understood, is kept whole", function()
   for _, text in ipairs({
-    "// c\ncheck(__LINE__);\n", "// c\n#line 5\n", "// c\n# 5 \"x\"\n", 'x = R"(// no comment)"; // c\n', 'x = u8R"ab(//)ab"; // c\n',
-    "int x; /* open // c\n", 'x = "a \\\n  b"; // c\n',
+    "// c\ncheck(__LINE__);\n", "// c\n#line 5\n", "// c\n# 5 \"x\"\n",
+    'x = R"(// no comment)"; // c\n', 'x = u8R"ab(//)ab"; // c\n', "int x; /* open // c\n", 'x = "a \\\n  b"; // c\n',
   }) do eq(bare.kernel(text), text) end
   eq(bare.kernel('needs("R", "H"); // c\n'), 'needs("R", "H");\n', "a letter is no raw string")
 end)
@@ -53,7 +53,8 @@ test("Lua: comments and blank lines go, strings and their line ends stay", funct
 end)
 
 test("templates: Lua lines, expressions and a comment around them", function()
-  eq(bare.template("// a\n//@ local n = 4 // 2 -- b\nint x = ${n // 2}; // c ${n}\n"), "//@ local n = 4 // 2\nint x = ${n // 2};\n")
+  eq(bare.template("// a\n//@ local n = 4 // 2 -- b\nint x = ${n // 2}; // c ${n}\n"),
+    "//@ local n = 4 // 2\nint x = ${n // 2};\n")
   eq(bare.template('g("${a .. "//"}", ${f("}")}); // c\n'), 'g("${a .. "//"}", ${f("}")});\n')
   eq(bare.template("/* a\n//@ if x then\n b */ c;\n  //@ end\nd; // e\n"), "//@ if x then\nc;\n//@ end\nd;\n")
   eq(bare.template("//@ if x then -- a\n\n// b\n//@ end"), "//@ if x then\n//@ end\n")
