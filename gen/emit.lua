@@ -17,7 +17,7 @@ end
 local function preamble(template, target, values, symbol, template_hash)
   local command = { "lua5.4 gen/cli.lua render " .. template .. " target=" .. target }
   local lines = {
-    "// Generated from templates/" .. loader.kernel_file(template) .. " by mlaforge. Do not edit: change the template.",
+    ("// Generated from %s by mlaforge. Do not edit: change the template."):format(loader.origin(template)),
     "// template_hash: " .. template_hash,
     "// target: " .. target,
     "// symbol: " .. symbol,

@@ -12,7 +12,7 @@ test("every golden matches what its template renders now", function()
     if c.file then
       local want, good, got = T.read(c.file), pcall(quick.require("emit").golden, c.template, c.params, c.target)
       ok(good, "%s: %s", c.name, tostring(got))
-      if want ~= got and #diffs < 1 then diffs[#diffs + 1] = T.diff(want or "", got, c.name) end
+      if want ~= got and #diffs < 1 then diffs[#diffs + 1] = T.diff(want or "", got, c.file) end
     end
   end
   ok(#diffs == 0, "goldens differ (after a wanted change: lua5.4 tools/golden-update.lua)\n%s", table.concat(diffs, "\n"))

@@ -9,5 +9,5 @@ return {
   walk_rows = { 64, 128 },
   walk_tiles = { 2, 4, 8 },
   stationary_rows = { 64, 128 },
-  product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,
+  product = require("projection/products").of("mla_q_absorb"),
 }

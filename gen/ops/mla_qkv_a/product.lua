@@ -7,7 +7,5 @@ return {
   ring_splits = { 1, 2, 4 },
   ring_fp8_rows = { 32, 64 },
   ring_fp8_splits = { 1, 2, 3, 4 },
-  product = function(p)
-    return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
-  end,
+  product = require("projection/products").of("mla_qkv_a"),
 }

@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_absorb/dot_fp8.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_absorb_dot_fp8_426986f1
@@ -14,7 +14,7 @@
 //   threads = 128
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/dot_fp8 target=sm_90a cols=16 depth=8 dtype=f16 nope=64 pass=4 rank=256 rope=32 style=halves threads=128 weights=1
-// As mla_q_absorb/dot, of weights of 8 bits.
+// mla_q_absorb by dot products over weights of 8 bits: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection by dot products, for a few tokens, on any target.
 //
 //   layout=outputs    W[h] is [OUTER][INNER]: a warp (wave) has `cols` outputs, its lanes 16 bytes of each row, LANES * 8 values

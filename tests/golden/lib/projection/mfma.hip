@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_b/mfma_fp8.hip.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
 // symbol: mlaf_mla_q_b_mfma_fp8_f0df10ae
@@ -16,7 +16,7 @@
 //   waves = 8
 //   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=1 pass=16 q_rank=1536 rope=64 waves=8 weights=2
-// As mla_q_b/mfma, of weights of 8 bits.
+// mla_q_b by matrix instructions of CDNA over weights of 8 bits: low-rank columns, through RMSNorm where there is one, to query heads.
 // A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
 // the sums goes through LDS: a lane loads what it multiplies.
 //

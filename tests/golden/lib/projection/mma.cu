@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_absorb/mma_fp8.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_absorb_mma_fp8_e77f742f
@@ -14,7 +14,7 @@
 //   ways = 8
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/mma_fp8 target=sm_90a cols=2 dtype=bf16 nope=256 pass=16 rank=512 rope=64 stages=3 style=halves ways=8 weights=1
-// As mla_q_absorb/mma, of weights of 8 bits.
+// mla_q_absorb by warp-wide matrix instructions over weights of 8 bits: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection by warp-wide matrix instructions, for every NVIDIA GPU since Ampere: outputs are the rows of the matrix
 // instruction, tokens its columns.
 //

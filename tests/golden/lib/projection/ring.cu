@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_b/ring.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_b_ring_2d2c92e4

@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_b/ring_fp8_append.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_b_ring_fp8_append_86520baa
@@ -20,7 +20,8 @@
 //   ways = 1
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rank=512 rope=64 rows=192 split=1 ways=1 weights=1
-// As mla_q_b/ring_fp8, and blocks behind the product's append latent rows to the cache.
+// mla_q_b by wgmma and tensor copies over weights of 8 bits: low-rank columns, through RMSNorm where there is one, to query heads.
+// Blocks behind the product's append latent rows to the cache.
 // A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
 // numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
 // which TILE are there; tokens are its columns.

@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_b/staged.hip.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
 // symbol: mlaf_mla_q_b_staged_b888127d

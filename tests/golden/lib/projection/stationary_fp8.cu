@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_absorb/stationary_fp8.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_absorb_stationary_fp8_5ec706a7
@@ -14,7 +14,7 @@
 //   ways = 2
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stationary_fp8 target=sm_90a dtype=bf16 nope=128 pass=64 per_sm=1 rank=512 rope=64 rows=128 style=pairs ways=2 weights=1
-// mla_q_absorb of weights of 8 bits that stay in registers: queries into the latent space, (q_nope W_UK[h], rope(q_pe)).
+// mla_q_absorb by weights of 8 bits that stay in registers: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection of short sums with weights of 8 bits, layout=inputs, by wgmma: a block's weights become 16-bit numbers once, in
 // the registers that the product takes them from, and stay there for all tokens. Outputs are its rows, tokens its columns.
 //

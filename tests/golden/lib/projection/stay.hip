@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_absorb/stay.hip.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
 // symbol: mlaf_mla_q_absorb_stay_133727e9
@@ -11,7 +11,7 @@
 //   style = halves
 //   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stay target=gfx942 dtype=f16 nope=64 parts=4 rank=512 rope=32 style=halves waves=2
-// mla_q_absorb by matrix instructions of CDNA whose weights stay in registers: queries into the latent space; W_UK[h] is [N, R].
+// mla_q_absorb by matrix instructions of CDNA whose weights stay in registers: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection by matrix instructions of CDNA whose weights lie by inputs and whose sums are short: weights stay. A wave has all
 // values of a tile's 128 outputs in registers, put together once, and takes every so-many-th 16 tokens of the launch. So no sums
 // meet, and no wave waits for another.

@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_absorb/stream.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_absorb_stream_e263c474
@@ -16,7 +16,7 @@
 //   style = pairs
 //   warps = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=2 dtype=bf16 land=registers nope=128 pass=8 per_sm=3 rank=512 rope=64 rows=64 split=1 style=pairs warps=2
-// mla_q_absorb at the pace of memory: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
+// mla_q_absorb by loads at the pace of memory: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
 //

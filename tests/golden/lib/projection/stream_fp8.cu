@@ -1,4 +1,4 @@
-// Generated from templates/mla_q_absorb/stream_fp8.cu.in by mlaforge. Do not edit: change the template.
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
 // symbol: mlaf_mla_q_absorb_stream_fp8_d750f8d9
@@ -15,7 +15,7 @@
 //   warps = 2
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream_fp8 target=sm_90a depth=4 dtype=bf16 nope=128 pass=8 rank=512 rope=64 rows=64 split=1 style=pairs warps=2 weights=1
-// As mla_q_absorb/stream, of weights of 8 bits.
+// mla_q_absorb by loads at the pace of memory, weights of 8 bits: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory
 // into registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
 // instruction, tokens its columns.
