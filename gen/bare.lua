@@ -60,7 +60,7 @@ local function line_comment_end(text, at)
   return i or #text + 1
 end
 
--- Whether the ' at `at` separates digits: 1'000.
+-- True if the ' at `at` separates digits: 1'000.
 local function separates(text, at)
   local first = at
   while find(text, "^[%w_'.]", first - 1) and first > 1 do first = first - 1 end
@@ -73,7 +73,7 @@ local function add_trimmed(out, text, from, last)
   if last >= from then out[#out + 1] = sub(text, from, last) end
 end
 
--- Behind a comment: index of what follows; between two things of one line it counts as a blank.
+-- Index of what follows a comment; between two things of one line it counts as a blank.
 local function behind_comment(out, text, at)
   at = find(text, "[^ \t]", at) or #text + 1
   if at <= #text and byte(text, at) ~= NEWLINE then out[#out + 1] = " " end
@@ -137,7 +137,7 @@ local function joined(out)
   return table.concat(lines, "\n")
 end
 
--- Whether a text may depend on more than its tokens. Plain searches first: they cost a tenth.
+-- True if a text may depend on more than its tokens. Plain searches first: they cost a tenth.
 local function tells_lines(text)
   return find(text, "__LINE__", 1, true) or find(text, "#line", 1, true) or find(text, "# line", 1, true)
     or find(text, "\n# ", 1, true) and find(text, "\n# %d")
@@ -194,7 +194,9 @@ function bare.template(text)
     local more
     if code then
       out[#out + 1] = "//@"
+      local marked = #out
       more = strip_lua(out, code)
+      if #out == marked then out[marked] = nil end -- a comment alone
     else
       last = find(text, "\n[ \t]*//@", at) or #text + 1
       inside, more = strip(out, sub(text, at, last - 1), true, inside)

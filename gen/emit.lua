@@ -13,7 +13,7 @@ function emit.symbol(template, text, target)
   return ("mlaf_%s_%s"):format(words, digest:sub(1, 8))
 end
 
--- What stands in front of every output. No date, host or path: equal inputs give equal bytes.
+-- The preamble of every output. No date, host or path: equal inputs give equal bytes.
 local function preamble(template, target, values, symbol, template_hash)
   local command = { "lua5.4 gen/cli.lua render " .. template .. " target=" .. target }
   local lines = {
@@ -38,7 +38,7 @@ local function run(template, target, values, symbol, opts)
   return engine.render(loader, loader.kernel_file(template), values, names, opts)
 end
 
--- What the template declares for these parameters; an error if its contract refuses them. Emits nothing: cheap enough to
+-- The template's declarations for these parameters; an error if its contract refuses them. Emits nothing: cheap enough to
 -- ask for every point of a space.
 function emit.check(template, text, target)
   local _, declared = run(template, target, params.parse(text), "symbol", { dry = true })

@@ -39,7 +39,7 @@ local function banned_pairs()
 end
 loader.banned_pairs = banned_pairs
 
--- What gen/ modules see as globals. No io, os, load or random numbers: their results are a function of their arguments.
+-- The globals of gen/ modules. No io, os, load or random numbers: their results are a function of their arguments.
 local globals = {
   assert = assert, error = error, ipairs = ipairs, select = select, setmetatable = setmetatable, rawget = rawget,
   getmetatable = getmetatable, tonumber = tonumber, tostring = tostring, type = type, pcall = pcall, xpcall = xpcall,

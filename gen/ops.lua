@@ -59,7 +59,7 @@ local records, names = {}, nil
 
 local function nothing() end
 
--- What an operation is that does not say otherwise: one kernel, launched one way.
+-- The defaults of an operation's record: one kernel, launched one way.
 local USUAL = {
   knob = { word = "knob", most = function() return 1 end, counts = function() return { 1 } end, refuse = nothing },
   second = { family = nothing, kind = function() return 0 end, fits = function() return false end,

@@ -324,7 +324,7 @@ local function ring_absorb(of, fields)
   }
 end
 
--- Of many heads with short sums: a ring whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
+-- A ring for many heads with short sums, whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
 local function walk(of, fields, layout)
   local product_of = of.product
   return {
@@ -362,7 +362,7 @@ local function walk(of, fields, layout)
   }
 end
 
--- What a pass of whole lines takes: of L1, of a SIMD, and of a wave, one thing after the other.
+-- The time of a pass of whole lines: of L1, of a SIMD, and of a wave, one thing after the other.
 local function lines_cost(cost, product, v, arch)
   local groups, all = v.pass // 16, product.inner // 64
   local rows, each = v.blocks + groups, ceil_div(all, v.waves) -- of 16; lines of a wave

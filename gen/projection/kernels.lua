@@ -27,19 +27,20 @@ local designs = {
     { split = "1", tiles = "tiles", ways = "1" } },
 }
 
-local USUAL = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "ring", "ring_fp8", "staged", "stream", "stream_fp8" }
+local USUAL = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "ring", "ring_fp8", "staged", "stream",
+  "stream_fp8" }
 
 -- append: also with blocks behind the product's that append latent rows (side.lua).
 local kernels_of = {
   { op = "mla_qkv_a", designs = USUAL },
   { op = "mla_q_b", designs = USUAL, append = true },
-  { op = "mla_q_absorb", designs = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "ring", "stationary_fp8", "stay",
-    "stream", "stream_fp8", "walk" } },
+  { op = "mla_q_absorb", designs = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "ring", "stationary_fp8",
+    "stay", "stream", "stream_fp8", "walk" } },
   { op = "mla_v_out", designs = USUAL },
   { op = "mla_o_proj", designs = USUAL },
 }
 
--- What a library is asked for has heads of its own, and neither norm nor rope columns.
+-- A request to a library has heads of its own, and neither norm nor rope columns.
 local OF_LIBRARY = { "inner", "outer", "residual" }
 local OF_KERNEL = { "inner", "outer", "norm", "residual", "turn", "style" }
 

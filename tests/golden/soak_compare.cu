@@ -6,7 +6,7 @@
 //   threads = 256
 // regenerate: lua5.4 gen/cli.lua render soak_compare target=sm_90a threads=256
 // Compares an output with the one that the same inputs gave before, bit for bit, and keeps the rows that differ: `verify --soak`.
-// Of long rows a wave takes one at a time, of short ones a thread does. A row that differs counts for its launch and, while there
+// A wave takes one long row at a time, a thread one short row. A row that differs counts for its launch and, while there
 // is room, is copied to the next free record, so that the host can look at what was wrong although the output is soon written
 // over. One text for CUDA and HIP.
 

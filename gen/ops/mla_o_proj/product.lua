@@ -1,5 +1,5 @@
 -- Values of all heads back to hidden states, the residual added on demand.
--- What it is to projections: gen/projection/families.lua.
+-- The fields are explained in gen/projection/families.lua.
 return {
   layout = "outputs",
   stream_rows = { 16, 32 },

@@ -1,5 +1,5 @@
 -- Queries into the latent space, rope columns turned: Qout[t, h] = (q_nope W_UK[h], rope(q_pe)).
--- What it is to projections: gen/projection/families.lua.
+-- The fields are explained in gen/projection/families.lua.
 return {
   layout = "inputs",
   aside = "rope",

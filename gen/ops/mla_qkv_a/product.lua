@@ -1,5 +1,5 @@
 -- Hidden states to the low-rank columns of queries, and the latent row.
--- What it is to projections: gen/projection/families.lua.
+-- The fields are explained in gen/projection/families.lua.
 return {
   layout = "outputs",
   stream_warps = { 4, 8, 16 },

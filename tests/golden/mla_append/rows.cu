@@ -28,7 +28,7 @@
 // whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
 // for the slot, the inputs and the position, one for the table's row.
 //
-// Where launches overlap, all addresses are computed before the launch before has ended, and the norm's weights, which are
+// If launches overlap, all addresses are computed before the launch before has ended, and the norm's weights, which are
 // constants, are loaded. With ahead = 1 there is no second wait: slots and positions as they stand then are loaded, too, and the
 // table's rows for them. Both are loaded again behind the wait, beside the inputs; what differs is done anew. That costs the
 // largest launches 1 to 2 %, whose later blocks have no launch before them to wait for.
@@ -59,7 +59,7 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// What another launch may be writing: leaves nothing in L1.
+// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700
@@ -104,7 +104,7 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
 // [templates/mla_append/lib/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -186,8 +186,8 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
 //
 //   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
 //
-// In integers but where the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits, rounded,
-// less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
+// Conversion in integers, unless the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits,
+// rounded, less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
 constexpr u32 MOST = 0x43e00000u;                            // 240 or 448
 constexpr u32 LEAST_NORMAL = 1015021568;      // 2^(1-bias) as a float's bits
 constexpr u32 STEP = 1182793728;     // of codes below: 2^(-2-bias), that of a float of 2^(21-bias)
@@ -222,7 +222,7 @@ MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 // n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// Where a slot's row goes; inside: there is such a row.
+// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
   bool inside;

@@ -33,7 +33,7 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // [templates/mla_decode/lib/args_values.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -140,7 +140,7 @@ struct merged {
   float o[VECTORS][VALUES];
 };
 
-// Of all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
+// Maximum over all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
 MLAF_DEV float max_of_warp(float x) {
   const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
   const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
@@ -234,22 +234,23 @@ MLAF_DEV float scale_of(float sum) {
   return sum == 0.0f ? 0.0f : y;
 }
 
-// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+// The place in memory of columns 2 pair, 2 pair + 1 of merge(), a vector behind the other: 4 columns a lane, or 8 in two halves.
 MLAF_DEV int place_of_pair(int pair) {
   const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
   return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
 }
-// What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
+// The list of requests that a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads
+// of a block, once.
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
-// Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
+// A request that lies in several parts of a launch that cut its batch. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
   u32 part;      // it begins in,
@@ -264,7 +265,7 @@ MLAF_DEV cut_list& cuts() {
   return all;
 }
 
-// What thread t will say of: request t. Loads on their way before the launch before is over.
+// Thread t's facts of request t. Its loads are issued before the launch before is over.
 MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
@@ -304,12 +305,12 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
-// What there is of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+// The parts of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
 MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
   return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
 }
 
-// Where 16 bytes, number `chunk` of a row, lie behind a matrix' begin.
+// The offset of 16 bytes, number `chunk` of a row, from a matrix' begin.
 MLAF_DEV u32 place_of(int box, int row, int chunk) { return chunk / 8 * box + row * 128 + ((chunk % 8 ^ row % 8) << 4); }
 
 // ---- W_UV of a head: boxes of 64 values, each with a barrier ----------------------------------------------------------------
@@ -327,7 +328,7 @@ MLAF_DEV void ask_weights(const mlaf_values_params& p, u32 shared, int head) {
 
 // ---- Rows ------------------------------------------------------------------------------------------------------------------
 enum { DONE = -1 }; // of pieces: the decode launch has finished the row
-// What there is of a token's row. parts: the launch was cut, into so many, else 0; n_cuts: requests in the list.
+// The parts of a token's row. parts: the launch was cut, into so many, else 0; n_cuts: requests in the list.
 MLAF_DEV sources sources_of(const mlaf_decode_args& a, i64 token, int head, int parts, int n_cuts) {
   const u32 row = (u32)(token * H + head);
   const int splits = fit_splits(&a);
@@ -433,7 +434,7 @@ MLAF_DEV void lay_rows(const mlaf_decode_args& a, i64 t0, int n, int head, int p
 }
 
 // ---- The product -----------------------------------------------------------------------------------------------------------
-// Of n tokens. Sums lie where X was, [WAYS][PASS][V + 4].
+// The product for n tokens. Sums lie where X was, [WAYS][PASS][V + 4].
 MLAF_DEV void multiply(char* memory, u32 shared, int n) {
   constexpr int BLOCKS = V / 64, BOXES = R / 64 / WAYS;
   const int lane = threadIdx.x & 31, warp = __shfl_sync(~0u, threadIdx.x >> 5, 0), group = warp / 4;

@@ -33,7 +33,7 @@
 //   splits 0, 2, ...   warp 0                   warp 1                     group 0
 //   splits 1, 3, ...   warp 2                   warp 3                     group 1
 //
-// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
+// A warp runs as few instructions as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
 // end. All loads of a round are on their way before the first wait.
 //
 // fitted: a request's fixed cost (gen/ops/mla_decode/plans/schedule.lua) if the launch before may have cut its whole batch into
@@ -56,7 +56,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -107,7 +107,7 @@ struct merged {
   float o[VECTORS][VALUES];
 };
 
-// Of all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
+// Maximum over all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
 MLAF_DEV float max_of_warp(float x) {
   const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
   const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
@@ -201,7 +201,7 @@ MLAF_DEV float scale_of(float sum) {
   return sum == 0.0f ? 0.0f : y;
 }
 
-// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+// The place in memory of columns 2 pair, 2 pair + 1 of merge(), a vector behind the other: 4 columns a lane, or 8 in two halves.
 MLAF_DEV int place_of_pair(int pair) {
   const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
   return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
@@ -281,23 +281,24 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
   if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
 }
 
-// Whether the launch before is sure not to cut its batch, by the arithmetic of that launch, which has one split: a share for each
+// True if the launch before is sure not to cut its batch, by the arithmetic of that launch, which has one split: a share for each
 // request, and as many parts as run at once. Up to so many positions floats tell them apart.
 MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
   const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, 0); // all loads on their way together
   return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
 }
-// What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
+// The list of requests that a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads
+// of a block, once.
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
-// Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
+// A request that lies in several parts of a launch that cut its batch. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
   u32 part;      // it begins in,
@@ -312,7 +313,7 @@ MLAF_DEV cut_list& cuts() {
   return all;
 }
 
-// What thread t will say of: request t. Loads on their way before the launch before is over.
+// Thread t's facts of request t. Its loads are issued before the launch before is over.
 MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
@@ -328,7 +329,7 @@ MLAF_DEV u32 compute_units() {
 MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
 MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
 
-// Whether all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
+// True if all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
 // block, and the others' behind them: in trips one after the other. `blocks` run at once: not `parts` of the launch before, which
 // are fewer where its rows are several groups.
 MLAF_DEV bool apart_is_faster(int all, int far, int most) {
@@ -384,7 +385,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
-// What there is of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+// The parts of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
 MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
   return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
 }

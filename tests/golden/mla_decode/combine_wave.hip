@@ -45,7 +45,7 @@ constexpr int R = 512, ROWS = 4, TEAM = 2, VECTORS = 2, DEPTH = 8;
 #define FIT_CUT 0 // these decide nothing here
 #define FIT_PACE 0
 #define FIT_LEAST 1
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -55,7 +55,7 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_de
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 0, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
 constexpr int H = 16, Q_LEN = 1, PAGE = 64;
-// How a batch-invariant launch cuts a request (schedule=invariant): by the request's own cached tokens alone, so that its sums
+// A batch-invariant launch cuts a request (schedule=invariant) by the request's own cached tokens alone, so that its sums
 // are the same in any batch and at any place in it. A part is computed by one block, and the combine kernel adds the parts in
 // order.
 //
@@ -95,7 +95,7 @@ MLAF_DEV int own_begin(int tokens, int n, int k) {
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one

@@ -79,7 +79,7 @@
 #define FIT_CUT 300
 #define FIT_PACE 75
 #define FIT_LEAST 256
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -109,7 +109,7 @@ MLAF_DEV u64 wide(u32 x) {
   return (u64)(i64)(int)x;
 }
 
-// What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted
+// The work of a workgroup of a decode kernel: a split of one request, or, where the schedule is fitted
 // (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
 // uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
 // `fitted` says which schedule it is.
@@ -117,13 +117,13 @@ MLAF_DEV u64 wide(u32 x) {
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -188,7 +188,7 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   return request_of(e, a.total_q, first_row, x);
 }
 
-// Of a refused request, by this thread of the workgroup.
+// This thread's share of the output of a refused request.
 MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
   refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
@@ -200,7 +200,7 @@ struct walk {
 };
 enum { WALK_CUT = 0x8000 };
 
-// What a workgroup asks for before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
+// A workgroup's first loads, before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
 // is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
 struct asked {
   entries mine;
@@ -244,7 +244,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   return w;
 }
 
-// Whether a quick look says that all requests stay whole.
+// True if a quick look says that all requests stay whole.
 MLAF_DEV bool seen_whole(const asked& q, int lane) {
   int pages = q.next - q.begin;
   if (__builtin_expect(q.batch > 64, 0)) {
@@ -258,7 +258,7 @@ MLAF_DEV bool seen_whole(const asked& q, int lane) {
   return !any_lane(!fit_is_short(q.look, pages, q.end));
 }
 
-// Behind a piece: nothing of these lives on. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
+// None of these values lives on behind a piece. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
 MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
   entries& e = q.mine;
   asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
@@ -268,7 +268,7 @@ MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
                     "=s"(a.num_pages), "=s"(a.scale_log2e));
 }
 
-// What it cannot tell: into how many parts the batch is cut; 0: it is not.
+// The number of parts that the batch is cut into, which a quick look cannot tell; 0: it is not cut.
 MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -281,7 +281,7 @@ MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   return any_lane(cut) ? parts : 0;
 }
 
-// How a workgroup begins: true: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
+// Begins a workgroup. True: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
 // if w.next is not -1; or there is nothing for it to do.
 MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   together(q.mine, q.end);
@@ -337,8 +337,8 @@ MLAF_DEV int visible(const piece& w, int row) {
 }
 
 // ---- Copy addresses ------------------------------------------------------------------------------------------------
-// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of
-// wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
+// The addresses that the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit
+// u of wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
 MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
 MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
 MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
@@ -359,7 +359,7 @@ MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&l
   }
 }
 
-// Where this lane stores: 16 bytes of a row and of the row 8 below.
+// The places that this lane stores to: 16 bytes of a row and of the row 8 below.
 struct output {
   MLAF_GLOBAL char *upper, *lower;
   bool has_upper, has_lower;
@@ -465,7 +465,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : 36864 + (i - 8) * ROW_BYTES);
       mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 38912 + 256 * (i - 8));
     }
-    // What the copy of a tile and the look-up of the next need; both stop at the last tile.
+    // Values that the copy of a tile and the look-up of the next need; both stop at the last tile.
     const u32 last_tile = w.begin + 16 * (tiles - 1);
     u32 here, next = w.begin;
     auto aim = [&] {

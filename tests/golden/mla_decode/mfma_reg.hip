@@ -43,7 +43,7 @@
 //        row 4g+3   | d0 d1 | ...
 //   O^T block (j,c), lane l, register r = column 128j + 8(4(l/16)+r) + c of query row l%16.
 //
-// In the end the waves merge their rows' maximum, sums and O through LDS, a strip of O at a time, and write whole rows.
+// The waves merge in the end their rows' maximum, sums and O through LDS, a strip of O at a time, and write whole rows.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32; P is rounded to 16 bits for the MFMA, to nearest, and O is divided by the
 // sum of the rounded P. With psplit=2 the rounding error of P goes through a second MFMA, which leaves the output's own
@@ -70,7 +70,7 @@
 #define FIT_CUT 176
 #define FIT_PACE 40
 #define FIT_LEAST 256
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -93,7 +93,7 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 // O lives in accumulation registers throughout the loop. Said at both ends of each place where VALU touches it, because the
 // compiler would otherwise copy all of it to the other half of the file in every iteration, to be ready for a rescale.
 #define IN_ACCUMULATORS(x) asm volatile("" : "+a"(x))
-// What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted
+// The work of a workgroup of a decode kernel: a split of one request, or, where the schedule is fitted
 // (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
 // uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
 // `fitted` says which schedule it is.
@@ -101,13 +101,13 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -172,7 +172,7 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   return request_of(e, a.total_q, first_row, x);
 }
 
-// Of a refused request, by this thread of the workgroup.
+// This thread's share of the output of a refused request.
 MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
   refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
@@ -184,7 +184,7 @@ struct walk {
 };
 enum { WALK_CUT = 0x8000 };
 
-// What a workgroup asks for before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
+// A workgroup's first loads, before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
 // is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
 struct asked {
   entries mine;
@@ -228,7 +228,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   return w;
 }
 
-// Whether a quick look says that all requests stay whole.
+// True if a quick look says that all requests stay whole.
 MLAF_DEV bool seen_whole(const asked& q, int lane) {
   int pages = q.next - q.begin;
   if (__builtin_expect(q.batch > 64, 0)) {
@@ -242,7 +242,7 @@ MLAF_DEV bool seen_whole(const asked& q, int lane) {
   return !any_lane(!fit_is_short(q.look, pages, q.end));
 }
 
-// Behind a piece: nothing of these lives on. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
+// None of these values lives on behind a piece. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
 MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
   entries& e = q.mine;
   asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
@@ -252,7 +252,7 @@ MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
                     "=s"(a.num_pages), "=s"(a.scale_log2e));
 }
 
-// What it cannot tell: into how many parts the batch is cut; 0: it is not.
+// The number of parts that the batch is cut into, which a quick look cannot tell; 0: it is not cut.
 MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -265,7 +265,7 @@ MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   return any_lane(cut) ? parts : 0;
 }
 
-// How a workgroup begins: true: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
+// Begins a workgroup. True: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
 // if w.next is not -1; or there is nothing for it to do.
 MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   together(q.mine, q.end);
@@ -320,7 +320,7 @@ MLAF_DEV u32x4 kv_load(gptr p, u32 lane_bytes, int bytes) {
   return NT ? __builtin_nontemporal_load(at) : *at;
 }
 
-// ---- Where tokens lie -------------------------------------------------------------------------------------------------
+// ---- The place of tokens ----------------------------------------------------------------------------------------------
 // Offsets are 64-bit products of two 32-bit numbers: 2^32 rows are more than any memory holds, and a row stride is below
 // 2^28 bytes, so that 16 rows of one page are 32-bit offsets from the first.
 struct cache {
@@ -395,7 +395,7 @@ MLAF_DEV void multiply_k(u32x4 k, u32x4 q, f32x4& s, bool first) {
   s = mfma32(k, q, before);
 }
 
-// What a row has gathered: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
+// The state of a row: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
 // MFMAs saw, which divides O: a heavy token's rounding error then cancels. Both sums are this lane's tokens' only.
 struct row_state {
   float m, sum, weight;

@@ -45,7 +45,7 @@
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
 // [templates/mla_decode/lib/args_rotate.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -82,13 +82,13 @@ constexpr u32 NO_ROW = ~0u;
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -151,7 +151,7 @@ struct tile_rotation {
   rotation t[EACH];
 };
 
-// Of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
 MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
   rotation r;
   const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
@@ -166,7 +166,7 @@ MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int 
   return r;
 }
 
-// What thread `thread` of THREADS needs of a tile of TOKENS keys whose first is at `position`.
+// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
 template <int TOKENS, int THREADS>
 MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
 #pragma unroll
@@ -200,7 +200,7 @@ MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, P
   }
 }
 
-// Where the tokens of a request lie and how far this split goes.
+// The place of a request's tokens, and the end of this split.
 struct source {
   const int* pages;
   int num_pages, begin, end;

@@ -59,7 +59,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args_rotate.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -169,7 +169,7 @@ struct tile_rotation {
   rotation t[EACH];
 };
 
-// Of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
 MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
   rotation r;
   const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
@@ -184,7 +184,7 @@ MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int 
   return r;
 }
 
-// What thread `thread` of THREADS needs of a tile of TOKENS keys whose first is at `position`.
+// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
 template <int TOKENS, int THREADS>
 MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
 #pragma unroll
@@ -223,20 +223,20 @@ MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, P
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 // [templates/mla_decode/lib/meet.h]
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
+// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -401,7 +401,7 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
   if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
 }
 
-// ---- What the producer tells math of a piece --------------------------------------------------------------------------
+// ---- The producer's facts of a piece, for math ------------------------------------------------------------------------
 struct facts {
   work w;
   place at;  // of its first box
@@ -424,9 +424,8 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
 }
 
-// ---- What earlier parts have of the block's last piece (mla_decode/lib/meet.h)
-// ----------------------------------------------------- By one warp while math is at its tiles: takes the words, and asks for the
-// pieces into L2, should they have left it.
+// ---- Earlier parts' share of the block's last piece (mla_decode/lib/meet.h) ----------------------------------------------
+// One warp does it while math is at its tiles: it takes the words, and asks for the pieces into L2, should they have left it.
 MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
   for (int k = threadIdx.x & 31; k < meet_count(w.whom); k += 32) {
     const int p = meet_part(PART, w.whom, k);

@@ -51,7 +51,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args_rotate.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -185,7 +185,7 @@ constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
 constexpr int O_COLS = R / 4;                   // columns of O that one wgmma covers
 constexpr int BUFFERS = 2, BUFFER = SLICES * SLICE + ROPE_BYTES;
 constexpr int OWN_BUFFERS = BUFFERS / 2;        // buffers of a warpgroup's blocks
-// Where the maps are.
+// The addresses of the tensor maps.
 constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 // Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
 constexpr int Q_SLICES = ROPE > 0 ? SLICES : SLICES - 1, Q_LAST_K = ROPE == 32 ? 2 : 4;
@@ -214,20 +214,20 @@ MLAF_DEV char* memory() {
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
-// What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
+// The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
 // the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -260,7 +260,7 @@ struct walk {
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   walk w;
-  // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
+  // The next piece if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
@@ -332,7 +332,7 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   return __any_sync(~0u, bad);
 }
 
-// What the math warps know of a piece.
+// The math warps' facts of a piece.
 struct facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
@@ -377,8 +377,8 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
-// Where the block has no row the reference stays above all scores: P is 0 there, and products of zeros take less power, which
-// holds the clock at the card's limit.
+// The reference of a row that the block has not stays above all scores: P is 0 there, and products of zeros take less power,
+// which holds the clock at the card's limit.
 MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++)
@@ -825,7 +825,7 @@ struct tile_rotation {
   rotation t[EACH];
 };
 
-// Of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
 MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
   rotation r;
   const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
@@ -840,7 +840,7 @@ MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int 
   return r;
 }
 
-// What thread `thread` of THREADS needs of a tile of TOKENS keys whose first is at `position`.
+// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
 template <int TOKENS, int THREADS>
 MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
 #pragma unroll
@@ -881,7 +881,7 @@ MLAF_DEV void blocks_as_a(const mlaf_decode_args& a, math& c, int blocks, const 
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
-  // What S gives first. B's last P is on its way meanwhile.
+  // The part that S gives first. B's last P is on its way meanwhile.
   auto reference = [&](int i, buffer_use t) {
     settle(s);
     if (ROPE > 0) give_back(c, t.buffer, 4);
@@ -1024,10 +1024,10 @@ MLAF_DEV void blocks_as_b(const mlaf_decode_args& a, math& c, int blocks, const 
     settle(o[1]);
   }
 }
-// How a piece of the many-rows Hopper kernel ends: sums of both math warpgroups, O and LSE to where they belong.
+// The end of a piece of the many-rows Hopper kernel: sums of both math warpgroups, O and LSE to where they belong.
 // [templates/mla_decode/sm90_many/ends.h]
 
-// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
+// The many-rows Hopper kernel's 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
 // [templates/mla_decode/lib/narrow.h]
 
 // The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both

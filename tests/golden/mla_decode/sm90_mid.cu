@@ -33,8 +33,8 @@
 //   values:      PV(t-1)            |        | O *= factors | PV(t), giving back box after box
 //
 // An instruction takes the longer of N/2 clocks of the tensor cores and 16 + N/4 of shared memory; a tile takes 68 at 512/64.
-// With all rows in one block A is read once for all of them. The ring holds a tile and a half at 80 rows, so boxes come in the
-// order in which they are given back.
+// All rows are in one block, so that A is read once for all of them. The ring holds a tile and a half at 80 rows, so boxes come
+// in the order in which they are given back.
 //
 // mla_decode/sm90_mid_gather: pages of any size. Warps 0 to 2 copy rows one by one (mla_decode/sm90_mid/gather.h).
 //
@@ -47,7 +47,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -122,20 +122,20 @@ MLAF_DEV float2 load_8(u32 at) {
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
+// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -284,7 +284,7 @@ MLAF_DEV int column_of(int b) { // in boxes; NV: rope
 }
 MLAF_DEV int slot_of(const place& at, int b) { return at.slot + b >= RING ? at.slot + b - RING : at.slot + b; }
 
-// What math must know of a piece of work.
+// Facts of a piece of work that math must know.
 struct facts {
   int tiles;                   // -1: nothing is left
   int begin, end, tokens, n;   // as in `work`
@@ -320,7 +320,7 @@ MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int 
   advance(at, 1);
 }
 
-// Behind the end of a piece its last token is copied again. The first warp says that a page lies outside.
+// The last token of a piece is copied again behind its end. The first warp says that a page lies outside.
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
   auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
   const u32 lane = lane_now(), sub = lane / 8, chunk = lane % 8;
@@ -441,7 +441,7 @@ MLAF_DEV void clear_rows(char* base, const place& at, int valid) {
     for (int i = valid * 8 + t; i < 512; i += 128) *(uint4*)(base + slot_of(at, b) * BOX + 16 * i) = make_uint4(0, 0, 0, 0);
 }
 
-// What a row must not see becomes -inf.
+// Scores that a row must not see become -inf.
 MLAF_DEV void mask(u32 smem, int token0, float (&s)[N / 2]) {
   const int lane = threadIdx.x & 31, first = token0 + threadIdx.x / 32 % 4 * 16 + lane / 4;
   const int end = known(smem, END_OF), seen = known(smem, TOKENS_OF) - known(smem, N_OF) + 1, row0 = known(smem, ROW0_OF);

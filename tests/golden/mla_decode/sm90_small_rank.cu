@@ -40,7 +40,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.
@@ -221,20 +221,20 @@ MLAF_DEV char* memory() {
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
-// What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
+// The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
 // the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
 // Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
 // host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
 // Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
@@ -267,7 +267,7 @@ struct walk {
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   walk w;
-  // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
+  // The next piece if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
@@ -339,7 +339,7 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   return __any_sync(~0u, bad);
 }
 
-// What the math warps know of a piece.
+// The math warps' facts of a piece.
 struct facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
@@ -384,8 +384,8 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
-// Where the block has no row the reference stays above all scores: P is 0 there, and products of zeros take less power, which
-// holds the clock at the card's limit.
+// The reference of a row that the block has not stays above all scores: P is 0 there, and products of zeros take less power,
+// which holds the clock at the card's limit.
 MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++)
@@ -480,7 +480,7 @@ struct math {
   ring at;
 };
 
-// Whose products are next. Every turn is passed on, so the first needs one from nowhere.
+// The warpgroups take turns at their products. Every turn is passed on, so the first needs one from nowhere.
 MLAF_DEV void take_turn(const math& c) { named_sync(TURN + c.wg, 256); }
 MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + (c.wg ^ 1), 256); }
 
@@ -595,7 +595,7 @@ MLAF_DEV void make_p(const float (&s)[32], const float (&sum)[2], rows_state& r,
   r.sum[0] += sum[0];
   r.sum[1] += sum[1];
 }
-// What rounding left of the sums: while products are under way.
+// Adds what rounding left of the sums while products are under way.
 MLAF_DEV void weigh(rows_state& r, const u32 (&p)[4][4]) {
 #pragma unroll
   for (int k = 0; k < 4; k++)

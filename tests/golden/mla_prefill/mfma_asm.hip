@@ -29,7 +29,7 @@
 // gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1> and the code between blocks;
 // gen/ops/mla_prefill/plans/mfma_asm.lua deals the rest.
 //
-// With two blocks a wave has one from either end of the tile: w and 7 - w. Causal waves then do the same work, and behind the end
+// A wave of two blocks has one from either end of the tile: w and 7 - w. Causal waves then do the same work, and behind the end
 // of the first block the second goes on alone, at half the price. A wave that is through goes on copying. Copies behind the
 // request's last key bring that one again: finite, and masked or never used.
 //
@@ -44,7 +44,7 @@
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/mla_prefill/lib/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];

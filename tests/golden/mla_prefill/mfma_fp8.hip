@@ -43,7 +43,7 @@
 // [templates/lib/number.h]
 // [templates/mla_prefill/lib/args.h]
 // [templates/mla_prefill/lib/args_fp8.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -238,7 +238,7 @@ MLAF_DEV float scale_at(const float* at) {
   const float x = *(const MLAF_GLOBAL float*)(u64)at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
 // would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);

@@ -39,7 +39,7 @@
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
 // [templates/mla_prefill/lib/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says
 // what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory) and flags.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -61,7 +61,7 @@ MLAF_DEV int same_in_all(int x) { return x; }
 // ---- Copies: eight lanes take 128 bytes of a row --------------------------------------------------------------------------
 constexpr int SLABS_K = (QK + 63) / 64, SLABS_V = (V + 63) / 64, ROWS_AT_ONCE = THREADS / 8;
 
-// What a thread copies of each slab of 64 columns: its 16 bytes of the request's first key; none beyond the last column.
+// A thread's copies of each slab of 64 columns: its 16 bytes of the request's first key; none beyond the last column.
 template <int SLABS>
 struct source {
   const char* at[SLABS];

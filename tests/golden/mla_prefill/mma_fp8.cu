@@ -22,7 +22,7 @@
 //   softmax     base 2, fp32; weights are at most 2^UP, so that small ones are not lost to e4m3, whose least is 2^-9
 //   O += P V    [16 x V] over KEYS     A = P, in the order of keys in which S lies in registers; B = V, transposed below
 //
-// Of 32 keys a lane has the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An A operand wants four in a row
+// A lane has, of 32 keys, the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An A operand wants four in a row
 // of 16: so those of n = 0 and 1 are its keys 4 c .. 4 c + 3, those of n = 2 and 3 the same of the other 16, and V's keys
 // come in that order. ldmatrix transposes pairs of bytes: a lane gets two columns of keys 2 c and 2 c + 1, and of 8 behind
 // them by a second matrix: a permutation of bytes makes two B operands of both, one of even columns, one of odd ones.
@@ -43,7 +43,7 @@
 // [templates/lib/mma.h]
 // [templates/mla_prefill/lib/args.h]
 // [templates/mla_prefill/lib/args_fp8.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says
 // what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory) and flags.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -192,7 +192,7 @@ MLAF_DEV float scale_at(const float* at) {
   const float x = *at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
 // would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);

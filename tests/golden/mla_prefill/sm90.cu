@@ -44,7 +44,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_prefill/lib/args.h]
-// What this kernel wants of its launch, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
+// The kernel's launch requirements, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
 // what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
 // more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
 struct mlaf_kernel_launch {
@@ -242,7 +242,7 @@ struct ring {
 
 // The Hopper kernel's warps that multiply nothing: one deals tiles, one loads K and Q, one V.
 // ---- Pairs -----------------------------------------------------------------------------------------------------------------
-// Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
+// The tile's middle rows are one block's, the outer ones the other's: both have as many keys to go through.
 MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
 MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
 MLAF_DEV void pair_sync() {
@@ -577,7 +577,7 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
 
 MLAF_DEV int keys_all_see(const math& c, const tile& f) { return CAUSAL ? smaller(f.seen + c.row, f.keys) : f.keys; }
 
-// Whether it has rows for this warpgroup.
+// True if it has rows for this warpgroup.
 MLAF_DEV bool mine(const math& c, const tile& f) { return f.rounds > 0 && f.rows > c.row; }
 
 // The rounds that its rows see something of; those above are passed.
@@ -586,7 +586,7 @@ MLAF_DEV int rounds_here(const math& c, const tile& f) {
   return larger(1, smaller(f.rounds, (f.seen + c.row + 63 + KEYS - 1) / KEYS));
 }
 
-// Whether its rows see no more than the lower half of the round at hand.
+// True if its rows see no more than the lower half of the round at hand.
 MLAF_DEV bool half_of(const math& c, const tile& f) {
   const int most = CAUSAL ? smaller(f.seen + c.row + 63, f.keys) : f.keys;
   return HALVES && most - c.round * KEYS <= KEYS / 2;

@@ -19,7 +19,7 @@
 //   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes, 64 and 32
 //   O += P V     [64 x V] over KEYS     A = P from registers; B = V, transposed in shared memory by two warps (lib/load_fp8.h)
 //
-// Of 32 keys a lane has the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An operand of P wants four in a
+// A lane has, of 32 keys, the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An operand of P wants four in a
 // row of 16: those of n = 0 and 1 are its keys 4 c .. 4 c + 3, those of n = 2 and 3 the same of the other 16, and V's keys
 // lie in that order. So P never leaves its lane, here neither.
 //
@@ -34,7 +34,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_prefill/lib/args.h]
-// What this kernel wants of its launch, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
+// The kernel's launch requirements, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
 // what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
 // more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
 struct mlaf_kernel_launch {
@@ -605,7 +605,7 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
 
 MLAF_DEV int keys_all_see(const math& c, const tile& f) { return CAUSAL ? smaller(f.seen + c.row, f.keys) : f.keys; }
 
-// Whether it has rows for this warpgroup.
+// True if it has rows for this warpgroup.
 MLAF_DEV bool mine(const math& c, const tile& f) { return f.rounds > 0 && f.rows > c.row; }
 
 // The rounds that its rows see something of; those above are passed.
@@ -614,7 +614,7 @@ MLAF_DEV int rounds_here(const math& c, const tile& f) {
   return larger(1, smaller(f.rounds, (f.seen + c.row + 63 + KEYS - 1) / KEYS));
 }
 
-// Whether its rows see no more than the lower half of the round at hand.
+// True if its rows see no more than the lower half of the round at hand.
 MLAF_DEV bool half_of(const math& c, const tile& f) {
   const int most = CAUSAL ? smaller(f.seen + c.row + 63, f.keys) : f.keys;
   return most - c.round * KEYS <= KEYS / 2;
@@ -736,7 +736,7 @@ MLAF_DEV float scale_at(const float* at) {
   const float x = *at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
 // would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);

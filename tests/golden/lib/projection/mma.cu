@@ -26,7 +26,7 @@
 //             rows padded by 16 bytes: eight rows in a line lie in different banks
 //   sums      of the ways meet in shared memory, where the ring was
 //
-// With a norm, x times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at
+// If there is a norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at
 // the end, from the squares that warps of the first column summed up.
 
 #define MLAF_BF16 1
@@ -77,7 +77,7 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.
@@ -91,7 +91,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_mma_fp8_e77f742
 
 constexpr int INNER = 256, OUTER = 512, TOKENS = 16, COLS = 2, WAYS = 8, STAGES = 3;
 constexpr int THREADS = 512, TILE = 32, STEP = 256, STEPS = (INNER + STEP - 1) / STEP;
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks

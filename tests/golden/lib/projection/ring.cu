@@ -84,7 +84,7 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.
@@ -153,7 +153,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 2, SPLIT = 2;
 constexpr int THREADS = 320, STAGES = 10, STEPS = INNER / 64;
 constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
@@ -387,7 +387,7 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  // Of the stages, an even number, a way has its own ones: it never skips a use of one, as barriers' parities want.
+  // Each way has its own half of the stages, an even number: it never skips a use of one, as barriers' parities want.
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;

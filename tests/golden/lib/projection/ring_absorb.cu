@@ -75,7 +75,7 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.
@@ -215,7 +215,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int INNER = 1536, OUTER = 24576, TOKENS = 128, TILE = 192, WAYS = 1;
 constexpr int NOPE = 128, P = 64, OUTS = 128, PARTS = 512 / OUTS;
 constexpr int THREADS = 384, STAGES = 5, STEPS = INNER / 64, MATH_WARPS = 8;
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
@@ -271,7 +271,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 // They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
-// What another launch may be writing: leaves nothing in L1.
+// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700
@@ -375,7 +375,7 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
 // n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// Where a slot's row goes; inside: there is such a row.
+// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
   bool inside;
@@ -466,7 +466,7 @@ struct beside : ARGS {
   i64 side_blocks;
 };
 
-// Whether this block is one of those, behind `blocks` of the product; it is done then.
+// True if this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;
@@ -536,7 +536,7 @@ MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
   }
 }
 
-// Behind the product's arguments and those of what is appended: the second product's. Its x is not read.
+// The second product's arguments follow the first product's and those of what is appended. Its x is not read.
 template <class ARGS>
 struct absorbing : ARGS {
   alignas(64) mlaf_projection_kernel_args second;
@@ -559,7 +559,7 @@ MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring
 #pragma unroll
   for (int i = 0; i < OUTS / 64; i++) copy_box_once(to + i * NOPE * 128, &p.w_uk, column + 64 * i, 0, full);
 }
-// Of a part of W_UK no x: it takes part all the same, since parities want that nobody skips a use of a place.
+// A part of W_UK has no x: it takes part all the same, since parities want that nobody skips a use of a place.
 MLAF_DEV void load_x(const params& p, u32 shared, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   if (step >= STEPS) return barrier_arrive(full);

@@ -148,7 +148,7 @@ MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, i
 MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.
@@ -223,7 +223,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 64, TILE = 192, WAYS = 1, SPLIT = 1;
 constexpr int GROUPS = 3, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
 constexpr int THREADS = 512, STAGES = 5, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
@@ -279,7 +279,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 // They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
-// What another launch may be writing: leaves nothing in L1.
+// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700
@@ -383,7 +383,7 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
 // n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// Where a slot's row goes; inside: there is such a row.
+// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
   bool inside;
@@ -474,7 +474,7 @@ struct beside : ARGS {
   i64 side_blocks;
 };
 
-// Whether this block is one of those, behind `blocks` of the product; it is done then.
+// True if this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;
@@ -563,7 +563,7 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// Of a step, a thread's share of a token's values. One token's threads are TOKENS apart. Four sums, so that none waits for the
+// A thread's share of a token's values in a step. One token's threads are TOKENS apart. Four sums, so that none waits for the
 // one before.
 MLAF_DEV float add_squares(float sum, u32 x, int thread) {
   constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
@@ -594,7 +594,7 @@ MLAF_DEV u32 load_word(u32 at) {
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
 }
-// What a lane holds of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
+// A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
 // row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
   u32 codes[4][4];
@@ -637,7 +637,7 @@ MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
 }
 
 // A way's steps from `step` on. WHOLE: a step has one scale, so that both halves' products are one sum.
-// What is made in a round of the loop is used in it, or else the compiler waits for each product, but for the next step's first
+// Numbers made in a round of the loop are used in it, or else the compiler waits for each product, but for the next step's first
 // numbers, which are made while the second half is multiplied; behind the last step they are made once more, for nobody.
 template <bool WHOLE>
 MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
@@ -682,7 +682,7 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
                             ring& all) {
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
-  // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
+  // Each way has its own stages, whose number the ways divide: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;
   r.advance(first);

@@ -89,7 +89,7 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 constexpr int INNER = 1536, OUTER = 3072, WAYS = 2, THREADS = 256;
 constexpr int TOKENS = 64; // whose sums meet at a time
 constexpr int TILE = 64;
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
@@ -166,7 +166,7 @@ constexpr int W_LOADS = 2 * LINES * BLOCKS / WAVES, X_LOADS = 2 * LINES * GROUPS
 constexpr int ALL_BUT_LDS = 127; // what sched_barrier lets pass
 constexpr int READS = MY_HALVES * (MY_BLOCKS + MY_GROUPS);
 
-// What a lane loads of a round: number i of a wave is eight rows, this lane's 16 bytes of one of them.
+// A lane's loads of a round: number i of a wave is eight rows, this lane's 16 bytes of one of them.
 struct source {
   const char* row[LOADS];
   const char* gain;
@@ -175,7 +175,7 @@ struct line_set {
   word4 of[LOADS];
   word4 gain;
 };
-// What a wave multiplies in a round: halves of a line of 16 rows.
+// A wave's operands of a round: halves of a line of 16 rows.
 struct operands {
   word4 w[MY_BLOCKS][MY_HALVES], x[MY_GROUPS][MY_HALVES];
 };
@@ -209,7 +209,7 @@ MLAF_DEV u32 weighed(u32 w, u32 gain) {
   const u32 low = bits_of(unpack_lo(w) * unpack_lo(gain)) + 0x8000u, high = bits_of(unpack_hi(w) * unpack_hi(gain)) + 0x8000u;
   return join_hi(low, high);
 }
-// What a norm makes of lines before they go into LDS.
+// The norm scales lines before they go into LDS.
 MLAF_DEV void weigh(line_set& lines) {
 #pragma unroll
   for (int i = 0; i < W_LOADS; i++)
@@ -226,7 +226,7 @@ MLAF_DEV void take(const char* (&w)[MY_HALVES], const char* (&x)[MY_HALVES], int
   else to.x[g][h] = *(const word4*)(x[h] + stage + 2048 * WAVES_BY_TOKENS * g);
 }
 
-// Of a wave's products of a round number FIRST to LAST - 1.
+// A wave's products FIRST to LAST - 1 of a round.
 constexpr int COLUMN = MY_BLOCKS + 1, PRODUCTS = 2 * MY_HALVES * COLUMN * MY_GROUPS;
 template <int FIRST, int LAST>
 MLAF_DEV void multiply(const operands& o, sums_of_wave& s) {
@@ -254,7 +254,7 @@ struct round_of_wave {
 constexpr int REGIONS = 4 * W_LOADS; // with a norm a word of W each
 constexpr int LDS_REGIONS = STAGES == 3 ? REGIONS : REGIONS - REGIONS / 6; // of two stages the barrier waits for all of it
 
-// Of LDS' instructions of a round number FIRST to LAST - 1.
+// LDS instructions FIRST to LAST - 1 of a round.
 template <int FIRST, int LAST>
 MLAF_DEV void lds_instructions(const round_of_wave& r) {
 #pragma unroll

@@ -135,7 +135,7 @@ MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, i
 MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.
@@ -209,7 +209,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 64, TILE = 128, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 256, MT = TILE / 64, VALUES = 64, GROUPS = VALUES / 16; // of a way
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
@@ -383,7 +383,7 @@ MLAF_DEV u32 load_bytes(u32 at) { // 2 MT of them
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
 }
-// Of 16 values from `first` on and a lane's outputs, whose first is `output`.
+// A lane's share of 16 values from `first` on, for its outputs, whose first is `output`.
 MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) {
   u32 codes[4];
 #pragma unroll

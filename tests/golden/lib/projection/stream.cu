@@ -81,7 +81,7 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.
@@ -95,7 +95,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_e263c474
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 64;
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
@@ -216,7 +216,7 @@ constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 4, STEPS = 2; // of a bl
 constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = 8; // of 16 bytes of a lane and chunk
 
-// What streams of weights of 16 and of 8 bits share: which chunks of a sum a warp takes, and what its lanes load and sum up.
+// Code shared by streams of 16-bit and of 8-bit weights: which chunks of a sum a warp takes, and what its lanes load and sum up.
 // end_pass.h has what becomes of the sums.
 
 MLAF_DEV word4 load_x(const void* p) {
@@ -229,7 +229,7 @@ MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y
 struct sums_of_warp {
   float of[MT][NT][4];
 };
-// Where a lane's loads begin, and which chunk of the block is the warp's first.
+// The first address that a lane loads from, and the warp's first chunk of the block.
 struct lane_place {
   const char *w, *x[NT];
   i64 w_step; // bytes between two of its loads of a chunk
