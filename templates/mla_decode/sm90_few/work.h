@@ -72,7 +72,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 //@ end
 
 //@ if late and fitted then
-// That nothing is cut, for the combine kernel: behind the wait, since earlier launches may still read there.
+// Tells the combine kernel that nothing is cut: behind the wait, since earlier launches may still read there.
 MLAF_DEV void tell_whole(const mlaf_decode_args& a, const walk& at) {
   if (PART > 0 || blockIdx.x > 0 || !at.whole || !fit_apart(&a) || !a.part_o) return;
   wait_for_previous_launch();
