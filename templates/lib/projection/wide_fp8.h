@@ -16,7 +16,8 @@
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
 //@ contract(dtype == "bf16", "a weight times its scale may be more than %s holds", dtype)
-//@ local plan = require("projection/plan").wide_fp8({ inner = inner, outer = outer, layout = layout, norm = norm, split = split })
+//@ local plan = require("projection/plan").wide_fp8({ inner = inner, outer = outer, layout = layout, norm = norm,
+//@   split = split })
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = plan.threads, rows_per_wg = plan.tile, lds_bytes = plan.lds }
@@ -300,9 +301,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(
     }
     return;
   }
-  switch (width) {
 //@ for _, width in ipairs(plan.widths) do
-    case ${width}: multiply_all<${width}>(p.a, at, memory, shared, begin, end, thread, rank, r); break;
+  if (width == ${width}) return multiply_all<${width}>(p.a, at, memory, shared, begin, end, thread, rank, r);
 //@ end
-  }
 }

@@ -1,5 +1,5 @@
--- Passes of up to 256 tokens by weights of 8 bits (templates/lib/projection/wide_fp8.h): all interleavings of what its threads say
--- are right for every kind of kernel that the space offers, and mistakes are found.
+-- Passes of up to 256 tokens by weights of 8 bits (templates/lib/projection/wide_fp8.h): all interleavings of what its threads
+-- say are right for every kind of kernel that the space offers, and mistakes are found.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
@@ -109,7 +109,9 @@ end)
 
 test("wide passes of 8 bits: the model's functions are the template's", function()
   local text = {}
-  for _, name in ipairs({ "wide_fp8", "sums", "places" }) do text[#text + 1] = T.read("templates/lib/projection/" .. name .. ".h") end
+  for _, name in ipairs({ "wide_fp8", "sums", "places" }) do
+    text[#text + 1] = T.read("templates/lib/projection/" .. name .. ".h")
+  end
   text = table.concat(text)
   local functions, seen = 0, {}
   for _, a in ipairs(ring.model(model_of({ stages = 5 }, { norm = 1, split = 2 }), { 12, 2 }).agents) do
