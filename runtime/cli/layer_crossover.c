@@ -1,5 +1,6 @@
 /* `mlaforge layer --crossover`: from how many new tokens on a layer's prefill is faster than the same tokens as requests of few,
- * over so many cached ones. What is found is a choice of the database, which says nothing of weights: of 8 bits none is stored. */
+ * over so many cached ones. What is found is a choice of the database. It says nothing of weights, so none is stored of those of
+ * 8 bits. */
 #include "cli/layer.h"
 #include "layer/chunked.h"
 
@@ -76,7 +77,9 @@ static void say(const crossing *x, const mlaf_point *problem, int32_t tokens) {
     printf("%s: from %d new tokens on expanding is faster, %s; %s. Outputs of both are within %.2e of fp64.\n",
            mlaf_point_text(problem).s, tokens, source,
            x->of.setup.encoding ? "not stored, as weights have 8 bits" : "stored", x->of.error);
-  else printf("%s: expanding is not faster up to %d new tokens; nothing is stored.\n", mlaf_point_text(problem).s, LAYER_CROSS_MOST);
+  else
+    printf("%s: expanding is not faster up to %d new tokens; nothing is stored.\n", mlaf_point_text(problem).s,
+           LAYER_CROSS_MOST);
 }
 
 int mlaf_cli_layer_crossover(cli *c, const layer_setup *s) {

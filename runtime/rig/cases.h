@@ -46,7 +46,7 @@ const founding_case *layer_case_find(const char *name);
 /* `alike` is the requests' memory. */
 layer_setup layer_case_setup(const founding_case *f, const case_row *row, layer_request alike[CASE_REQUESTS],
                              layer_weights *weights);
-/* Each form of a row, checked and timed; a form that fails is told to `watch` and does not end the row. E_CANCELLED alone does. */
+/* Each form of a row, checked and timed. A form that fails is told to `watch` and does not end the row; E_CANCELLED does. */
 mlaf_status layer_case_run(rig_env *env, const founding_case *f, const case_row *row, layer_weights *weights,
                            const case_watcher *watch);
 
