@@ -28,11 +28,12 @@ static const struct {
              {"invariant", 0, true, false}};
 
 static const char *name_of(layer_kind kind) {
-  static const char *const names[LAYER_KINDS] = {
-      [LAYER_QKV_A] = "qkv_a", [LAYER_Q_A] = "q_a", [LAYER_KV_A] = "kv_a", [LAYER_Q_B] = "q_b", [LAYER_BESIDE] = "q_b+append",
-      [LAYER_LATENT] = "q_b+append+q_absorb", [LAYER_SCALE] = "q_scale", [LAYER_DEQUANT] = "dequant", [LAYER_APPEND] = "append",
-      [LAYER_TURN] = "append_rope_q", [LAYER_ABSORB] = "q_absorb", [LAYER_DECODE] = "decode", [LAYER_V_OUT] = "v_out",
-      [LAYER_GATHER] = "gather", [LAYER_PREFILL] = "prefill", [LAYER_O_PROJ] = "o_proj"};
+  static const char *const names[LAYER_STAGES] = {
+      [STAGE_QKV_A] = "qkv_a", [STAGE_Q_A] = "q_a", [STAGE_KV_A] = "kv_a", [STAGE_Q_B] = "q_b", [STAGE_Q_B_APPEND] = "q_b+append",
+      [STAGE_Q_B_APPEND_ABSORB] = "q_b+append+q_absorb", [STAGE_Q_SCALE] = "q_scale",
+      [STAGE_DEQUANT_KV_B] = "dequant", [STAGE_APPEND] = "append",
+      [STAGE_APPEND_ROPE_Q] = "append_rope_q", [STAGE_Q_ABSORB] = "q_absorb", [STAGE_DECODE] = "decode", [STAGE_V_OUT] = "v_out",
+      [STAGE_GATHER] = "gather", [STAGE_PREFILL] = "prefill", [STAGE_O_PROJ] = "o_proj"};
   return names[kind];
 }
 
@@ -42,17 +43,17 @@ typedef struct launches {
 
 /* "stage: launch launch; ...", "+values" behind a decode whose plan may go on. */
 static launches launches_of(const layer_shape *s, const char *target, layer_form form, int64_t tokens) {
-  const bool values = !strcmp(target, "sm_90a") && layer_may_go_on(s, tokens); /* no other target has such a kernel */
+  const bool values = !strcmp(target, "sm_90a") && layer_may_fuse_v_out(s, tokens); /* no other target has such a kernel */
   launches out = {""};
   size_t n = 0;
   for (int i = 0; i < s->n[form]; i++) {
     layer_kind parts[LAYER_PARTS];
     const int count = layer_parts_of(s, s->kinds[form][i], tokens, parts);
     for (int k = 0; k < count; k++) {
-      const bool dequant = layer_is_dequant(parts[k]) && parts[k] != LAYER_DEQUANT, by = parts[k] >= LAYER_BY_16;
+      const bool dequant = layer_is_dequant(parts[k]) && parts[k] != STAGE_DEQUANT_KV_B, by = parts[k] >= STAGE_PRODUCT_16;
       n += (size_t)snprintf(out.text + n, sizeof out.text - n, "%s%s%s%s%s", i && !k ? " " : k ? "," : "",
                             dequant ? "dequant_" : "", name_of(layer_stage_of(parts[k])), by ? "_16" : "",
-                            parts[k] == LAYER_DECODE && values ? "+values" : "");
+                            parts[k] == STAGE_DECODE && values ? "+values" : "");
       assert_true(n < sizeof out.text);
     }
   }
@@ -67,23 +68,25 @@ static void write_form(FILE *f, const char *what, const layer_shape *s, const ch
   for (int64_t t = 2; t <= most + 1; t++) {
     const launches next = t <= most ? launches_of(s, target, form, t) : (launches){""};
     if (!strcmp(now.text, next.text)) continue;
-    fprintf(f, "%s\t%s\t%lld-%lld\t%s\n", what, form == LAYER_FEW ? "few" : "many", (long long)from, (long long)t - 1, now.text);
+    fprintf(f, "%s\t%s\t%lld-%lld\t%s\n", what, form == FORM_ABSORBED ? "few" : "many", (long long)from, (long long)t - 1,
+            now.text);
     now = next, from = t;
   }
 }
 
 static void write_shape(FILE *f, const char *what, layer_shape *s, const char *target) {
-  if (layer_shape_may_join(s, target)) layer_shape_set_latent(s, true);
-  write_form(f, what, s, target, LAYER_FEW, FEW_MOST);
-  write_form(f, what, s, target, LAYER_MANY, MANY_MOST);
+  layer_choices_by_default(s, target);
+  if (layer_shape_may_absorb(s)) layer_shape_set_absorb(s, true);
+  write_form(f, what, s, target, FORM_ABSORBED, FEW_MOST);
+  write_form(f, what, s, target, FORM_PREFILL, MANY_MOST);
 }
 
 static void write_layer(FILE *f, const mlaf_model *m, int tp, int weights, size_t form, const char *target) {
   static const char *const encodings[] = {"16", "e4m3fn", "e4m3fnuz"};
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
-  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT, other;
+  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
   mlaf_err err = {MLAF_OK, ""};
-  layer_shape s;
+  layer_shape s, other;
   char what[200];
   d.hidden = m->hidden, d.heads = m->heads, d.q_rank = m->q_lora_rank, d.rank = m->rank, d.rope = m->rope, d.nope = m->qk_nope;
   d.v = m->v_head, d.tp_size = tp, d.batch_max = FEW_MOST, d.ctx_max = 4096, d.prefill_tokens = MANY_MOST;
@@ -93,12 +96,12 @@ static void write_layer(FILE *f, const mlaf_model *m, int tp, int weights, size_
   d.plan = &opts;
   if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
   snprintf(what, sizeof what, "%s\t%d\t%s\t%s\t%s", m->name, tp, encodings[weights], forms[form].name, target);
-  const bool two = layer_alternative_desc(&s, &other);
+  const bool two = layer_has_alternative(&s);
   write_shape(f, what, &s, target);
   if (!two) return;
-  if (layer_shape_take(&other, true, &s, &err)) fail_msg("%s", err.text);
+  if (layer_alternative_shape(&s, &other, &err)) fail_msg("%s", err.text);
   snprintf(what, sizeof what, "%s\t%d\t%s\t%s, the alternative\t%s", m->name, tp, encodings[weights], forms[form].name, target);
-  write_shape(f, what, &s, target);
+  write_shape(f, what, &other, target);
 }
 
 static void write_all(FILE *f) {
