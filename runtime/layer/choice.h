@@ -71,6 +71,11 @@ layer_choice layer_choice_for(const struct layer_shape *s, int64_t tokens);
 mlaf_status layer_create_as(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
                             const layer_choice *forced, mlaf_layer **out);
 
+/* A layer's, for the functions above; it lives as long as the layer. */
+const struct layer_shape *layer_shape_of(const mlaf_layer *layer);
+/* What a call of these sizes runs: its choice less the alternatives that no kernel does on the device. */
+layer_choice layer_choice_of_call(const mlaf_layer *layer, const mlaf_layer_args *args);
+
 /* --- stored.c --- */
 struct mlaf_point;
 struct mlaf_err;
