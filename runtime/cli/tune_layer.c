@@ -15,7 +15,7 @@ typedef struct run {
   layer_tune_opts opts;
   cli_table *table;
   double start;
-  size_t tuned, known;
+  size_t tuned, known, lacking; /* lacking: choices that the device has no kernels for */
 } run;
 
 static void on_progress(void *user, const char *what, const char *choice) {
@@ -41,10 +41,14 @@ static void print_json(const run *x, const layer_tuned *t, const layer_trial *k)
   mlaf_cli_emit(e);
 }
 
-static void print_row(const run *x, const layer_tuned *t, const layer_trial *k) {
+static void print_row(run *x, const layer_tuned *t, const layer_trial *k) {
   const bool ran = !x->opts.dry || t->known;
   if (x->c->json) {
     print_json(x, t, k);
+    return;
+  }
+  if (ran && k->outcome == MLAF_OUT_CONSTRAINT) {
+    x->lacking++;
     return;
   }
   mlaf_cli_table_cell(x->table, "%d", mlaf_point_value(&t->problem, "tokens", 0));
@@ -65,6 +69,8 @@ static void print_end(const run *x, mlaf_status st) {
            "%s\n", x->setup.model->name, x->setup.tp, x->setup.encoding ? ", weights " : "", layer_encoding(x->setup.encoding),
            x->ctx, mlaf_info(mlaf_ctx_device(x->c->ctx))->name, modelled ? "modelled" : "measured in turns", x->tuned, x->known,
            x->opts.dry ? "choices would be stored" : "choices are stored", mlaf_db_path(x->c->ctx->db));
+  if (x->lacking)
+    fprintf(stderr, "mlaforge: left out: %zu choices that the device has no kernels for (--json lists them)\n", x->lacking);
   if (st == MLAF_E_CANCELLED)
     fprintf(stderr, "mlaforge: stopped; what is finished is recorded, and the same command goes on from there\n");
 }
@@ -104,30 +110,48 @@ static int tune_all(run *x, const cli_axis *batches) {
   return st ? mlaf_cli_fail(c) : CLI_OK;
 }
 
+static mlaf_status read_model(run *x) {
+  cli *c = x->c;
+  cli_models models;
+  const char *tp = c->given[O_TP] ? c->given[O_TP] : "1";
+  c->given[O_MODEL] = c->given[O_MODEL] ? c->given[O_MODEL] : "deepseek-v3";
+  const mlaf_status st = mlaf_cli_models(c, &models);
+  if (st) return st;
+  if (models.n != 1 || strpbrk(tp, ",:"))
+    return mlaf_fail(&c->err, MLAF_E_ARG, "--model names %zu models, and --tp is %s: a layer is tuned for one of each", models.n,
+                     tp);
+  const mlaf_model *m = x->setup.model = models.list[0];
+  x->setup.tp = (int32_t)mlaf_cli_int(c, O_TP, 1);
+  if (!m->hidden)
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has no layer of this form (mlaforge models: hidden 0)", m->name);
+  if (m->heads % x->setup.tp)
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has %d heads, which --tp %d does not divide", m->name, m->heads, x->setup.tp);
+  return MLAF_OK;
+}
+
 /* Sizes are fields of mla_decode; its shape comes from the model. */
 static mlaf_status read_sizes(run *x, cli_axis *batches) {
   cli *c = x->c;
-  mlaf_point p;
-  cli_models models;
+  mlaf_point p, shape;
   cli_axis axes[MLAF_FIELDS_MAX] = {{NULL, 0}};
-  c->given[O_MODEL] = c->given[O_MODEL] ? c->given[O_MODEL] : "deepseek-v3";
-  mlaf_point_init(mlaf_cli_op(c), &p);
   mlaf_status st = mlaf_cli_take_word(c, "mla_o_proj", "weights", &x->setup.encoding);
   if (!st) st = mlaf_cli_check_op(c);
-  if (!st) st = mlaf_cli_fields(c, &p);
-  if (!st) st = mlaf_cli_models(c, &models);
+  if (!st) st = read_model(x);
   if (st) return st;
-  if (models.n != 1) return mlaf_fail(&c->err, MLAF_E_ARG, "--model names %zu models: a layer is tuned for one", models.n);
-  x->setup.model = models.list[0];
-  if (!x->setup.model->hidden)
-    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has no layer of this form (mlaforge models: hidden 0)", x->setup.model->name);
-  x->setup.tp = (int32_t)mlaf_cli_int(c, O_TP, 1);
-  if (x->setup.model->heads % x->setup.tp)
-    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has %d heads, which --tp %d does not divide", x->setup.model->name,
-                     x->setup.model->heads, x->setup.tp);
+  mlaf_point_init(mlaf_cli_op(c), &p);
+  mlaf_cli_set_model(&p, x->setup.model, x->setup.tp);
+  shape = p;
+  st = mlaf_cli_fields(c, &p);
+  if (st) return st;
   x->q_len = mlaf_point_value(&p, "q_len", 1), x->ctx = mlaf_point_value(&p, "ctx", 1024);
   x->setup.window = x->q_len, x->setup.page_size = mlaf_point_value(&p, "page_size", 64), x->setup.checked = CHECKED;
   if (x->ctx < x->q_len) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--ctx %d counts the %d new tokens, too", x->ctx, x->q_len);
+  static const char *const ours[] = {"q_len", "ctx", "page_size", "batch"};
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    for (int k = 0; k < p.op->n_fields; k++)
+      if (!strcmp(p.op->fields[k].name, ours[i])) p.v[k] = shape.v[k];
+  if (memcmp(p.v, shape.v, sizeof p.v))
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "a layer's heads, ranks and type come from --model and --tp: bf16");
   st = mlaf_cli_axes(c, p.op, axes);
   for (int i = 0; !st && i < p.op->n_fields; i++)
     if (!strcmp(p.op->fields[i].name, "batch") && axes[i].n) {

@@ -17,7 +17,8 @@ typedef struct trials {
   mlaf_layer *layers[LAYER_TRIALS][LAYER_SETS];
   mlaf_layer *own[LAYER_SETS]; /* the rig's */
   mlaf_timing turns[LAYER_TRIALS][TURNS];
-  mlaf_kernel_ref kernel;      /* attention's */
+  layer_choice missing[LAYER_TRIALS]; /* alternatives of the trial that no kernel does */
+  mlaf_kernel_ref kernel;             /* attention's */
 } trials;
 
 static void say(const trials *t, const char *what, const layer_trial *x) {
@@ -133,10 +134,22 @@ static mlaf_status judge(const trials *t, layer_trial *x, mlaf_status st, mlaf_o
   return MLAF_OK;
 }
 
+/* An alternative that a trial before found no kernel for. */
+static bool lacks(const trials *t, size_t k) {
+  for (size_t i = 0; i < k; i++) {
+    if (!t->missing[i] || (t->out->list[k].choice & t->missing[i]) != t->missing[i]) continue;
+    t->out->list[k].outcome = MLAF_OUT_CONSTRAINT;
+    memcpy(t->out->list[k].why, t->out->list[i].why, sizeof t->out->list[k].why);
+    return true;
+  }
+  return false;
+}
+
 static mlaf_status make(trials *t, size_t k) {
   layer_trial *x = &t->out->list[k];
   mlaf_status st = MLAF_OK;
   size_t size = 0;
+  if (lacks(t, k)) return MLAF_OK;
   say(t, "planning", x);
   for (int i = 0; !st && i < t->r.sets; i++) st = layer_rig_make(&t->r, i, &x->choice, &t->layers[k][i]);
   if (!st) size = mlaf_layer_workspace_size(t->layers[k][0], &t->r.call[0].args);
@@ -144,9 +157,10 @@ static mlaf_status make(trials *t, size_t k) {
   if (st) return judge(t, x, st, MLAF_OUT_COMPILE);
   const layer_choice found = layer_choice_of_call(t->layers[k][0], &t->r.call[0].args);
   char name[LAYER_CHOICE_TEXT_MAX], why[200];
-  layer_choice_print(found, name);
-  snprintf(why, sizeof why, "no kernel for %s does it: it would be '%s'", mlaf_info(t->r.dev)->target, name);
-  if (found != x->choice) fail(x, MLAF_OUT_CONSTRAINT, why);
+  t->missing[k] = x->choice & (layer_choice)~found;
+  layer_choice_print(t->missing[k], name);
+  snprintf(why, sizeof why, "there is no kernel of '%s' for it on %s", name, mlaf_info(t->r.dev)->target);
+  if (t->missing[k]) fail(x, MLAF_OUT_CONSTRAINT, why);
   return MLAF_OK;
 }
 

@@ -114,7 +114,7 @@ static void tried_checked_and_stored(void **state) {
   assert_true(trial(&t, "q_b+append")->now && !trial(&t, "separate")->now);
   assert_true(trial(&t, "separate")->error > 1e-4 && trial(&t, "separate")->timing.source == MLAF_TIME_MODELLED);
   assert_int_equal(trial(&t, "q_b+append+q_absorb")->outcome, MLAF_OUT_CONSTRAINT); /* Hopper alone has such kernels */
-  assert_non_null(strstr(trial(&t, "q_b+append+q_absorb")->why, "no kernel for gfx942 does it"));
+  assert_non_null(strstr(trial(&t, "q_b+append+q_absorb")->why, "there is no kernel of 'q_b+append+q_absorb' for it on gfx942"));
   assert_string_equal(layer_tuned_best(&t)->name, t.stored);
   const layer_tuned again = tune(&(layer_tune_opts){.dry = false});
   assert_true(again.known && again.n == 3);
