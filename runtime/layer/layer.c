@@ -190,8 +190,8 @@ static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mla
   return st;
 }
 
-/* What becomes of a block table, ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
- * stage's weights are on their way meanwhile. */
+/* Makes page lists of a block table ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
+ * stage's weights are loaded meanwhile. */
 static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);

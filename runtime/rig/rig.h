@@ -10,7 +10,7 @@
 #include "op/numeric.h"
 #include "plan/ctx.h"
 
-/* What a rig runs in. */
+/* The environment of a rig. */
 typedef struct rig_env {
   mlaf_ctx *ctx; /* its lock is not held */
   mlaf_log log;

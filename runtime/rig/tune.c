@@ -126,7 +126,7 @@ static mlaf_status take_kernel(trials *t) {
   return st;
 }
 
-/* What fails here is a finding about the choice; E_CANCELLED and E_NOMEM end the run. */
+/* Makes a failure a finding about the choice; E_CANCELLED and E_NOMEM end the run. */
 static mlaf_status judge(const trials *t, layer_trial *x, mlaf_status st, mlaf_outcome outcome) {
   if (!st || st == MLAF_E_CANCELLED || st == MLAF_E_NOMEM) return st;
   fail(x, outcome, t->r.env->err->text);

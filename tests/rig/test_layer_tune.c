@@ -49,9 +49,13 @@ static int begin(void **state) {
 static int end(void **state) {
   char command[128];
   mlaf_ctx_destroy(env.ctx);
-  layer_weights_free(&weights);
   snprintf(command, sizeof command, "rm -rf '%s'", dir);
   return system(command);
+}
+
+static int free_weights(void **state) {
+  layer_weights_free(&weights);
+  return 0;
 }
 
 static layer_setup setup(void) {
@@ -213,5 +217,5 @@ int main(void) {
       cmocka_unit_test_setup_teardown(no_such_kernels, begin, end),
       cmocka_unit_test_setup_teardown(what_cannot_be_planned, begin, end),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, free_weights);
 }
