@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "rig/tune.h"
 
-enum { TURNS = 5 };
+enum { TURNS = 9 };
 
 typedef struct trials {
   layer_rig r;
@@ -66,6 +66,12 @@ static void take_sample(layer_trial *x, const mlaf_sample *s) {
   snprintf(x->why, sizeof x->why, "%.290s", s->detail);
 }
 
+/* Failures that say something of the choice; others (a launch that failed, a compiler that was not there) are tried again. */
+static bool is_known(const mlaf_sample *s, const layer_trial *x, mlaf_source source) {
+  const bool settled = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_CONSTRAINT || s->outcome == MLAF_OUT_INCORRECT;
+  return settled && s->source == source && !strcmp(s->variant, x->name);
+}
+
 /* known: each trial has a sample of this kind. */
 static mlaf_status read_samples(const trials *t, mlaf_db *db, const void *unused) {
   mlaf_sample *list = NULL;
@@ -74,7 +80,7 @@ static mlaf_status read_samples(const trials *t, mlaf_db *db, const void *unused
   const mlaf_status st = mlaf_db_samples(db, mlaf_info(t->r.dev), &out->problem, &list, &n, t->r.env->err);
   for (size_t i = 0; !st && i < out->n; i++)
     for (size_t k = 0; k < n; k++)
-      if (!strcmp(list[k].variant, out->list[i].name) && list[k].source == source_of(t)) {
+      if (is_known(&list[k], &out->list[i], source_of(t))) {
         take_sample(&out->list[i], &list[k]);
         found++;
         break;
@@ -246,7 +252,7 @@ mlaf_status layer_tune(rig_env *env, const layer_setup *s, const layer_tune_opts
   if (t->r.env) layer_rig_close(&t->r);
   free(t);
   if (!st && !opts->dry && !layer_tuned_best(out))
-    return mlaf_fail(env->err, MLAF_E_INCORRECT, "no choice of %s passed; the first: %s", mlaf_point_text(&out->problem).s,
+    return mlaf_fail(env->err, MLAF_E_NOT_TUNED, "no choice of %s passed; the first: %s", mlaf_point_text(&out->problem).s,
                      out->list[0].why);
   return st;
 }

@@ -33,7 +33,7 @@ typedef struct layer_tune_opts {
 } layer_tune_opts;
 
 /* Tries all choices of a layer with one number of tokens: each is checked against the reference, those that pass are timed in
- * turns, and all are stored, the fastest first, once the last turn is over. E_INCORRECT where none passes. */
+ * turns, and all are stored, the fastest first, once the last turn is over. E_NOT_TUNED where none passes. */
 mlaf_status layer_tune(rig_env *env, const layer_setup *s, const layer_tune_opts *opts, layer_tuned *out);
 /* The fastest; NULL: none passed. It is the choice unless one of an earlier run stands and is not clearly slower. */
 const layer_trial *layer_tuned_best(const layer_tuned *t);

@@ -87,12 +87,12 @@ static layer_choice taken(void) {
   return c;
 }
 
-/* A choice of the database, as if it had been tuned: of the layer with so many tokens and cached ones. */
-static void put_choice(int tokens, int ctx, const char *variant) {
+/* A sample of the database, as if it had been tuned: of the layer with so many tokens and cached ones. */
+static void put_sample(int tokens, int ctx, const char *variant, mlaf_outcome outcome) {
   char text[MLAF_POINT_TEXT_MAX];
   mlaf_point p;
   mlaf_err err;
-  mlaf_sample s = {.knob = 1, .source = MLAF_SRC_MODELLED, .timing = {.ns = 100}};
+  mlaf_sample s = {.knob = 1, .outcome = outcome, .source = MLAF_SRC_MODELLED, .timing = {.ns = 100}};
   snprintf(text, sizeof text, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t%d,s%d", tokens, ctx);
   assert_int_equal(mlaf_point_stored(text, &p, NULL, 0), MLAF_OK);
   snprintf(s.variant, sizeof s.variant, "%s", variant);
@@ -106,6 +106,8 @@ static void put_choice(int tokens, int ctx, const char *variant) {
   pthread_mutex_unlock(&env.ctx->lock);
   if (st) fail_msg("%s", err.text);
 }
+
+static void put_choice(int tokens, int ctx, const char *variant) { put_sample(tokens, ctx, variant, MLAF_OUT_OK); }
 
 /* --- tests --- */
 
@@ -155,6 +157,16 @@ static void stopped_stores_nothing(void **state) {
   const layer_tuned after = tune(&(layer_tune_opts){.dry = true});
   assert_false(after.known);
   assert_string_equal(after.stored, "");
+}
+
+/* A failure that says nothing of the choice is no reason not to try it again. */
+static void failures_of_the_machine(void **state) {
+  put_sample(BATCH, CTX, "q_b+append", MLAF_OUT_OK);
+  put_sample(BATCH, CTX, "q_b+append+q_absorb", MLAF_OUT_CONSTRAINT);
+  put_sample(BATCH, CTX, "separate", MLAF_OUT_LAUNCH);
+  assert_false(tune(&(layer_tune_opts){.dry = true}).known);
+  put_sample(BATCH, CTX, "separate", MLAF_OUT_INCORRECT);
+  assert_true(tune(&(layer_tune_opts){.dry = true}).known);
 }
 
 /* --- layers that find choices --- */
@@ -212,6 +224,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tried_checked_and_stored, begin, end),
       cmocka_unit_test_setup_teardown(wrong_ones_are_not_stored, begin, end),
       cmocka_unit_test_setup_teardown(stopped_stores_nothing, begin, end),
+      cmocka_unit_test_setup_teardown(failures_of_the_machine, begin, end),
       cmocka_unit_test_setup_teardown(classes_of_tokens, begin, end),
       cmocka_unit_test_setup_teardown(skipped_with_a_reason, begin, end),
       cmocka_unit_test_setup_teardown(no_such_kernels, begin, end),
