@@ -195,6 +195,25 @@ static void skipped_with_a_reason(void **state) {
   assert_int_equal(taken(), 0);
 }
 
+/* Choices that ship as a tuning text: here they count as imported, and a database has none of its own. */
+static void shipped_choices(void **state) {
+  char path[128];
+  mlaf_err err;
+  mlaf_text text = MLAF_TEXT_INIT(1 << 20);
+  put_choice(4, CTX, "separate");
+  pthread_mutex_lock(&env.ctx->lock);
+  assert_int_equal(mlaf_db_export(env.ctx->db, NULL, &text, &err), MLAF_OK);
+  pthread_mutex_unlock(&env.ctx->lock);
+  snprintf(path, sizeof path, "%s/shipped-layers.tsv", dir);
+  assert_int_equal(mlaf_file_write(path, text.data, text.len, &err), MLAF_OK);
+  mlaf_text_free(&text);
+  mlaf_ctx_destroy(env.ctx);
+  setenv("MLAF_TUNING_DIR", dir, 1);
+  assert_int_equal(unlink(db_path), 0);
+  open_context();
+  assert_int_equal(taken(), 0);
+}
+
 /* A choice whose kernels the device lacks is planned as far as there are kernels. */
 static void no_such_kernels(void **state) {
   put_choice(4, CTX, "q_b+append+q_absorb");
@@ -227,6 +246,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(failures_of_the_machine, begin, end),
       cmocka_unit_test_setup_teardown(classes_of_tokens, begin, end),
       cmocka_unit_test_setup_teardown(skipped_with_a_reason, begin, end),
+      cmocka_unit_test_setup_teardown(shipped_choices, begin, end),
       cmocka_unit_test_setup_teardown(no_such_kernels, begin, end),
       cmocka_unit_test_setup_teardown(what_cannot_be_planned, begin, end),
   };
