@@ -170,7 +170,8 @@ int mlaf_cli_tune_layer(cli *c) {
                              .progress = on_progress, .user = &x};
   c->n_arguments = 0; /* "layer" is no problem */
   mlaf_status st = read_sizes(&x, &batches);
-  if (!st) st = mlaf_cli_open(c, true);
+  if (!st) st = mlaf_cli_open(c, false); /* layers are timed with the kernels that they will have: shipped choices count */
+  if (!st && c->ctx->db_why.status) st = mlaf_fail(&c->err, c->ctx->db_why.status, "%s", c->ctx->db_why.text);
   int code;
   if (st) code = mlaf_cli_fail(c);
   else { /* plans take the context's lock themselves: it is given back meanwhile */

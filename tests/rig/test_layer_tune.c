@@ -88,18 +88,19 @@ static layer_choice taken(void) {
 }
 
 /* A sample of the database, as if it had been tuned: of the layer with so many tokens and cached ones. */
-static void put_sample(int tokens, int ctx, const char *variant, mlaf_outcome outcome) {
+static void put_sample(const char *type, int tokens, int ctx, const char *variant, mlaf_outcome outcome) {
   char text[MLAF_POINT_TEXT_MAX];
   mlaf_point p;
   mlaf_err err;
   mlaf_sample s = {.knob = 1, .outcome = outcome, .source = MLAF_SRC_MODELLED, .timing = {.ns = 100}};
-  snprintf(text, sizeof text, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t%d,s%d", tokens, ctx);
+  snprintf(text, sizeof text, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,%s,t%d,s%d", type, tokens, ctx);
   assert_int_equal(mlaf_point_stored(text, &p, NULL, 0), MLAF_OK);
   snprintf(s.variant, sizeof s.variant, "%s", variant);
   snprintf(s.kernels[0].template_name, sizeof s.kernels[0].template_name, "some/kernel");
   memset(s.kernels[0].template_hash, 'a', sizeof s.kernels[0].template_hash - 1);
   memset(s.kernels[0].src_hash, 'b', sizeof s.kernels[0].src_hash - 1);
   memset(s.kernels[0].code_key, 'c', sizeof s.kernels[0].code_key - 1);
+  s.kernels[0].threads = 256, s.kernels[0].rows_per_wg = 16;
   snprintf(s.kernels[0].symbol, sizeof s.kernels[0].symbol, "kernel");
   pthread_mutex_lock(&env.ctx->lock);
   const mlaf_status st = mlaf_db_add_sample(env.ctx->db, mlaf_info(mlaf_ctx_device(env.ctx)), "a compiler", &p, &s, &err);
@@ -107,7 +108,9 @@ static void put_sample(int tokens, int ctx, const char *variant, mlaf_outcome ou
   if (st) fail_msg("%s", err.text);
 }
 
-static void put_choice(int tokens, int ctx, const char *variant) { put_sample(tokens, ctx, variant, MLAF_OUT_OK); }
+static void put_choice(int tokens, int ctx, const char *variant) {
+  put_sample("bf16", tokens, ctx, variant, MLAF_OUT_OK);
+}
 
 /* --- tests --- */
 
@@ -161,11 +164,11 @@ static void stopped_stores_nothing(void **state) {
 
 /* A failure that says nothing of the choice is no reason not to try it again. */
 static void failures_of_the_machine(void **state) {
-  put_sample(BATCH, CTX, "q_b+append", MLAF_OUT_OK);
-  put_sample(BATCH, CTX, "q_b+append+q_absorb", MLAF_OUT_CONSTRAINT);
-  put_sample(BATCH, CTX, "separate", MLAF_OUT_LAUNCH);
+  put_sample("bf16", BATCH, CTX, "q_b+append", MLAF_OUT_OK);
+  put_sample("bf16", BATCH, CTX, "q_b+append+q_absorb", MLAF_OUT_CONSTRAINT);
+  put_sample("bf16", BATCH, CTX, "separate", MLAF_OUT_LAUNCH);
   assert_false(tune(&(layer_tune_opts){.dry = true}).known);
-  put_sample(BATCH, CTX, "separate", MLAF_OUT_INCORRECT);
+  put_sample("bf16", BATCH, CTX, "separate", MLAF_OUT_INCORRECT);
   assert_true(tune(&(layer_tune_opts){.dry = true}).known);
 }
 
@@ -201,6 +204,7 @@ static void shipped_choices(void **state) {
   mlaf_err err;
   mlaf_text text = MLAF_TEXT_INIT(1 << 20);
   put_choice(4, CTX, "separate");
+  put_sample("bf16,e4m3fn", 4, CTX, "dequant", MLAF_OUT_OK); /* its text begins as the other's */
   pthread_mutex_lock(&env.ctx->lock);
   assert_int_equal(mlaf_db_export(env.ctx->db, NULL, &text, &err), MLAF_OK);
   pthread_mutex_unlock(&env.ctx->lock);
@@ -212,6 +216,7 @@ static void shipped_choices(void **state) {
   assert_int_equal(unlink(db_path), 0);
   open_context();
   assert_int_equal(taken(), 0);
+  assert_string_equal(logged, "");
 }
 
 /* A choice whose kernels the device lacks is planned as far as there are kernels. */
