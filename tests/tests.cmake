@@ -86,14 +86,13 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# What other projects compile, as `mlaforge embed` writes it out. Tests of any operation may link it.
-add_library(embedded_loader STATIC ${MLAF_EMBED_SOURCES})
-add_dependencies(embedded_loader embed-files)
-target_include_directories(embedded_loader PUBLIC ${MLAF_EMBED})
-target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS} m)
-if(TARGET fakecuda)
-  # Both over a fake driver; test_fitted: the two launch the same; test_tables: block tables, by both, with nothing but a bundle;
-  # test_other_op: an operation that is none of the library's.
+# What other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
+# same; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
+if(TARGET fakecuda AND MLAF_EMBED_SOURCES)
+  add_library(embedded_loader STATIC ${MLAF_EMBED_SOURCES})
+  add_dependencies(embedded_loader embed-files)
+  target_include_directories(embedded_loader PUBLIC ${MLAF_EMBED})
+  target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS} m)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/embed/test_*.c)
   foreach(source IN LISTS tests)
     get_filename_component(name ${source} NAME_WE)

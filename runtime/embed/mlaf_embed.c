@@ -349,7 +349,7 @@ mlaf_embed_status mlaf_embed_launch_one(mlaf_embed *e, const mlaf_embed_launch *
 mlaf_embed_status mlaf_embed_run(const mlaf_embed_plan *x, const mlaf_embed_op *op, const void *args, void *stream, char *why,
                                  size_t size) {
   mlaf_embed_prepared prepared;
-  mlaf_embed_err err = {MLAF_EMBED_OK, ""};
+  mlaf_embed_err err; /* a text is in it where something fails */
   mlaf_embed_status status = mlaf_embed_expect(x, args, op, &err);
   if (!status) status = op->calls->check_args(&x->bound, x->bound.knob, args, &err);
   if (!status) status = op->calls->prepare(&x->bound, x->bound.knob, args, &prepared, &err);

@@ -1,4 +1,4 @@
-/* The vendored loader over a fake CUDA driver: devices, choice of plans, what it launches, what it refuses. Numbers are compared
+/* The embedded loader over a fake CUDA driver: devices, choice of plans, what it launches, what it refuses. Numbers are compared
  * over the fake HIP runtime, which runs real kernels: embed_copy.sh. */
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"

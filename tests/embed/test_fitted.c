@@ -1,4 +1,4 @@
-/* Launches that decide themselves how their batch is cut, through the library and through the vendored loader over a fake CUDA
+/* Launches that decide themselves how their batch is cut, through the library and through the embedded loader over a fake CUDA
  * driver that really runs them (cuda/fake_fitted.h): grids, the word of splits, the workspace and the combine kernel are right if
  * the numbers are, and nothing outside the workspace was written. */
 #include "mlaf_embed_inside.h"

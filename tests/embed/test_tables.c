@@ -1,4 +1,4 @@
-/* Block tables where nothing can be generated or compiled: by the library from a bundle made by hand, and by the vendored loader,
+/* Block tables where nothing can be generated or compiled: by the library from a bundle made by hand, and by the embedded loader,
  * over a fake CUDA driver that really runs the kernels (cuda/fake_tables.h, cuda/fake_whole.h). */
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"
