@@ -18,7 +18,7 @@ enum { OPS_MAX = 64 };
 /* What the loader's files do for a kernel. One that wants more of its launch must not be launched without it. */
 enum {
   KNOWN_FLAGS = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
-                MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_APPENDS
+                MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_SECOND
 };
 
 typedef struct embedding {

@@ -108,6 +108,11 @@ typedef struct mlaf_calls {
   /* The same bits of two runs; an output that one of them left out does not count. */
   bool (*same)(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 
+  /* --- joint kernels (op/joint.h): the first input is what `before`, of an operation of the same kind, puts out, and is never in
+   * memory. `before` outlives it. NULL: it follows no problem --- */
+  mlaf_status (*chain_case)(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
+  void (*chain_data)(mlaf_data *d, const mlaf_data *before); /* sets are counted as those of `before` are */
+
   /* --- data to time and soak on (op/data.h) --- */
   /* The device and the pool are borrowed; what the pool hands out must not be asked for anew while the data is open. E_ARG when
    * it does not fit the device. */

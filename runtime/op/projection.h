@@ -134,6 +134,8 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
               .compare = mlaf_projection_compare,                                                                             \
               .same = mlaf_projection_same,                                                                                   \
               .error_about = "relative Frobenius error against fp64",                                                         \
+              .chain_case = mlaf_projection_chain,                                                                            \
+              .chain_data = mlaf_projection_data_chain,                                                                       \
               .data_open = mlaf_projection_data_open,                                                                         \
               .data_close = mlaf_projection_data_close,                                                                       \
               .data_args = mlaf_projection_data_args,                                                                         \

@@ -1,4 +1,4 @@
-/* Low-rank columns, through RMSNorm, to query heads; beside it, on demand, the latent rows to the cache. */
+/* Low-rank columns, through RMSNorm, to query heads; in the same launch, on demand, problems that follow (joint.c). */
 #include "ops/mla_q_b/q_b.h"
 
 static mlaf_product product(const mlaf_point *p) {
@@ -14,6 +14,12 @@ static mlaf_product product(const mlaf_point *p) {
   };
 }
 
+const mlaf_projection q_b_alone = MLAF_PROJECTION(product);
+
+static uint32_t parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  return mlaf_joint_parameter_bytes(&q_b_joint, stage, launch);
+}
+
 static const mlaf_projection projection = {
     .calls = {.args_name = "mlaf_q_b_args",
               .args_init = "MLAF_PROJECTION_ARGS_INIT, or where rows are appended from MLAF_Q_B_ARGS_INIT",
@@ -23,29 +29,14 @@ static const mlaf_projection projection = {
               .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),
               .libraries = true,
               .reach = MLAF_PROJECTION_REACH,
-              .n_mapped = Q_B_MAP_W_UK,
-              .parameter_bytes = q_b_parameter_bytes,
-              .check_stages = q_b_check_stages,
-              .check_args = q_b_check_args,
+              .n_mapped = MLAF_PROJECTION_MAPS + 1, /* W_UK of mla_q_absorb */
+              .parameter_bytes = parameter_bytes,
               .workspace = mlaf_projection_workspace,
               .rows = mlaf_projection_rows,
               .rows_of = mlaf_projection_rows_of,
-              .prepare = q_b_prepare,
-              .work = q_b_work,
-              .bound = q_b_bound,
               .n_cases = MLAF_PROJECTION_CASES,
-              .make_case = q_b_make_case,
-              .free_case = q_b_free_case,
-              .case_buffers = q_b_case_buffers,
-              .compare = q_b_compare,
-              .same = q_b_same,
               .error_about = "relative Frobenius error against fp64",
-              .data_open = q_b_data_open,
-              .data_close = q_b_data_close,
-              .data_args = q_b_data_args,
-              .data_check = q_b_data_check,
-              .data_error = q_b_data_error,
-              .data_row = q_b_data_row},
+              MLAF_JOINT_CALLS},
     .product = product,
 };
 static const mlaf_field fields[] = {MLA_Q_B_ROWS};
@@ -56,4 +47,5 @@ const mlaf_op mlaf_op_mla_q_b = {.name = "mla_q_b",
                                .fields = fields,
                                .n_fields = MLA_Q_B_FIELDS,
                                .stages = stages,
+                               .joint = &q_b_joint,
                                .calls = &projection.calls};

@@ -98,7 +98,7 @@ static void the_same_launch(void **state) {
     b.stage[0] = (mlaf_stage){.threads = 64u << next(4), .rows_per_wg = 16u << next(4),
                               .launch = {.cluster = {(uint32_t)next(5), 1, 1}, .n_maps = (uint32_t)next(3),
                                          .flags = (v[MLA_Q_B_WEIGHTS] ? MLAF_KERNEL_SCALES : 0u) |
-                                                  (v[MLA_Q_B_APPEND] ? MLAF_KERNEL_APPENDS : 0u)}};
+                                                  (v[MLA_Q_B_APPEND] ? MLAF_KERNEL_SECOND : 0u)}};
     mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg,
                            .cluster = {b.stage[0].launch.cluster[0], 1, 1}, .n_maps = b.stage[0].launch.n_maps,
                            .flags = b.stage[0].launch.flags};
@@ -127,7 +127,7 @@ static void the_same_launch(void **state) {
 }
 
 int main(void) {
-  _Static_assert((int)EMBED_APPENDS == (int)MLAF_KERNEL_APPENDS, "the same flag");
+  _Static_assert((int)EMBED_APPENDS == (int)MLAF_KERNEL_SECOND, "the same flag");
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_launch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
