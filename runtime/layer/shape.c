@@ -290,7 +290,7 @@ bool layer_shape_may_join(const layer_shape *s, const char *target) {
 bool layer_may_go_on(const layer_shape *s, int64_t tokens) {
   const bool known = !layer_turns_on_read(s); /* no device has run the two together yet */
   return known && layer_kv_b_bytes(s) == LAYER_ELEMENT && !(s->d.flags & MLAF_LAYER_V_OUT_APART) &&
-         s->heads >= BLOCK_HEADS && s->d.v == MLAF_PLAN_VALUES && tokens >= LAYER_VALUES_LEAST && tokens <= LAYER_VALUES_MOST;
+         s->heads >= BLOCK_HEADS && tokens >= LAYER_VALUES_LEAST && tokens <= LAYER_VALUES_MOST;
 }
 
 void layer_shape_set_latent(layer_shape *s, bool latent) {
