@@ -142,4 +142,7 @@ typedef struct mlaf_whole_args {
  * shorter, one of a newer one may be longer if it asks for nothing unknown. NULL: E_ARG. */
 const void *mlaf_args_take(const mlaf_calls *calls, const void *args, mlaf_whole_args *whole, mlaf_err *err);
 
+/* True if the knob of the operation's variants is a split count. */
+static inline bool mlaf_has_splits(const mlaf_op *op) { return op->calls && op->calls->knob_most; }
+
 #endif
