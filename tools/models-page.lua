@@ -86,9 +86,12 @@ function make.operations(all)
     known[op[1]] = true
     out[#out + 1] = ("| [`%s`](%s) | %s | %s |"):format(op[1], op[3], op[2], used_by(op, all))
   end
-  local folders = assert(io.popen(("ls '%s/gen/ops'"):format(root)))
-  for name in folders:lines() do assert(known[name], name .. ": tools/models-page.lua says nothing of it") end
-  folders:close()
+  local records = assert(io.popen(("ls '%s'/gen/ops/*/op.lua"):format(root)))
+  for path in records:lines() do
+    local name = path:match("([%w_]+)/op%.lua$")
+    assert(known[name], name .. ": tools/models-page.lua says nothing of it")
+  end
+  records:close()
   return out
 end
 

@@ -258,7 +258,6 @@ static void problems_of_appending(void **state) {
       {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t256", 0, 200, true},
       {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t256", 0, 200, true},
       {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t128", 0, 128, false},
-      {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t128", MLAF_LAYER_APPEND_APART, 200, true},
       {"mla_q_b:l1536,h16,n128,p64,bf16,append_split,r512,append_unrotated,t16", MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_NO_NORMS |
        MLAF_LAYER_ROPE_ON_READ, 16, true},
   };

@@ -1,8 +1,9 @@
 /* The report: what the database knows of one device, gathered, and the page made of it. */
-#ifndef MLAF_CLI_REPORT_H
-#define MLAF_CLI_REPORT_H
+#ifndef MLAF_REPORT_H
+#define MLAF_REPORT_H
 
-#include "cli/cli.h"
+#include "base/base.h"
+#include "db/db.h"
 #include "op/nearest.h"
 
 /* One tuned problem. Times in ns; 0: not known. */
@@ -53,5 +54,9 @@ void mlaf_report_parts(mlaf_text *t, const report_point *p, size_t n);
 /* Up to and with the heading; </body></html> ends a page. */
 void mlaf_report_head(mlaf_text *t, const char *title);
 void mlaf_report_page(mlaf_text *t, const char *database, const report_device *devices, size_t n);
+
+/* --- trace.c --- */
+/* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
+mlaf_status mlaf_report_trace(const char *path, const struct mlaf_profile *p, size_t n, mlaf_err *err);
 
 #endif

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "base/base.h"
 #include "device/profile.h"
+#include "report/report.h"
 
 enum { MAX_SPANS = 100000 /* at about 150 bytes each */ };
 
@@ -71,7 +72,7 @@ static void put_launch(FILE *f, const mlaf_profile *p, size_t pid, uint32_t cut)
   }
 }
 
-mlaf_status mlaf_cli_trace(const char *path, const mlaf_profile *p, size_t n, mlaf_err *err) {
+mlaf_status mlaf_report_trace(const char *path, const mlaf_profile *p, size_t n, mlaf_err *err) {
   char *text = NULL;
   size_t size = 0;
   FILE *f = open_memstream(&text, &size);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/cli.h"
+#include "rig/evidence.h"
 #include "cmocka_all.h"
 
 /* Assembler of a line: every instruction 4 bytes long. A branch names the index of its target. */
@@ -27,10 +27,10 @@ static void straight_code_has_no_loop(void **state) {
   program p = {"", 0};
   put(&p, "v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]");
   put(&p, "s_endpgm");
-  cli_evidence e = {.mfma = 77};
-  assert_true(mlaf_cli_evidence(p.text, &e));
+  rig_evidence e = {.mfma = 77};
+  assert_true(mlaf_evidence(p.text, &e));
   assert_int_equal(e.loops + e.mfma + e.instructions, 0);
-  assert_true(mlaf_cli_evidence("", &e));
+  assert_true(mlaf_evidence("", &e));
   assert_int_equal(e.loops, 0);
 }
 
@@ -51,8 +51,8 @@ static void one_loop_is_counted_by_class(void **state) {
   for (size_t i = 0; i < sizeof body / sizeof *body; i++) put(&p, body[i]);
   branch(&p, "s_cbranch_scc1", 1);
   put(&p, "s_endpgm");
-  cli_evidence e;
-  assert_true(mlaf_cli_evidence(p.text, &e));
+  rig_evidence e;
+  assert_true(mlaf_evidence(p.text, &e));
   assert_int_equal(e.loops, 1);
   assert_int_equal(e.start, 4);
   assert_int_equal(e.instructions, 12);
@@ -80,8 +80,8 @@ static void the_inner_loop_without_its_seldom_path(void **state) {
   put(&p, "s_endpgm");                                                 /* 11 */
   for (int i = 0; i < 40; i++) put(&p, "v_mul_f32_e32 v1, v2, v3");    /* 12..51 */
   branch(&p, "s_branch", 7);                                           /* 52 */
-  cli_evidence e;
-  assert_true(mlaf_cli_evidence(p.text, &e));
+  rig_evidence e;
+  assert_true(mlaf_evidence(p.text, &e));
   assert_int_equal(e.loops, 3);
   assert_int_equal(e.start, 4 * 5);
   assert_int_equal(e.mfma, 2);

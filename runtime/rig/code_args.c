@@ -1,21 +1,22 @@
 /* One launch of any code object, described in JSON: grammar in docs/emulator.md. Every error names the field. */
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "op/numeric.h"
+#include "rig/code_args.h"
 
 enum { MAX_FILE = 256 << 20, BLOCK = 1 << 20 /* values of a random block, repeated */ };
 static const int64_t MAX_BUFFER = (int64_t)16 << 30;
 
 typedef struct reader {
   const char *path;
-  cli_code *code;
+  code_call *code;
   uint64_t seed;
   size_t size;                            /* of the arguments so far */
-  bool taken[sizeof((cli_code *)0)->args];
+  bool taken[sizeof((code_call *)0)->args];
   const char *names[64];                  /* of the buffers; borrowed from the JSON tree */
   mlaf_err *err;
 } reader;
@@ -279,7 +280,7 @@ static mlaf_status read_lds(reader *r, const cJSON *root) {
 static mlaf_status read_launch(reader *r, const cJSON *root) {
   static const char *const known[] = {"kernel", "grid", "block", "lds", "args", NULL};
   const cJSON *kernel = cJSON_GetObjectItemCaseSensitive(root, "kernel"), *args, *arg;
-  cli_code *code = r->code;
+  code_call *code = r->code;
   mlaf_function *fn = NULL;
   int index = 0;
   if (!cJSON_IsObject(root)) return bad(r, "top level", "must be an object with kernel, grid, block and args");
@@ -322,8 +323,8 @@ static mlaf_status read_args(reader *r) {
   return st;
 }
 
-mlaf_status mlaf_cli_code_open(mlaf_device *dev, const char *code_path, const char *args_path, uint64_t seed, cli_code *out,
-                               mlaf_err *err) {
+mlaf_status mlaf_code_call_open(mlaf_device *dev, const char *code_path, const char *args_path, uint64_t seed, code_call *out,
+                                mlaf_err *err) {
   void *bytes = NULL;
   size_t size = 0;
   memset(out, 0, sizeof *out);
@@ -334,11 +335,11 @@ mlaf_status mlaf_cli_code_open(mlaf_device *dev, const char *code_path, const ch
   free(bytes);
   reader r = {.path = args_path, .code = out, .seed = seed, .err = err};
   st = st == MLAF_OK ? read_args(&r) : mlaf_fail_prefix(err, st, "%s", code_path);
-  if (st != MLAF_OK) mlaf_cli_code_close(out);
+  if (st != MLAF_OK) mlaf_code_call_close(out);
   return st;
 }
 
-static mlaf_status save_buffer(cli_code *code, int i, mlaf_err *err) {
+static mlaf_status save_buffer(code_call *code, int i, mlaf_err *err) {
   void *data = malloc(code->bytes[i]);
   mlaf_status st = data ? mlaf_ops(code->dev)->mem_read(code->dev, data, code->buffers[i], code->bytes[i], err)
                         : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a buffer of %zu bytes", code->bytes[i]);
@@ -347,7 +348,7 @@ static mlaf_status save_buffer(cli_code *code, int i, mlaf_err *err) {
   return st;
 }
 
-mlaf_status mlaf_cli_code_run(cli_code *code, mlaf_err *err) {
+mlaf_status mlaf_code_call_run(code_call *code, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(code->dev);
   mlaf_status st = ops->launch(code->dev, NULL, &code->launch, err);
   if (st == MLAF_OK) st = ops->sync(code->dev, NULL, err);
@@ -356,7 +357,7 @@ mlaf_status mlaf_cli_code_run(cli_code *code, mlaf_err *err) {
   return st;
 }
 
-void mlaf_cli_code_close(cli_code *code) {
+void mlaf_code_call_close(code_call *code) {
   for (int i = 0; i < code->n_buffers; i++) {
     mlaf_ops(code->dev)->mem_free(code->dev, code->buffers[i], NULL);
     free(code->save[i]);

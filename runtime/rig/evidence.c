@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "device/profile.h"
+#include "rig/evidence.h"
 
 typedef struct line {
   unsigned offset, size;
@@ -19,14 +19,14 @@ static const struct {
   const char *prefix;
   size_t counter;
 } classes[] = {
-    {"v_mfma_", offsetof(cli_evidence, mfma)},      {"v_smfmac_", offsetof(cli_evidence, mfma)},
-    {"v_", offsetof(cli_evidence, valu)},           {"ds_", offsetof(cli_evidence, ds)},
-    {"global_", offsetof(cli_evidence, vmem)},      {"buffer_", offsetof(cli_evidence, vmem)},
-    {"flat_", offsetof(cli_evidence, vmem)},        {"scratch_", offsetof(cli_evidence, vmem)},
-    {"s_load_", offsetof(cli_evidence, smem)},      {"s_buffer_load_", offsetof(cli_evidence, smem)},
-    {"s_waitcnt", offsetof(cli_evidence, waitcnt)}, {"s_nop", offsetof(cli_evidence, nop)},
-    {"s_barrier", offsetof(cli_evidence, barrier)}, {"s_cbranch_", offsetof(cli_evidence, branch)},
-    {"s_branch", offsetof(cli_evidence, branch)},   {"s_", offsetof(cli_evidence, salu)},
+    {"v_mfma_", offsetof(rig_evidence, mfma)},      {"v_smfmac_", offsetof(rig_evidence, mfma)},
+    {"v_", offsetof(rig_evidence, valu)},           {"ds_", offsetof(rig_evidence, ds)},
+    {"global_", offsetof(rig_evidence, vmem)},      {"buffer_", offsetof(rig_evidence, vmem)},
+    {"flat_", offsetof(rig_evidence, vmem)},        {"scratch_", offsetof(rig_evidence, vmem)},
+    {"s_load_", offsetof(rig_evidence, smem)},      {"s_buffer_load_", offsetof(rig_evidence, smem)},
+    {"s_waitcnt", offsetof(rig_evidence, waitcnt)}, {"s_nop", offsetof(rig_evidence, nop)},
+    {"s_barrier", offsetof(rig_evidence, barrier)}, {"s_cbranch_", offsetof(rig_evidence, branch)},
+    {"s_branch", offsetof(rig_evidence, branch)},   {"s_", offsetof(rig_evidence, salu)},
 };
 
 static bool starts(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
@@ -287,7 +287,7 @@ static void best_path(graph *g, int k, int header) {
   b->state = 2;
 }
 
-static void count_block(const graph *g, const block *b, cli_evidence *out) {
+static void count_block(const graph *g, const block *b, rig_evidence *out) {
   for (size_t i = b->first; i <= b->last; i++) {
     const char *text = g->lines[i].text;
     size_t at = class_of(text);
@@ -298,7 +298,7 @@ static void count_block(const graph *g, const block *b, cli_evidence *out) {
 }
 
 /* The whole loop's size beside the round's tells how much of it is seldom executed. */
-static void count_hot_loop(graph *g, cli_evidence *out) {
+static void count_hot_loop(graph *g, rig_evidence *out) {
   int header = find_hot_loop(g, &out->loops);
   if (header < 0) return;
   for (int k = 0; k < g->n; k++) {
@@ -314,10 +314,10 @@ static void count_hot_loop(graph *g, cli_evidence *out) {
   }
 }
 
-bool mlaf_cli_evidence(const char *text, cli_evidence *out) {
+bool mlaf_evidence(const char *text, rig_evidence *out) {
   graph g = {.n = 0};
   g.lines = split(text, &g.n_lines);
-  cli_evidence found = {0};
+  rig_evidence found = {0};
   size_t room = g.n_lines + 1;
   g.blocks = calloc(room, sizeof *g.blocks);
   g.block_of = calloc(room, sizeof *g.block_of);
@@ -339,10 +339,10 @@ bool mlaf_cli_evidence(const char *text, cli_evidence *out) {
   return ok;
 }
 
-void mlaf_cli_evidence_executed(const mlaf_profile *p, cli_evidence *out) {
-  uint64_t sums[sizeof(cli_evidence) / sizeof(unsigned)] = {0}, all = 0, bytes = 0;
-  const size_t mfma = offsetof(cli_evidence, mfma) / sizeof(unsigned);
-  cli_evidence found = {.executed = true};
+void mlaf_evidence_executed(const mlaf_profile *p, rig_evidence *out) {
+  uint64_t sums[sizeof(rig_evidence) / sizeof(unsigned)] = {0}, all = 0, bytes = 0;
+  const size_t mfma = offsetof(rig_evidence, mfma) / sizeof(unsigned);
+  rig_evidence found = {.executed = true};
   bool begun = false;
   for (size_t i = 0; i < p->n_insts; i++) {
     const mlaf_profile_inst *x = &p->inst[i];

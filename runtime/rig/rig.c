@@ -3,28 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/layer.h"
+#include "rig/rig.h"
 
-mlaf_status layer_failed(cli *c, mlaf_status st) {
+mlaf_status layer_failed(rig_env *env, mlaf_status st) {
   char text[MLAF_ERR_MAX];
-  if (!st || c->err.status) return st;
-  mlaf_ctx_last_message(c->ctx, text, sizeof text);
-  return mlaf_fail(&c->err, st, "%s", text);
+  if (!st || env->err->status) return st;
+  mlaf_ctx_last_message(env->ctx, text, sizeof text);
+  return mlaf_fail(env->err, st, "%s", text);
 }
 
-static mlaf_status no_memory(cli *c) { return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a layer's data"); }
+mlaf_status rig_go_on(rig_env *env) {
+  return env->cancel && atomic_load(env->cancel) ? mlaf_fail(env->err, MLAF_E_CANCELLED, "stopped on request") : MLAF_OK;
+}
+
+static mlaf_status no_memory(rig_env *env) { return mlaf_fail(env->err, MLAF_E_NOMEM, "no memory for a layer's data"); }
 
 mlaf_status layer_alloc(layer_rig *r, size_t bytes, void **out) {
   void **held = realloc(r->held, (r->n_held + 1) * sizeof *held);
-  if (!held) return no_memory(r->c);
+  if (!held) return no_memory(r->env);
   r->held = held;
-  mlaf_status st = mlaf_ops(r->dev)->mem_alloc(r->dev, bytes, out, &r->c->err);
+  mlaf_status st = mlaf_ops(r->dev)->mem_alloc(r->dev, bytes, out, r->env->err);
   if (!st) held[r->n_held++] = *out;
   return st;
 }
 
 static mlaf_status write_to(layer_rig *r, void *to, const void *from, size_t bytes) {
-  return bytes ? mlaf_ops(r->dev)->mem_write(r->dev, to, from, bytes, &r->c->err) : MLAF_OK;
+  return bytes ? mlaf_ops(r->dev)->mem_write(r->dev, to, from, bytes, r->env->err) : MLAF_OK;
 }
 
 static mlaf_status to_device(layer_rig *r, const void *data, size_t bytes, void **out) {
@@ -125,7 +129,7 @@ static void describe(layer_rig *r) {
 }
 
 static mlaf_status make_weights(layer_rig *r) {
-  mlaf_rng rng = {mlaf_cli_seed(r->c)};
+  mlaf_rng rng = {r->env->seed};
   mlaf_form_layer *l = &r->form;
   layer_weights *w = r->weights = r->setup.weights ? r->setup.weights : &r->own;
   const bool made = w->model == r->setup.model && w->tp == r->setup.tp && w->encoding == r->setup.encoding;
@@ -138,9 +142,9 @@ static mlaf_status make_weights(layer_rig *r) {
     if (is_norm(i)) w->tensors[i] = layer_draw(&rng, e.cols, 1, 0.1);
     else if (w->encoding) layer_draw_8(w, i, e.rows, e.cols, by, &rng);
     else w->tensors[i] = layer_draw(&rng, e.rows * e.cols, 0, by);
-    if (!w->tensors[i] || (w->encoding && !is_norm(i) && !w->scales[i])) return no_memory(r->c);
+    if (!w->tensors[i] || (w->encoding && !is_norm(i) && !w->scales[i])) return no_memory(r->env);
   }
-  if (!w->numbers) return no_memory(r->c);
+  if (!w->numbers) return no_memory(r->env);
   w->model = r->setup.model;
   w->tp = r->setup.tp;
   l->q_a = w->tensors[0], l->q_norm = w->tensors[1], l->q_b = w->tensors[2], l->kv_a = w->tensors[3];
@@ -155,10 +159,10 @@ static mlaf_status make_table(layer_rig *r) {
   const size_t bytes = (size_t)(positions * rope.columns) * sizeof *r->table;
   void *on_device = NULL;
   r->table = malloc(bytes + 1);
-  if (!r->table) return no_memory(r->c);
+  if (!r->table) return no_memory(r->env);
   const bool chain = r->setup.flags & MLAF_FORM_BF16_TURN;
   mlaf_status st = (chain ? mlaf_rope_table_bf16 : mlaf_rope_table)(&rope, positions, r->table, bytes, why, sizeof why);
-  if (st) return mlaf_fail(&r->c->err, st, "%s", why);
+  if (st) return mlaf_fail(r->env->err, st, "%s", why);
   st = to_device(r, r->table, bytes, &on_device);
   r->form.table = r->table, r->desc.cos = on_device;
   r->form.table_rows = r->desc.table_rows = positions;
@@ -169,15 +173,15 @@ static mlaf_status make_table(layer_rig *r) {
 
 static mlaf_status make_pages(layer_rig *r) {
   const layer_setup *s = &r->setup;
-  mlaf_rng rng = {mlaf_cli_seed(r->c) + 17};
+  mlaf_rng rng = {r->env->seed + 17};
   r->first_page = malloc((size_t)(s->batch + 1) * sizeof *r->first_page);
-  if (!r->first_page) return no_memory(r->c);
+  if (!r->first_page) return no_memory(r->env);
   r->first_page[0] = 0;
   for (int32_t i = 0; i < s->batch; i++)
     r->first_page[i + 1] = r->first_page[i] + (s->requests[i].past + s->requests[i].fresh + s->page_size - 1) / s->page_size;
   r->set_pages = r->first_page[s->batch] + 1; /* one that nobody has */
   r->pages = malloc((size_t)r->set_pages * sizeof *r->pages);
-  if (!r->pages) return no_memory(r->c);
+  if (!r->pages) return no_memory(r->env);
   for (int64_t i = 0; i < r->set_pages; i++) r->pages[i] = (int32_t)i;
   for (int64_t i = r->set_pages - 1; i > 0 && !s->in_order; i--) {
     const uint32_t k = mlaf_rng_below(&rng, (uint32_t)i + 1);
@@ -249,11 +253,10 @@ static mlaf_status make_layer(layer_rig *r, int set) {
       list[n++] = (mlaf_layer_weight){scale_name, r->device_scales[set][i], layer_blocks(e.rows), layer_blocks(e.cols), 0};
   }
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
-  if (mlaf_cli_has(r->c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
-  if (mlaf_cli_has(r->c, O_INVARIANT)) opts.flags |= MLAF_PLAN_BATCH_INVARIANT;
+  opts.flags |= r->env->plan_flags;
   mlaf_layer_desc desc = r->desc;
   desc.plan = &opts;
-  return st ? st : layer_failed(r->c, mlaf_layer_create(r->c->ctx, &desc, list, n, &r->layer[set]));
+  return st ? st : layer_failed(r->env, mlaf_layer_create(r->env->ctx, &desc, list, n, &r->layer[set]));
 }
 
 /* --- calls --- */
@@ -323,9 +326,9 @@ static mlaf_status make_schedule(layer_rig *r, const lists *l, layer_call *out) 
   void *at = NULL;
   const size_t words = mlaf_layer_prefill_words(r->layer[0], l->batch, l->fresh, l->past);
   out->schedule = malloc((words + 1) * 4);
-  if (!out->schedule) return no_memory(r->c);
+  if (!out->schedule) return no_memory(r->env);
   mlaf_status st = mlaf_layer_prefill_schedule(r->layer[0], l->batch, l->fresh, l->past, out->schedule, words);
-  layer_failed(r->c, st);
+  layer_failed(r->env, st);
   if (!st) st = to_device(r, out->schedule, words * 4, &at);
   a->schedule = out->schedule, a->schedule_device = at;
   a->kv_last_page_lens = NULL;
@@ -356,10 +359,10 @@ static mlaf_status send(layer_rig *r, const lists *l, layer_call *out) {
 static mlaf_status make_call(layer_rig *r, int set) {
   layer_call *out = &r->call[set];
   lists l = {.batch = 0};
-  mlaf_status st = lists_room(r, &l) ? MLAF_OK : no_memory(r->c);
+  mlaf_status st = lists_room(r, &l) ? MLAF_OK : no_memory(r->env);
   out->request = malloc((size_t)(l.tokens + 1) * sizeof *out->request);
   out->fresh = malloc((size_t)(l.tokens + 1) * sizeof *out->fresh);
-  if (!st && (!out->request || !out->fresh)) st = no_memory(r->c);
+  if (!st && (!out->request || !out->fresh)) st = no_memory(r->env);
   if (!st) l.qo[0] = l.kv[0] = 0;
   for (int32_t i = 0, at = 0; !st && i < r->setup.batch; i++)
     for (int k = 0; share(&r->setup, i, k); k++) lists_add(r, set, k, i, &l, out, at++);
@@ -371,12 +374,12 @@ static mlaf_status make_call(layer_rig *r, int set) {
 static mlaf_status make_calls(layer_rig *r) {
   mlaf_status st = MLAF_OK;
   r->call = calloc((size_t)r->sets, sizeof *r->call);
-  if (!r->call) return no_memory(r->c);
+  if (!r->call) return no_memory(r->env);
   for (int i = 0; !st && i < r->sets; i++) {
     mlaf_layer_args *a = &r->call[i].args;
     st = make_call(r, i);
     const size_t size = st ? 0 : mlaf_layer_workspace_size(r->layer[0], a);
-    if (size == SIZE_MAX) st = mlaf_fail(&r->c->err, MLAF_E_INTERNAL, "the layer refuses the sizes of a call");
+    if (size == SIZE_MAX) st = mlaf_fail(r->env->err, MLAF_E_INTERNAL, "the layer refuses the sizes of a call");
     else if (size > r->workspace_size) r->workspace_size = size;
   }
   if (!st) st = layer_alloc(r, r->workspace_size + 256, &r->workspace);
@@ -387,10 +390,10 @@ static mlaf_status make_calls(layer_rig *r) {
   return st;
 }
 
-mlaf_status layer_rig_open(cli *c, const layer_setup *s, int sets, layer_rig *r) {
+mlaf_status layer_rig_open(rig_env *env, const layer_setup *s, int sets, layer_rig *r) {
   const double start = mlaf_now();
   void *cache = NULL;
-  *r = (layer_rig){.c = c, .setup = *s, .dev = mlaf_ctx_device(c->ctx), .sets = sets};
+  *r = (layer_rig){.env = env, .setup = *s, .dev = mlaf_ctx_device(env->ctx), .sets = sets};
   r->modelled = mlaf_ops(r->dev)->features & MLAF_DEVICE_MODELLED;
   describe(r);
   mlaf_status st = make_pages(r);
@@ -414,15 +417,15 @@ void layer_rig_close(layer_rig *r) {
     free(r->call[i].request), free(r->call[i].fresh), free(r->call[i].schedule);
   }
   free(r->held), free(r->call), free(r->table), free(r->pages), free(r->first_page);
-  *r = (layer_rig){.c = NULL};
+  *r = (layer_rig){.env = NULL};
 }
 
 /* Every byte that the call writes is NaN before it. */
 mlaf_status layer_rig_run(layer_rig *r) {
   const mlaf_device_ops *ops = mlaf_ops(r->dev);
   const mlaf_layer_args *a = &r->call[0].args;
-  mlaf_status st = ops->mem_fill(r->dev, r->workspace, 0xff, r->workspace_size, &r->c->err);
-  if (!st) st = ops->mem_fill(r->dev, a->out, 0xff, (size_t)(a->tokens * r->form.hidden) * 2, &r->c->err);
-  if (!st) st = layer_failed(r->c, mlaf_layer_execute(r->layer[0], a, NULL));
-  return st ? st : ops->sync(r->dev, NULL, &r->c->err);
+  mlaf_status st = ops->mem_fill(r->dev, r->workspace, 0xff, r->workspace_size, r->env->err);
+  if (!st) st = ops->mem_fill(r->dev, a->out, 0xff, (size_t)(a->tokens * r->form.hidden) * 2, r->env->err);
+  if (!st) st = layer_failed(r->env, mlaf_layer_execute(r->layer[0], a, NULL));
+  return st ? st : ops->sync(r->dev, NULL, r->env->err);
 }

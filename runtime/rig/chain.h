@@ -3,7 +3,7 @@
 #ifndef MLAF_CLI_LAYER_CHAIN_H
 #define MLAF_CLI_LAYER_CHAIN_H
 
-#include "cli/layer.h"
+#include "rig/rig.h"
 #include "run/tool.h"
 
 /* Plans of a chain: of all forms; of cd and cc; of acc. */
@@ -30,7 +30,7 @@ double chain_key_bytes(const chain *x);
 /* Row of the cache at which a request of a set begins. */
 int64_t chain_first_row(const chain *x, int set, int32_t request);
 
-/* --- layer_acc.c: the absorbed form over keys concatenated for each head --- */
+/* --- acc.c: the absorbed form over keys concatenated for each head --- */
 /* Buffers, lists and the kernel that concatenates. Plans are there. */
 mlaf_status chain_acc_open(chain *x);
 void chain_acc_close(chain *x);

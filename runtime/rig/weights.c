@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/layer.h"
+#include "rig/rig.h"
 #include "op/e4m3.h"
 
 uint16_t *layer_draw(mlaf_rng *rng, int64_t n, double middle, double by) {

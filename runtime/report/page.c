@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/report.h"
+#include "mlaforge/mlaforge.h"
+#include "op/calls.h"
+#include "report/report.h"
 
 static const char style[] =
     ":root{--bg:#fff;--fg:#1c2330;--soft:#5d6778;--line:#d8dde6;--card:#f6f8fb;--good:#1b7f4b;--bad:#b3402e;--accent:#2f6fd0;"
@@ -153,7 +155,7 @@ static void table(mlaf_text *t, const report_device *d) {
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
     mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>", 100 * x->choice.margin, x->choice.error);
-    if (mlaf_cli_has_splits(x->problem.op)) mlaf_text_fmt(t, "%u</tr>", x->choice.knob);
+    if (mlaf_has_splits(x->problem.op)) mlaf_text_fmt(t, "%u</tr>", x->choice.knob);
     else mlaf_text_str(t, "-</tr>");
   }
   mlaf_text_str(t, "</table></div><p class=soft>splits: into how many pieces a request's cached tokens are cut, each the work of "

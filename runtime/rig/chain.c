@@ -1,10 +1,10 @@
 /* Forms of execution as a chain of operations: projections and append of the layer, and o_proj. Between them cd and cc multiply
  * cached rows by kv_b (cc all of them, cd the new ones, whose K and V stay), and each head attends to K and V of its own; acc is
- * in layer_acc.c. */
+ * in acc.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/layer_chain.h"
+#include "rig/chain.h"
 #include "mlaforge/mla_append.h"
 #include "mlaforge/mla_prefill.h"
 #include "mlaforge/projection.h"
@@ -90,21 +90,19 @@ static void print_problem(const layer_setup *s, mlaf_form form, bool together, i
   }
 }
 
-void layer_chain_problems(const layer_setup *s, mlaf_form form) {
-  char text[MLAF_PROBLEM_TEXT_MAX];
+bool layer_chain_problem(const layer_setup *s, mlaf_form form, int i, char out[MLAF_PROBLEM_TEXT_MAX]) {
   int64_t rows = 0;
-  for (int32_t i = 0; i < s->batch; i++) rows += s->requests[i].past + s->requests[i].fresh;
-  for (int i = 0; i < CHAIN_PLANS; i++) {
-    if (!planned(form, i)) continue;
-    print_problem(s, form, true, rows, i, text, sizeof text);
-    printf("%s\n", text);
-  }
+  out[0] = 0;
+  if (i >= CHAIN_PLANS) return false;
+  for (int32_t k = 0; k < s->batch; k++) rows += s->requests[k].past + s->requests[k].fresh;
+  if (planned(form, i)) print_problem(s, form, true, rows, i, out, MLAF_PROBLEM_TEXT_MAX);
+  return true;
 }
 
 static mlaf_status make_plans(chain *x) {
   static const mlaf_registry_how how = {.quiet = true};
-  mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
-  opts.flags &= ~(uint32_t)MLAF_PLAN_LIBRARY; /* its products want a workspace, and the chain has none */
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT; /* no library: its products want a workspace, and the chain has none */
+  opts.flags |= x->r->env->plan_flags;
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < CHAIN_PLANS; i++) {
     char text[MLAF_PROBLEM_TEXT_MAX], why[512] = "";
@@ -112,8 +110,8 @@ static mlaf_status make_plans(chain *x) {
     if (!planned(x->form, i)) continue;
     print_problem(&x->r->setup, x->form, x->tokens, x->rows, i, text, sizeof text);
     st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
-    if (st) return mlaf_fail(&x->r->c->err, MLAF_E_ARG, "%s: %s", text, why);
-    st = layer_failed(x->r->c, mlaf_registry_get(x->r->c->ctx, &p, &opts, &how, &x->plan[i]));
+    if (st) return mlaf_fail(x->r->env->err, MLAF_E_ARG, "%s: %s", text, why);
+    st = layer_failed(x->r->env, mlaf_registry_get(x->r->env->ctx, &p, &opts, &how, &x->plan[i]));
   }
   return st;
 }
@@ -124,7 +122,7 @@ static mlaf_status find_places(chain *x) {
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < mlaf_layer_stages(layer); i++) {
     mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
-    st = layer_failed(x->r->c, mlaf_layer_stage_at(layer, i, &x->r->call[0].args, &s));
+    st = layer_failed(x->r->env, mlaf_layer_stage_at(layer, i, &x->r->call[0].args, &s));
     if (st) break;
     if (!strcmp(s.name, "q_b")) x->q_at = s.output_at, x->before = i;
     else if (!strcmp(s.name, "v_out")) x->o_at = s.output_at;
@@ -139,7 +137,7 @@ static mlaf_status send_lengths(chain *x) {
   const size_t bytes = (size_t)(s->batch + 1) * 16;
   int32_t *cu = calloc(1, bytes);
   void *at = NULL;
-  if (!cu) return mlaf_fail(&x->r->c->err, MLAF_E_NOMEM, "no memory for a chain");
+  if (!cu) return mlaf_fail(x->r->env->err, MLAF_E_NOMEM, "no memory for a chain");
   for (int32_t i = 0; i <= s->batch && x->tokens; i++) {
     cu[i] = i * s->requests[0].fresh;
     cu[s->batch + 1 + i] = i * (int32_t)x->tokens;
@@ -149,7 +147,7 @@ static mlaf_status send_lengths(chain *x) {
     cu[4 * i + 3] = s->requests[i].past + s->requests[i].fresh;
   }
   mlaf_status st = layer_alloc(x->r, bytes, &at);
-  if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, cu, bytes, &x->r->c->err);
+  if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, cu, bytes, x->r->env->err);
   x->lists = at;
   free(cu);
   return st;
@@ -269,12 +267,12 @@ static mlaf_status run_all(chain *x) {
   const mlaf_device_ops *ops = mlaf_ops(x->r->dev);
   const mlaf_layer_args *a = &x->r->call[0].args;
   mlaf_status st = layer_rig_refill(x->r);
-  if (!st) st = ops->mem_fill(x->r->dev, a->out, 0xff, (size_t)(a->tokens * x->r->form.hidden) * 2, &x->r->c->err);
+  if (!st) st = ops->mem_fill(x->r->dev, a->out, 0xff, (size_t)(a->tokens * x->r->form.hidden) * 2, x->r->env->err);
   for (int i = 0; !st && i < x->r->sets; i++) {
-    if (x->form == MLAF_FORM_CD) st = layer_failed(x->r->c, expand(x, i, true));
-    if (!st) st = layer_failed(x->r->c, step(x, i));
+    if (x->form == MLAF_FORM_CD) st = layer_failed(x->r->env, expand(x, i, true));
+    if (!st) st = layer_failed(x->r->env, step(x, i));
   }
-  return st ? st : ops->sync(x->r->dev, NULL, &x->r->c->err);
+  return st ? st : ops->sync(x->r->dev, NULL, x->r->env->err);
 }
 
 static mlaf_status time_all(chain *x, mlaf_timing *out) {
@@ -283,7 +281,7 @@ static mlaf_status time_all(chain *x, mlaf_timing *out) {
   mlaf_record_begin(x->r->dev, &record);
   for (int i = 0; !st && i < x->r->sets; i++) st = step(x, i);
   mlaf_record_end(&record);
-  st = st ? layer_failed(x->r->c, st) : layer_time_recorded(x->r, &record, out);
+  st = st ? layer_failed(x->r->env, st) : layer_time_recorded(x->r, &record, out);
   mlaf_record_free(&record);
   return st;
 }
@@ -292,7 +290,7 @@ mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, 
   chain x = {.r = r, .form = form, .tokens = alike(r) ? r->desc.ctx_max : 0};
   x.rows = r->first_page[r->setup.batch] * r->setup.page_size;
   const char *why = cannot(&x);
-  if (why) return mlaf_fail(&r->c->err, MLAF_E_ARG, "%s", why);
+  if (why) return mlaf_fail(r->env->err, MLAF_E_ARG, "%s", why);
   mlaf_status st = make_plans(&x);
   if (!st) st = find_places(&x);
   if (!st) st = make_buffers(&x);

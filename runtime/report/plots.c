@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/report.h"
+#include "report/report.h"
 
 enum { COLORS = 8, PARTS_MAX = 12, AXIS_MAX = 64, BARS_MAX = 40 };
 

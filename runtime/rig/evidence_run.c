@@ -3,44 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "check/bench.h"
+#include "compile/compile.h"
 #include "device/profile.h"
 #include "op/calls.h"
+#include "rig/evidence.h"
 
-struct cli_rig {
+struct count_rig {
   mlaf_device *dev;
   mlaf_point problem;
   mlaf_bench *bench;
 };
 
-mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_point *p, const char *target, uint64_t seed, cli_rig **out,
-                              mlaf_err *err) {
+mlaf_status mlaf_count_rig_open(const mlaf_log *log, const atomic_bool *cancel, const mlaf_point *p, const char *target,
+                                uint64_t seed, count_rig **out, mlaf_err *err) {
   *out = NULL;
-  cli_rig *rig = calloc(1, sizeof *rig);
+  count_rig *rig = calloc(1, sizeof *rig);
   if (!rig) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for an emulator");
   rig->problem = *p;
   if (p->op->calls->small) p->op->calls->small(&rig->problem);
   char device[80];
   snprintf(device, sizeof device, "emu:%.64s", target);
-  mlaf_status st = mlaf_device_open(device, &c->log, &rig->dev, err);
-  if (st == MLAF_OK) mlaf_device_cancel_by(rig->dev, c->cancel);
+  mlaf_status st = mlaf_device_open(device, log, &rig->dev, err);
+  if (st == MLAF_OK) mlaf_device_cancel_by(rig->dev, cancel);
   mlaf_bench_opts opts = {.data = {.seed = seed}};
   if (st == MLAF_OK) st = mlaf_bench_create(rig->dev, &rig->problem, &opts, &rig->bench, err);
   if (st == MLAF_OK) *out = rig;
-  else mlaf_cli_rig_close(rig);
+  else mlaf_count_rig_close(rig);
   return st;
 }
 
-void mlaf_cli_rig_close(cli_rig *rig) {
+void mlaf_count_rig_close(count_rig *rig) {
   if (!rig) return;
   mlaf_bench_free(rig->bench);
   if (rig->dev) mlaf_device_close(rig->dev);
   free(rig);
 }
 
-mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, cli_evidence *out,
-                               mlaf_err *err) {
+mlaf_status mlaf_count_rig_count(count_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, rig_evidence *out,
+                                 mlaf_err *err) {
   mlaf_kernel_ref ref = {.template_name = "one", .threads = desc->threads, .rows_per_wg = desc->rows_per_wg};
   const mlaf_loaded_desc how = {.name = desc->symbol, .kernels = {{&ref, {code, size}}}, .knob = 1};
   mlaf_loaded *loaded = NULL;
@@ -56,7 +57,7 @@ mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const
   if (st == MLAF_OK && calls->keep_whole) calls->keep_whole(&wants, &prepared);
   if (st == MLAF_OK) st = mlaf_profile_count(rig->dev, &prepared.launches[0], &p, err);
   if (st == MLAF_OK) {
-    mlaf_cli_evidence_executed(&p, out);
+    mlaf_evidence_executed(&p, out);
     mlaf_profile_clear(&p);
   }
   mlaf_loaded_close(loaded);

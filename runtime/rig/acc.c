@@ -2,7 +2,7 @@
  * document 002 has it. So each head of each request attends to rows of its own, which are all copies of the same. */
 #include <stdlib.h>
 
-#include "cli/layer_chain.h"
+#include "rig/chain.h"
 #include "mlaforge/projection.h"
 
 enum { THREADS = 256, HEADS = 8, WORD = 16, BLOCKS_PER_CU = 8 };
@@ -24,25 +24,25 @@ static mlaf_status send_lists(chain *x) {
   const size_t bytes = (size_t)(3 * (int64_t)n + 2 + (int64_t)n * each) * sizeof(int32_t);
   int32_t *const list = malloc(bytes);
   void *at = NULL;
-  if (!list) return mlaf_fail(&x->r->c->err, MLAF_E_NOMEM, "no memory for the page lists of %d heads", n);
+  if (!list) return mlaf_fail(x->r->env->err, MLAF_E_NOMEM, "no memory for the page lists of %d heads", n);
   for (int32_t i = 0; i <= n; i++) list[i] = i, list[n + 1 + i] = i * each;
   for (int32_t i = 0; i < n; i++) list[2 * n + 2 + i] = x->r->setup.page_size;
   for (int32_t i = 0; i < n * each; i++) list[3 * n + 2 + i] = i;
   mlaf_status st = layer_alloc(x->r, bytes, &at);
-  if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, list, bytes, &x->r->c->err);
+  if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, list, bytes, x->r->env->err);
   x->lists = at;
   free(list);
   return st;
 }
 
 static mlaf_status open_kernel(chain *x) {
-  cli *c = x->r->c;
+  rig_env *env = x->r->env;
   mlaf_gen *gen = NULL;
-  pthread_mutex_lock(&c->ctx->lock);
-  mlaf_status st = mlaf_ctx_gen(c->ctx, &gen, &c->err);
-  const mlaf_tool_env env = {x->r->dev, gen, c->ctx->compiler, mlaf_ctx_target(c->ctx)};
-  if (!st) st = mlaf_tool_open(&env, "concat_keys", "heads=8", &x->concat, &c->err);
-  pthread_mutex_unlock(&c->ctx->lock);
+  pthread_mutex_lock(&env->ctx->lock);
+  mlaf_status st = mlaf_ctx_gen(env->ctx, &gen, env->err);
+  const mlaf_tool_env tools = {x->r->dev, gen, env->ctx->compiler, mlaf_ctx_target(env->ctx)};
+  if (!st) st = mlaf_tool_open(&tools, "concat_keys", "heads=8", &x->concat, env->err);
+  pthread_mutex_unlock(&env->ctx->lock);
   return st;
 }
 
@@ -87,7 +87,7 @@ static mlaf_status concatenate(const chain *x, int set) {
                               .block = {THREADS, 1, 1},
                               .args = &args,
                               .args_size = sizeof args};
-  return mlaf_ops(r->dev)->launch(r->dev, NULL, &launch, &r->c->err);
+  return mlaf_ops(r->dev)->launch(r->dev, NULL, &launch, r->env->err);
 }
 
 static mlaf_status attend(const chain *x, int set) {

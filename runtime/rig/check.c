@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/layer.h"
+#include "rig/rig.h"
 
 /* --- tasks on all processors --- */
 
@@ -23,10 +23,10 @@ static void *work(void *of) {
   return NULL;
 }
 
-static void share_out(const cli *cli_, size_t n, void (*task)(void *, size_t), void *user) {
+static void share_out(const rig_env *env, size_t n, void (*task)(void *, size_t), void *user) {
   enum { MOST = 64 };
   pthread_t threads[MOST];
-  crowd c = {.work = task, .user = user, .n = n, .cancel = cli_->cancel};
+  crowd c = {.work = task, .user = user, .n = n, .cancel = env->cancel};
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
   size_t started = 0, want = cpus > MOST ? MOST : cpus > 1 ? (size_t)cpus : 1;
   while (started + 1 < want && started + 1 < n && !pthread_create(&threads[started], NULL, work, &c)) started++;
@@ -179,10 +179,10 @@ static mlaf_status read_outputs(check *k) {
   k->cache_bytes = (size_t)(r->set_pages * r->setup.page_size * r->row) * 2;
   k->cache = malloc(k->cache_bytes);
   if (!k->x || !k->y || !k->rows || !k->list || !k->caches || !k->looked_at || !k->cache)
-    return mlaf_fail(&r->c->err, MLAF_E_NOMEM, "no memory for the reference");
-  mlaf_status st = ops->mem_read(r->dev, k->x, a->hidden, bytes, &r->c->err);
-  if (!st) st = ops->mem_read(r->dev, k->y, a->out, bytes, &r->c->err);
-  return st ? st : ops->mem_read(r->dev, k->cache, r->cache, k->cache_bytes, &r->c->err);
+    return mlaf_fail(r->env->err, MLAF_E_NOMEM, "no memory for the reference");
+  mlaf_status st = ops->mem_read(r->dev, k->x, a->hidden, bytes, r->env->err);
+  if (!st) st = ops->mem_read(r->dev, k->y, a->out, bytes, r->env->err);
+  return st ? st : ops->mem_read(r->dev, k->cache, r->cache, k->cache_bytes, r->env->err);
 }
 
 /* Which outputs: the first and last token of requests all over the batch, then tokens between. */
@@ -212,13 +212,13 @@ static mlaf_status check_untouched(check *k, int64_t *untouched) {
   const int64_t rows = r->set_pages * r->setup.page_size;
   bool *fresh = calloc((size_t)rows, sizeof *fresh);
   uint16_t *right = malloc((size_t)r->row * sizeof *right);
-  mlaf_status st = fresh && right ? MLAF_OK : mlaf_fail(&r->c->err, MLAF_E_NOMEM, "no memory for the check of the cache");
+  mlaf_status st = fresh && right ? MLAF_OK : mlaf_fail(r->env->err, MLAF_E_NOMEM, "no memory for the check of the cache");
   for (size_t i = 0; !st && i < k->n_rows; i++) fresh[(k->rows[i].found - k->cache) / r->row] = true;
   for (int64_t i = 0; !st && i < rows; i++) {
     if (fresh[i]) continue;
     layer_numbers(r, i * r->row, r->row, right);
     if (memcmp(right, k->cache + i * r->row, (size_t)r->row * 2))
-      st = mlaf_fail(&r->c->err, MLAF_E_INCORRECT, "row %lld of the cache changed, and no token was appended there",
+      st = mlaf_fail(r->env->err, MLAF_E_INCORRECT, "row %lld of the cache changed, and no token was appended there",
                      (long long)i);
     ++*untouched;
   }
@@ -249,14 +249,14 @@ static void sum_up(const check *k, layer_checked *out) {
   out->beyond = elements > 0 ? (double)beyond / elements : 0;
 }
 
-static mlaf_status judge(cli *c, const layer_tolerance *t, const layer_checked *x) {
+static mlaf_status judge(rig_env *env, const layer_tolerance *t, const layer_checked *x) {
   if (!(x->worst <= t->worst))
-    return mlaf_fail(&c->err, MLAF_E_INCORRECT, "outputs are %.3g off the reference, the bound is %.3g", x->worst, t->worst);
+    return mlaf_fail(env->err, MLAF_E_INCORRECT, "outputs are %.3g off the reference, the bound is %.3g", x->worst, t->worst);
   if (!(x->row_worst <= t->row))
-    return mlaf_fail(&c->err, MLAF_E_INCORRECT, "an appended row is %.3g off the reference, the bound is %.3g", x->row_worst,
+    return mlaf_fail(env->err, MLAF_E_INCORRECT, "an appended row is %.3g off the reference, the bound is %.3g", x->row_worst,
                      t->row);
   if (x->beyond > 0)
-    return mlaf_fail(&c->err, MLAF_E_INCORRECT, "%.3g %% of the elements are beyond rtol %g, atol %g", 100 * x->beyond, t->rtol,
+    return mlaf_fail(env->err, MLAF_E_INCORRECT, "%.3g %% of the elements are beyond rtol %g, atol %g", 100 * x->beyond, t->rtol,
                      t->atol);
   return MLAF_OK;
 }
@@ -268,17 +268,17 @@ mlaf_status layer_check(layer_rig *r, const layer_tolerance *t, layer_checked *o
   mlaf_status st = read_outputs(&k);
   if (!st) {
     choose(&k);
-    share_out(r->c, k.n_rows, compare_row, &k);
-    share_out(r->c, (size_t)r->setup.batch, fill_one, &k);
-    if (!k.err.status) share_out(r->c, k.n, query_one, &k);
-    if (!k.err.status) share_out(r->c, k.n * groups(&k), attend_some, &k);
-    if (!k.err.status) share_out(r->c, k.n, compare_one, &k);
-    if (k.err.status) r->c->err = k.err, st = k.err.status;
+    share_out(r->env, k.n_rows, compare_row, &k);
+    share_out(r->env, (size_t)r->setup.batch, fill_one, &k);
+    if (!k.err.status) share_out(r->env, k.n, query_one, &k);
+    if (!k.err.status) share_out(r->env, k.n * groups(&k), attend_some, &k);
+    if (!k.err.status) share_out(r->env, k.n, compare_one, &k);
+    if (k.err.status) *r->env->err = k.err, st = k.err.status;
   }
-  if (!st) st = mlaf_cli_go_on(r->c);
+  if (!st) st = rig_go_on(r->env);
   if (!st) {
     sum_up(&k, out);
-    st = judge(r->c, t, out);
+    st = judge(r->env, t, out);
   }
   if (!st) st = check_untouched(&k, &out->untouched);
   out->seconds = mlaf_now() - start;
