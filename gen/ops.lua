@@ -128,7 +128,7 @@ function ops.get(name)
       error(("there is no operation '%s': known are %s"):format(name, table.concat(ops.names(), ", ")), 0)
     end
     local op = loader.require("ops/" .. name .. "/op")
-    op.name, op.fields = name, loader.require("ops/" .. name .. "/fields")
+    op.name, op.fields = name, loader.require("joint").fields(name)
     for what, usual in sorted(USUAL) do
       if op[what] == nil then op[what] = usual end
     end

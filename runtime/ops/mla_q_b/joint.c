@@ -31,15 +31,11 @@ static mlaf_status check_append(const mlaf_bound *b, const void *args, mlaf_err 
                    (long long)tokens, (long long)(most / wave));
 }
 
-static const mlaf_joint_field append_fields[] = {
-    {"rank", MLA_Q_B_RANK, 0}, {"rope", MLA_Q_B_ROPE, 0}, {"dtype", MLA_Q_B_DTYPE, 0}, {"layout", MLA_Q_B_APPEND, 1},
-    {"style", MLA_Q_B_APPEND_STYLE, 0}, {"norm", MLA_Q_B_APPEND_NORM, 0}, {"tokens", MLA_Q_B_TOKENS, 0}, {NULL, 0, 0}};
+static const mlaf_joint_field append_fields[] = {MLA_Q_B_MLA_APPEND_FIELDS};
 
 /* --- mla_q_absorb --- */
 
-static const mlaf_joint_field absorb_fields[] = {
-    {"heads", MLA_Q_B_HEADS, 0}, {"nope", MLA_Q_B_NOPE, 0}, {"rope", MLA_Q_B_ROPE, 0}, {"rank", MLA_Q_B_RANK, 0},
-    {"dtype", MLA_Q_B_DTYPE, 0}, {"style", MLA_Q_B_ABSORB, 1}, {"tokens", MLA_Q_B_TOKENS, 0}, {NULL, 0, 0}};
+static const mlaf_joint_field absorb_fields[] = {MLA_Q_B_MLA_Q_ABSORB_FIELDS};
 
 /* Queries are nowhere: neither product has strides for them. */
 static mlaf_status check_chained(const void *args, mlaf_err *err) {
