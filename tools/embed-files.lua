@@ -213,9 +213,10 @@ end
 
 local function source_of(op)
   local values, row = {}, ""
-  for _, f in ipairs(dofile(("%s/gen/ops/%s/fields.lua"):format(root, op.op))) do
-    local value = (row == "" and "" or ", ") .. "p->" .. f.field
-    if #row + #value > 90 then values[#values + 1], row, value = row .. ",", "", "p->" .. f.field end
+  local members = assert(slurp(("%s/ops/%s/fields.h"):format(generated, op.op))):match("_MEMBERS%(X%)(.-)\n\n")
+  for field in members:gmatch("X%(([%w_]+)%)") do -- in the record's order
+    local value = (row == "" and "" or ", ") .. "p->" .. field
+    if #row + #value > 90 then values[#values + 1], row, value = row .. ",", "", "p->" .. field end
     row = row .. value
   end
   values[#values + 1] = row

@@ -15,7 +15,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${mlaf_embed_list
 file(GLOB mlaf_embed_inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/op/*.[ch]
      ${CMAKE_SOURCE_DIR}/runtime/op/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/ops/*/*.[ch]
      ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/device/*.h ${CMAKE_SOURCE_DIR}/include/mlaforge/*.h
-     ${CMAKE_SOURCE_DIR}/gen/ops/*/fields.lua)
+     ${CMAKE_SOURCE_DIR}/gen/ops/*/fields.lua ${MLAF_GENERATED}/ops/*/*.[ch])
 add_custom_command(
   OUTPUT ${MLAF_EMBED}/index.txt
   BYPRODUCTS ${MLAF_EMBED_SOURCES}
