@@ -272,6 +272,9 @@ local function write(name, text)
   assert(f:write(text))
   assert(f:close())
 end
+for name in (slurp(out .. "/index.txt") or ""):gmatch("([^\n ]+) [^\n]+\n") do -- what is shipped no more
+  if not texts[name] then os.remove(out .. "/" .. name) end
+end
 local index = {}
 for _, name in ipairs(order) do
   local list = {}
