@@ -1,11 +1,12 @@
-/* The vendored loader makes of the arguments what the library makes of them: the same checks, the same parameter block. */
+/* The vendored loader makes of the arguments what the library makes of them: the same verdict, the same parameter block. Of two
+ * faults each may name another one. */
 #include "ops/mla_merge/embed/mlaf_embed_mla_merge.c" /* to look at its block */
 
 #include <stdlib.h>
 
 #include "cmocka_all.h"
 #include "random_args.h"
-#include "ops/mla_merge/merge.h"
+#include "ops/mla_merge/launch.h"
 
 enum { ROUNDS = 20000 };
 
@@ -59,14 +60,13 @@ static void the_same_launch(void **state) {
     char why[256] = "";
     reason to = {why, sizeof why};
     mlaf_err err = {MLAF_OK, ""};
-    const bool ours = merge_check_args(&b, 1, &a, &err) == MLAF_OK, theirs = check(&s, &k, &e, &to) == MLAF_EMBED_OK;
+    const bool ours = mlaf_merge_calls.check_args(&b, 1, &a, &err) == MLAF_OK, theirs = check(&s, &k, &e, &to) == MLAF_EMBED_OK;
     if (ours != theirs) fail_msg("round %d: the library says '%s', the loader '%s'", i, err.text, why);
-    if (!ours) assert_string_equal(err.text, why);
     refused += !ours;
     if (!ours || !a.tokens) continue;
     good++;
     static mlaf_prepared p;
-    assert_int_equal(merge_prepare(&b, 1, &a, &p, &err), MLAF_OK);
+    assert_int_equal(mlaf_merge_calls.prepare(&b, 1, &a, &p, &err), MLAF_OK);
     const kernel_args mine = fill(&s, &e);
     assert_memory_equal(&mine, p.parameters, sizeof mine);
     assert_int_equal(p.launches[0].grid[0], (mine.rows + k.rows_per_wg - 1) / k.rows_per_wg);
@@ -75,7 +75,6 @@ static void the_same_launch(void **state) {
 }
 
 int main(void) {
-  _Static_assert(sizeof(kernel_args) == sizeof(mlaf_merge_kernel_args), "the same block");
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_launch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
