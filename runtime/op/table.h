@@ -115,7 +115,7 @@ mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err);
 void mlaf_rows_close(mlaf_rows *r);
 /* Goes to a row, and asks the reference what it must be. */
 void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j);
-/* How far `got`, a row of the k-th output, is off, and where most: 16-bit numbers in units of the last place, others as a
+/* The error of `got`, a row of the k-th output, and where it is worst: 16-bit numbers in units of the last place, others as a
  * multiple of their slack. */
 double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column);
 /* The bound of that. */

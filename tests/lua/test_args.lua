@@ -1,4 +1,5 @@
--- The tables of arguments, gen/ops/OP/args.lua: the kernel's block in them is the one that templates declare.
+-- The tables of arguments, gen/ops/OP/args.lua: the kernel's block in them is the one that templates declare, and the headers and
+-- Python that are kept in the tree are made of them.
 local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local model = dofile(T.root .. "/tools/args_model.lua")
@@ -35,6 +36,17 @@ test("args: a kernel's block is what its templates declare", function()
       eq(w.kind == "pointer", have[i].pointer, ("%s: %s is a pointer"):format(op, w.member))
     end
     eq(m.block_bytes, bytes, op .. ": bytes")
+  end
+end)
+
+test("args: what is kept in the tree is what they make", function()
+  for _, op in ipairs(operations()) do
+    for kind, path in pairs({ header = "include/mlaforge/%s.h", python = "python/mlaforge/%s.py" }) do
+      local made = dofile(("%s/tools/args_%s.lua"):format(T.root, kind))(model(T.root, op))
+      local kept = T.read(path:format(op))
+      ok(made == kept, "%s is not what is made of the table: lua5.4 tools/args.lua kept:%s\n%s", path:format(op), op,
+        made ~= kept and T.diff(kept or "", made, op .. "." .. kind) or "")
+    end
   end
 end)
 

@@ -18,7 +18,7 @@ behind it begins before y is there, so y is a constant for those.]],
     { "SR", "up(w_scale_row + R, 128)", each = "row" }, { "SC", "up(w_scale_column + C, 128)" },
   },
   args = {
-    { "w", "8", axes = "R | C", strides = "rows", multiple = 16, align = 16, about = "[rows, columns] bytes",
+    { "w", "8", kind = "weights", axes = "R | C", strides = "rows", multiple = 16, align = 16, about = "[rows, columns] bytes",
       stride_about = "a multiple of 16" },
     { "w_scale", "f32", axes = "SR | SC", strides = "rows", multiple = 1,
       wanted = "a scale in fp32 for each 128 x 128 is wanted",
@@ -45,4 +45,11 @@ behind it begins before y is there, so y is a constant for those.]],
   },
   -- Weights that each launch finds cold: a layer's others were read since.
   timing = { cold = true },
+  python = {
+    about = "Weights of 8 bits as numbers of 16, as a layer's prefill wants them of kv_b_proj.",
+    call = "w w_scale out", names = { y = "out" }, shape = "w", returns = "out",
+    doc = [[
+w [R, C], float8_e4m3fn or float8_e4m3fnuz, times w_scale, float32 [R / 128, C / 128] rounded up, a checkpoint's
+weight_scale_inv: into out [R, C], bfloat16 or float16. Returns it.]],
+  },
 }

@@ -47,4 +47,15 @@ A part, device pointers, o 16-byte aligned. Strides in elements, o's a multiple 
   },
   -- One set: both parts come from the launches before and lie where these left them.
   timing = {},
+  python = {
+    about = "Merging two partial attentions by their log-sum-exp, by vLLM's entry point and argument order.",
+    name = "merge_attn_states",
+    call = "output prefix_output prefix_lse suffix_output suffix_lse output_lse=None * base_2=False",
+    names = { o = "output", lse = "output_lse", ["prefix.o"] = "prefix_output", ["suffix.o"] = "suffix_output" }, shape = "o",
+    doc = [[
+vLLM's: the attentions prefix_output and suffix_output [T, H, V] of the same queries become output, by their logs [H, T].
+
+A part whose log is infinite has no say, whatever it holds. output may be one of the parts, and output_lse its log. All
+tensors may have strides of their own; a log [T, H] is passed as its transpose. base_2: logs are to the base 2.]],
+  },
 }

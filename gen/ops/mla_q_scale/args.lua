@@ -39,4 +39,14 @@ must not overlap either.]],
   },
   -- One set: queries come from the launch before and lie where it left them.
   timing = { beta = 0.1, original = 8192 },
+  python = {
+    about = "Queries times a factor of their position (llama_4_scaling in the configs of Mistral-Large-3 and Mistral-Small-4).",
+    call = "q positions beta=0.1 original=8192 * out=None",
+    names = { x = "q", y = "out" }, shape = "x", returns = "q if out is None else out",
+    doc = [[
+q [T, H, N] times 1 + beta ln(1 + floor(positions / original)), positions [T] int64: into out, or in place. Returns it.
+
+Before the rotation or behind it: all columns get the factor. In place, tokens at positions before `original` are not
+touched.]],
+  },
 }
