@@ -71,7 +71,8 @@ static void draw_good(bench *z) {
   put_64(z, t->count_at, 1 + (int64_t)next(5000));
   for (int i = 0; i < t->n_scalars; i++) {
     const mlaf_arg_scalar *s = &t->scalars[i];
-    put_scalar(z, s, s->within * ((double)next(2001) / 1000 - 1), s->least + s->multiple * (int64_t)next(10000));
+    const int64_t whole = s->kind == MLAF_NUMBER_F32 ? 0 : s->least + s->multiple * (int64_t)next(10000);
+    put_scalar(z, s, s->within * ((double)next(2001) / 1000 - 1), whole);
   }
   t->sizes(z->b.point.v, z->a.bytes, z->n);
   for (int i = 0; i < t->n_tensors; i++) {
@@ -152,9 +153,13 @@ static bool too_many(bench *z, char *says) {
 static bool wrong_scalar(bench *z, char *says) {
   if (!z->t->n_scalars) return false;
   const mlaf_arg_scalar *s = &z->t->scalars[next(z->t->n_scalars)];
-  const int64_t all[] = {s->least - 1, s->most == INT64_MAX ? s->least - 1 : s->most + s->multiple,
-                         s->multiple > 1 ? s->least + 1 : s->least - 1};
-  put_scalar(z, s, next(2) ? 1.01 * s->within : NAN, all[next(3)]);
+  int64_t whole = 0;
+  if (s->kind != MLAF_NUMBER_F32) {
+    const int64_t all[] = {s->least - 1, s->most == INT64_MAX ? s->least - 1 : s->most + s->multiple,
+                           s->multiple > 1 ? s->least + 1 : s->least - 1};
+    whole = all[next(3)];
+  }
+  put_scalar(z, s, next(2) ? 1.01 * s->within : NAN, whole);
   snprintf(says, 80, "%s is", s->name);
   return true;
 }
