@@ -170,9 +170,6 @@ function make.record(m, stages)
 /* Made by tools/args.lua of gen/ops/$op/args.lua. */
 #include "ops/$op/launch.h"
 
-_Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
-_Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
-
 static void fill_sizes(const int32_t *f, const void *args, int64_t *n) {
   const $struct *a = (const $struct *)args;
 $sizes
@@ -256,6 +253,9 @@ function make.calls(m)
 /* Made by tools/args.lua of gen/ops/$op/args.lua. */
 #include "op/table_calls.h"
 #include "ops/$op/args.h"
+
+_Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
+_Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
 
 static const mlaf_table_case cases[] = {
 $cases

@@ -250,6 +250,6 @@ from .tensors import dtype_name, fail
 __all__ = ["%s"]
 %s
 
-%s]]):format(p.about, m.op, used(body, "I32 I64 PTR U32"), used(body, "DTYPES any_of rows_of run same_place tuned up"), p.name or m.op,
-    codes and "\n" .. codes .. "\n" or "", body)
+%s]]):format(p.about, m.op, used(body, "I32 I64 PTR U32"), used(body, "DTYPES any_of rows_of run same_place tuned up"),
+    p.name or m.op, codes and "\n" .. codes .. "\n" or "", body)
 end
