@@ -12,10 +12,10 @@ local function operations()
   return out
 end
 
--- Members of the struct in templates/OP/lib/args.h: { name, bytes, pointer }.
+-- Members of the struct in templates/OP/lib/args.h, or in the one kernel there is: { name, bytes, pointer }.
 local BYTES = { i64 = 8, u64 = 8, i32 = 4, u32 = 4, float = 4 }
 local function declared(op)
-  local text = T.read("templates/" .. op .. "/lib/args.h")
+  local text = T.read("templates/" .. op .. "/lib/args.h") or T.read("templates/" .. op .. "/rows.cu.in")
   local body, out = text:match("struct mlaf_[%w_]+ {\n(.-)\n};"), {}
   for kind, names in body:gsub("//[^\n]*", ""):gmatch("([%w_ ]+%*?) ([%w_, ]+);") do
     for name in names:gmatch("[%w_]+") do
