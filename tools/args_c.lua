@@ -126,7 +126,7 @@ end
 
 -- "in -1e+06..1e+06", "1 or more", "0..2^40", "0 or a multiple of 8 up to 2^40"
 local function must(raw)
-  if raw[2] == "float" then return ("in -%g..%g"):format(raw.within, raw.within) end
+  if raw[2] == "float" then return (raw.least and "in %g..%g" or "in -%g..%g"):format(raw.least or raw.within, raw.within) end
   if raw.multiple then return ("0 or a multiple of %d up to %s"):format(raw.multiple, bound_text(raw.most)) end
   return raw.most and ("%d..%s"):format(raw.least, bound_text(raw.most)) or ("%d or more"):format(raw.least)
 end

@@ -64,7 +64,7 @@ local function constants(m, add)
   end
   if #flags > 0 then add("};\n") end
   for _, a in ipairs(m.raw.args) do
-    local most = a.within and ("%.0e"):format(a.within):gsub("e%+0*", "e") .. "f"
+    local most = a.within and ("%.1e"):format(a.within):gsub("%.0e", "e"):gsub("e([+-])0*(%d)", "e%1%2"):gsub("%+", "") .. "f"
     if most then add(("#define MLAF_%s_%s_MOST %s%s\n"):format(m.X, a[1]:upper(), most, behind(a.most_about))) end
   end
 end

@@ -30,7 +30,7 @@
 --   unlike    { tensor, why it must have another address }
 --   about, stride_about  comments
 --
--- A scalar is { name, "float", within = } or { name, "int32_t" or "int64_t", least =, most =, multiple = }.
+-- A scalar is { name, "float", within =, least = } or { name, "int32_t" or "int64_t", least =, most =, multiple = }.
 local ELEMENTS = {
   ["16"] = { bytes = 2, c = "void", enum = "16" }, f32 = { bytes = 4, c = "float", enum = "F32" },
   i64 = { bytes = 8, c = "int64_t", enum = "I64" }, ["8"] = { bytes = 1, c = "void", enum = "8" },

@@ -55,7 +55,7 @@ static mlaf_status check_scalar(const mlaf_arg_scalar *s, const void *args, mlaf
   if (s->kind == MLAF_NUMBER_F32) {
     float x;
     memcpy(&x, (const char *)args + s->at, sizeof x);
-    if (fabs((double)x) <= s->within) return MLAF_OK; /* not a NaN either */
+    if (fabs((double)x) <= s->within && (double)x >= (double)s->least) return MLAF_OK; /* no NaN is */
     return mlaf_fail(err, MLAF_E_ARG, "%s is %g, must be %s", s->name, (double)x, s->must);
   }
   const int64_t x = s->kind == MLAF_NUMBER_I32 ? (int32_t)u32_at(args, s->at) : i64_at(args, s->at);

@@ -58,8 +58,8 @@ typedef struct mlaf_arg_scalar {
   const char *name, *must; /* "in -1e+06..1e+06" */
   mlaf_number kind;
   uint16_t at;
-  int64_t least, most, multiple; /* multiple: a power of two */
-  double within; /* of MLAF_NUMBER_F32: largest absolute value */
+  int64_t least, most, multiple; /* multiple: a power of two. MLAF_NUMBER_F32 has only the first, and */
+  double within; /* the largest absolute value */
 } mlaf_arg_scalar;
 
 /* One member of the kernel's parameter block. */

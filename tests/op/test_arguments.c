@@ -72,7 +72,8 @@ static void draw_good(bench *z) {
   for (int i = 0; i < t->n_scalars; i++) {
     const mlaf_arg_scalar *s = &t->scalars[i];
     const int64_t whole = s->kind == MLAF_NUMBER_F32 ? 0 : s->least + s->multiple * (int64_t)next(10000);
-    put_scalar(z, s, s->within * ((double)next(2001) / 1000 - 1), whole);
+    const double real = s->within * ((double)next(2001) / 1000 - 1);
+    put_scalar(z, s, real < (double)s->least ? (double)s->least : real, whole);
   }
   t->sizes(z->b.point.v, z->a.bytes, z->n);
   for (int i = 0; i < t->n_tensors; i++) {
