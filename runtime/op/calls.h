@@ -18,6 +18,9 @@ typedef struct mlaf_calls {
   size_t workspace_at, workspace_size_at; /* in it: void *workspace, size_t workspace_size; both 0: there never is one */
   bool libraries;    /* a kernel may be a vendor library's product (device/matmul.h) */
   uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
+  /* What the functions of op/args_launch.h, and of op/table_calls.h, go by. NULL: the operation has its own. */
+  const struct mlaf_args_table *arguments;
+  const struct mlaf_table *table;
 
   /* --- who may run --- */
   /* Bytes of the parameter block of a kernel at `stage` that says `launch` of itself. */
