@@ -1,5 +1,6 @@
 -- Problem strings in Lua: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", an operation's name and its fields, which
--- gen/ops/<operation>/fields.lua says. The C side (runtime/op) reads the same table; tests compare the two on the same strings.
+-- gen/ops/<operation>/fields.lua says, and those of problems that may follow (joint.lua). The C side (runtime/op) reads the same
+-- tables; tests compare the two on the same strings.
 local loader = ...
 local problem = {}
 
@@ -9,7 +10,7 @@ local known = {}
 local function fields_of(op)
   if known[op] == nil then
     local there = op:find("^[%l%d_]+$") and loader.host.read("gen/ops/" .. op .. "/fields.lua")
-    known[op] = there and loader.require("ops/" .. op .. "/fields") or false
+    known[op] = there and loader.require("joint").fields(op) or false
   end
   return known[op] or error("problem: there is no operation '" .. op .. "' (gen/ops)", 0)
 end

@@ -48,7 +48,7 @@ typedef struct wanted {
   size_t n;
 } wanted;
 
-static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside, mlaf_plan **to) {
+static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan_inside inside, mlaf_plan **to) {
   w->list[w->n] = (mlaf_plan_wish){*p, opts, inside};
   w->to[w->n++] = to;
 }
@@ -61,24 +61,26 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
   for (int k = first; !st && k <= last; k++) {
     if (!layer_is_dequant(kind) && !layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
-    want(w, &p, &w->rows, 0, &out->by_rows[kind][k]);
+    want(w, &p, &w->rows, (mlaf_plan_inside){.ahead = false}, &out->by_rows[kind][k]);
   }
   return st;
 }
 
 static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
-  const uint32_t ahead = s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0 : (uint32_t)MLAF_PLAN_AHEAD;
-  mlaf_point p;
+  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE);
+  mlaf_point p, v_out;
   if (!out->decode[q_len - 1]) out->decode[q_len - 1] = calloc(n_decode(out), sizeof **out->decode);
   mlaf_plan **plans = out->decode[q_len - 1];
   if (!plans) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
   mlaf_status st = layer_point(s, STAGE_DECODE, q_len, &p, err);
+  if (!st) st = layer_point(s, STAGE_V_OUT, q_len, &v_out, err);
   for (size_t i = 0; !st && i < n_decode(out); i++) {
     layer_point_size(&p, "ctx", out->ctxs[i / (size_t)out->n_batches]);
     const int32_t batch = out->batches[i % (size_t)out->n_batches];
     layer_point_size(&p, "batch", batch);
-    const uint32_t on = layer_may_fuse_v_out(s, (int64_t)batch * q_len) ? (uint32_t)MLAF_PLAN_GOES_ON : 0;
-    want(w, &p, &w->decode, ahead | on, &plans[i]);
+    mlaf_plan_inside inside = {.ahead = ahead};
+    if (layer_may_fuse_v_out(s, (int64_t)batch * q_len)) inside.next = v_out;
+    want(w, &p, &w->decode, inside, &plans[i]);
   }
   return st;
 }
@@ -104,7 +106,7 @@ static void free_wanted(wanted *w) {
 /* Makes the plans one after the other; their kernels were compiled together before. Frees what is wanted. */
 static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
   for (size_t i = 0; !st && i < w->n; i++) {
-    const mlaf_registry_how how = {.quiet = true, .inside = w->list[i].inside};
+    const mlaf_registry_how how = {.quiet = true, .inside = &w->list[i].inside};
     st = mlaf_registry_get(ctx, &w->list[i].at, w->list[i].opts, &how, w->to[i]);
   }
   free_wanted(w);
@@ -230,5 +232,5 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
 }
 
 bool layer_fuses_v_out(const layer_shape *s, const layer_plans *p, const layer_sizes *z) {
-  return z->form == FORM_ABSORBED && mlaf_plan_goes_on(layer_plan_of(s, p, STAGE_DECODE, z));
+  return z->form == FORM_ABSORBED && mlaf_plan_serves_next(layer_plan_of(s, p, STAGE_DECODE, z));
 }

@@ -33,6 +33,7 @@ typedef struct mlaf_field {
 
 typedef struct mlaf_point mlaf_point;
 struct mlaf_calls; /* op/calls.h */
+struct mlaf_joint; /* op/joint.h */
 
 typedef struct mlaf_op {
   const char *name, *example; /* "mla_decode", and a whole text */
@@ -42,6 +43,7 @@ typedef struct mlaf_op {
   /* What no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
   mlaf_status (*check)(const mlaf_point *p, char *why, size_t why_size);
   const struct mlaf_calls *calls; /* what it does */
+  const struct mlaf_joint *joint; /* problems that may follow one of it in a launch; NULL: none */
 } mlaf_op;
 
 struct mlaf_point {
