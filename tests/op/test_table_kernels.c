@@ -1,8 +1,8 @@
-/* Kernels of operations whose arguments are a table, on the emulator, by the list tests/ops/OP/kernels.tsv: shapes verify, under every
- * injection, and each mistake in a kernel is found. A line of the list is
+/* Kernels of operations whose arguments are a table, on the emulator, by the list tests/ops/OP/kernels.tsv: shapes verify, under
+ * every injection, and each mistake in a kernel is found. A line of the list is
  *   shape     PROBLEM  VARIANT          "-": the baseline
  *   kernel    PROBLEM  VARIANT          whose mistakes stand below
- *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. A fourth word "oob-page": found under that injection */
+ *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. Fourth "oob-page": found under that injection */
 #include <stdio.h>
 
 #include "op/table.h"
