@@ -85,6 +85,7 @@ local function field_row(f, index)
   if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
   if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
+  if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
 end
 
@@ -136,7 +137,7 @@ end
 -- The page that holds an operation's fields, with the table between its marks made anew.
 function make.doc(op)
   local out = { "| key | field | values | default | what it is |", "|---|---|---|---|---|" }
-  for _, f in ipairs(fields_of(op)) do
+  for _, f in ipairs(modules.require("ops/" .. op .. "/fields")) do
     local written = f.key or table.concat(f.words, "` `"):gsub("^` `", "")
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
       f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)
