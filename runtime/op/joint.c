@@ -8,8 +8,6 @@ static uint32_t aligned(uint32_t x, uint32_t to) { return (x + to - 1) / to * to
 
 /* --- the problems of a list --- */
 
-bool mlaf_joint_has(const mlaf_point *p, int part) { return p->v[p->op->joint->parts[part].present] != 0; }
-
 static bool kernel_has(const mlaf_kernel_launch *k, int part) { return k->flags & (uint32_t)MLAF_KERNEL_SECOND << part; }
 
 static bool is_list(const mlaf_point *p) {
@@ -214,26 +212,4 @@ mlaf_status mlaf_joint_prepare(const mlaf_bound *b, uint32_t knob, const void *a
     if (mlaf_joint_has(&b->point, i)) st = add_part(b, i, args, &at, out, err);
   out->launches[0].args_size = size;
   return st;
-}
-
-/* --- its work, and how right it must be --- */
-
-mlaf_work mlaf_joint_work(const mlaf_point *p) {
-  const mlaf_joint *j = p->op->joint;
-  mlaf_work work = j->first->work(p);
-  for (int i = 0; i < j->n_parts; i++) {
-    if (!mlaf_joint_has(p, i)) continue;
-    const mlaf_point other = mlaf_joint_point(p, i);
-    const mlaf_work more = other.op->calls->work(&other);
-    work.bytes += more.bytes;
-    work.flops += more.flops;
-    if (j->parts[i].blocks) continue;
-    work.bytes -= 2 * j->on_chip(p); /* neither written nor read */
-    work.main_bytes += more.main_bytes;
-  }
-  return work;
-}
-
-double mlaf_joint_error_bound(const mlaf_point *p) {
-  return is_chained(p) ? p->op->joint->chained_bound(p) : p->op->joint->first->bound(p);
 }

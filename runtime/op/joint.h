@@ -17,6 +17,7 @@ typedef struct mlaf_joint_field {
   const char *field;
   int of;
   int32_t less;
+  const char *key, *const *words; /* of one that no problem before it says: how its operation writes it; else NULL */
 } mlaf_joint_field;
 
 /* A problem that may follow the first one. Kernels that serve part i say flag MLAF_KERNEL_SECOND << i. */
@@ -46,12 +47,12 @@ typedef struct mlaf_joint {
   mlaf_status (*check_chained)(const void *args, mlaf_err *err);
   void (*lend)(void *args);
   void (*part)(void *args);
-  size_t out_at, in_at;                         /* addresses of that output and that input in the struct */
-  double (*on_chip)(const mlaf_point *p);       /* its bytes */
-  double (*chained_bound)(const mlaf_point *p); /* calls->bound of a list with such a part */
+  size_t out_at, in_at; /* addresses of that output and that input in the struct */
 } mlaf_joint;
 
-bool mlaf_joint_has(const mlaf_point *p, int part);
+static inline int mlaf_joint_parts(const mlaf_op *op) { return op->joint ? op->joint->n_parts : 0; }
+static inline bool mlaf_joint_has(const mlaf_point *p, int part) { return p->v[p->op->joint->parts[part].present] != 0; }
+static inline bool mlaf_joint_is_own(const mlaf_joint_field *f) { return f->key || f->words; }
 /* The problem of a part of p's list; and as a variant of its own operation. */
 mlaf_point mlaf_joint_point(const mlaf_point *p, int part);
 mlaf_bound mlaf_joint_bound(const mlaf_bound *b, int part);
@@ -61,36 +62,5 @@ uint32_t mlaf_joint_parameter_bytes(const mlaf_joint *j, int stage, const mlaf_k
 mlaf_status mlaf_joint_check_stages(const mlaf_bound *b, mlaf_err *err);
 mlaf_status mlaf_joint_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
 mlaf_status mlaf_joint_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
-mlaf_work mlaf_joint_work(const mlaf_point *p);
-double mlaf_joint_error_bound(const mlaf_point *p);
-
-/* --- joint_case.c --- */
-mlaf_status mlaf_joint_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
-                                 mlaf_err *err);
-void mlaf_joint_free_case(mlaf_case *c);
-int mlaf_joint_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,
-                            mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
-bool mlaf_joint_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
-bool mlaf_joint_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
-
-/* --- joint_data.c --- */
-mlaf_status mlaf_joint_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool,
-                                 mlaf_data **out, mlaf_err *err);
-void mlaf_joint_data_close(mlaf_data *d);
-void mlaf_joint_data_args(const mlaf_data *d, int set, void *args);
-mlaf_status mlaf_joint_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
-                                  mlaf_err *err);
-mlaf_status mlaf_joint_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
-                                  double *error, mlaf_err *err);
-void mlaf_joint_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
-
-/* Those entries of an operation's `calls`. */
-#define MLAF_JOINT_CALLS                                                                                                     \
-  .check_stages = mlaf_joint_check_stages, .check_args = mlaf_joint_check_args, .prepare = mlaf_joint_prepare,                \
-  .work = mlaf_joint_work, .bound = mlaf_joint_error_bound, .make_case = mlaf_joint_make_case,                               \
-  .free_case = mlaf_joint_free_case, .case_buffers = mlaf_joint_case_buffers, .compare = mlaf_joint_compare,                 \
-  .same = mlaf_joint_same, .data_open = mlaf_joint_data_open, .data_close = mlaf_joint_data_close,                           \
-  .data_args = mlaf_joint_data_args, .data_check = mlaf_joint_data_check, .data_error = mlaf_joint_data_error,               \
-  .data_row = mlaf_joint_data_row
 
 #endif

@@ -1,6 +1,6 @@
 /* Verification cases of joint kernels: one of each problem in the list, with its own reference. A chained one's input is what the
  * first one puts out. */
-#include "op/joint.h"
+#include "op/joint_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Data of joint kernels to time and soak on: that of each problem in the list. A part that runs beside has a pool of its own, of
  * which nobody else knows; a chained one shares the first's, whose outputs are its input. */
-#include "op/joint.h"
+#include "op/joint_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static mlaf_status open_beside(joint_data *d, part_data *x, mlaf_device *dev, co
                                mlaf_err *err) {
   mlaf_data_opts less = *opts;
   if (less.spread_bytes > SPREAD_MOST) less.spread_bytes = SPREAD_MOST;
-  x->share = mlaf_joint_error_bound(p) / calls_of(x)->bound(&x->point);
+  x->share = p->op->calls->bound(p) / calls_of(x)->bound(&x->point);
   mlaf_status st = mlaf_pool_create(dev, opts->seed, &x->pool, err);
   if (!st) st = calls_of(x)->data_open(dev, &x->point, &less, x->pool, &x->data, err);
   if (st) return st;
@@ -75,7 +75,7 @@ mlaf_status mlaf_joint_data_open(mlaf_device *dev, const mlaf_point *p, const ml
     mlaf_joint_data_close(&d->head);
     return st;
   }
-  d->head.work = mlaf_joint_work(p);
+  d->head.work = p->op->calls->work(p);
   *out = &d->head;
   return MLAF_OK;
 }

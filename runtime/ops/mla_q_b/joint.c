@@ -4,8 +4,7 @@
 
 /* Threads of the product's blocks, of which a launch of AMD's counts at most 2^32 with the others. */
 static const int64_t PRODUCT_THREADS = INT64_C(1) << 26, THREADS_MOST = UINT32_MAX;
-enum { TOKENS_OF_WARP = 4, PRODUCT_BUFFERS = 10, APPEND_BUFFERS = 12 };
-_Static_assert(2 * PRODUCT_BUFFERS + APPEND_BUFFERS <= MLAF_CASE_BUFFERS, "a case's list holds them");
+enum { TOKENS_OF_WARP = 4 };
 
 /* --- mla_append --- */
 
@@ -66,18 +65,6 @@ static void part(void *args) {
   a->projection.y_token_stride = a->projection.y_head_stride = a->absorb.x_token_stride = a->absorb.x_head_stride = 0;
 }
 
-static double query_bytes(const mlaf_point *p) {
-  const mlaf_product of = mlaf_product_of(p);
-  return 2.0 * (double)of.tokens * of.heads * of.outer;
-}
-
-static double chained_bound(const mlaf_point *p) {
-  const mlaf_point second = mlaf_joint_point(p, Q_B_ABSORB);
-  mlaf_product of = mlaf_product_of(&second);
-  of.behind = p->v[MLA_Q_B_Q_RANK];
-  return mlaf_product_bound(&of, of.tokens);
-}
-
 /* --- together --- */
 
 static mlaf_status check(const mlaf_point *p, const void *args, mlaf_err *err) {
@@ -94,15 +81,15 @@ static mlaf_status check(const mlaf_point *p, const void *args, mlaf_err *err) {
  * rotated columns that go to a tensor of their own as well. */
 static const mlaf_joint_part parts[] = {
     [Q_B_APPEND] = {.op = "mla_append:", .name = "append", .present = MLA_Q_B_APPEND, .fields = append_fields,
-                    .args_at = offsetof(mlaf_q_b_args, append), .buffers = APPEND_BUFFERS, .cases = {2, 0, 1},
+                    .args_at = offsetof(mlaf_q_b_args, append), .buffers = Q_B_APPEND_BUFFERS, .cases = {2, 0, 1},
                     .blocks = append_blocks, .check = check_append},
     [Q_B_ABSORB] = {.op = "mla_q_absorb:", .name = "absorb", .present = MLA_Q_B_ABSORB, .fields = absorb_fields,
-                    .args_at = offsetof(mlaf_q_b_args, absorb), .buffers = PRODUCT_BUFFERS, .cases = {0, 1, 2}, .maps = 1}};
+                    .args_at = offsetof(mlaf_q_b_args, absorb), .buffers = Q_B_PRODUCT_BUFFERS, .cases = {0, 1, 2}, .maps = 1}};
 static const mlaf_q_b_args args_init = MLAF_Q_B_ARGS_INIT;
 
 const mlaf_joint q_b_joint = {.first = &q_b_alone.calls,
                               .args_init = &args_init,
-                              .first_buffers = PRODUCT_BUFFERS,
+                              .first_buffers = Q_B_PRODUCT_BUFFERS,
                               .parts = parts,
                               .n_parts = sizeof parts / sizeof *parts,
                               .check = check,
@@ -110,6 +97,4 @@ const mlaf_joint q_b_joint = {.first = &q_b_alone.calls,
                               .lend = lend,
                               .part = part,
                               .out_at = offsetof(mlaf_q_b_args, projection.y),
-                              .in_at = offsetof(mlaf_q_b_args, absorb.x),
-                              .on_chip = query_bytes,
-                              .chained_bound = chained_bound};
+                              .in_at = offsetof(mlaf_q_b_args, absorb.x)};
