@@ -5,13 +5,14 @@
 --   same    its fields that the first problem says already: field = the first one's field
 --   is      its fields that must have one value: field = value
 --
--- and, where such a list is planned as one problem, whose string goes on with what is not said already, each word behind NAME_:
+-- and, where such a list is planned as one problem, "FIRST:...+NEXT:...", each with what is not said already:
 --
 --   name    what messages call it, and the field that says whether it follows
 --   own     its other fields, in the order of the string; of the first the words say that it follows, too
 --   behind  another one's name: it follows only where that one does
 --   about   of its fields where the operation's own text does not do: field = text
 --
+-- The list has its fields as numbers, under NAME_FIELD and with words NAME_WORD, which strings of before had among the first's.
 -- C has the same of tables that tools/limits.lua makes (runtime/op/joint.h).
 local loader = ...
 local joint = {}
@@ -39,11 +40,22 @@ local function copy(t)
   return out
 end
 
-local function named(fields, name)
+-- The field of that name.
+function joint.named(fields, name)
   for _, f in ipairs(fields) do
     if f.field == name then return f end
   end
   error("joint: there is no field " .. name, 0)
+end
+
+-- Those names in the order of the fields.
+function joint.in_order(fields, names)
+  local out, set = {}, {}
+  for _, name in ipairs(names) do set[name] = true end
+  for _, f in ipairs(fields) do
+    if set[f.field] then out[#out + 1] = f.field end
+  end
+  return out
 end
 
 -- A field of a row's operation as the list has it. of: its name there; less: what its number is less there.
@@ -73,9 +85,12 @@ function joint.fields(op)
     local to = f.size and sizes or out
     to[#to + 1] = f
   end
-  for _, row in ipairs(rows) do
+  for nth, row in ipairs(rows) do
     local fields = loader.require("ops/" .. row.op .. "/fields")
-    for i, name in ipairs(row.own) do out[#out + 1] = field_of(row, named(fields, name), i == 1) end
+    for i, name in ipairs(row.own) do
+      out[#out + 1] = field_of(row, joint.named(fields, name), i == 1)
+      out[#out].nth = nth
+    end
   end
   return table.move(sizes, 1, #sizes, #out + 1, out)
 end

@@ -85,6 +85,7 @@ local function field_row(f, index)
   if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
   if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
+  if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
 end
 
@@ -94,13 +95,18 @@ local function add_parts(op, add)
   for _, row in ipairs(joint.rows(op)) do
     local items = {}
     for _, f in ipairs(fields_of(op)) do
-      if f.part == row.op then items[f.of] = ('{"%s", %s_%s, %d}'):format(f.of, NAME, f.field:upper(), f.less) end
+      if f.part == row.op then
+        local own = joint.named(modules.require("ops/" .. row.op .. "/fields"), f.of)
+        local text = own.key and ('"%s", NULL'):format(own.key) or ('NULL, (const char *const[]){"%s"}'):format(
+          table.concat(own.words, '", "'))
+        items[f.of] = ('{"%s", %s_%s, %d, %s}'):format(f.of, NAME, f.field:upper(), f.less, text)
+      end
     end
-    for field, of in sorted(row.same) do items[field] = ('{"%s", %s_%s, 0}'):format(field, NAME, of:upper()) end
+    for field, of in sorted(row.same) do items[field] = ('{"%s", %s_%s, 0, NULL, NULL}'):format(field, NAME, of:upper()) end
     local list = {}
     for _, f in ipairs(modules.require("ops/" .. row.op .. "/fields")) do list[#list + 1] = items[f.field] end
     if row.own then
-      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {NULL, 0, 0}", row.op, NAME,
+      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {NULL, 0, 0, NULL, NULL}", row.op, NAME,
         row.op:upper(), table.concat(list, ", "))
     end
   end
@@ -136,7 +142,7 @@ end
 -- The page that holds an operation's fields, with the table between its marks made anew.
 function make.doc(op)
   local out = { "| key | field | values | default | what it is |", "|---|---|---|---|---|" }
-  for _, f in ipairs(fields_of(op)) do
+  for _, f in ipairs(modules.require("ops/" .. op .. "/fields")) do
     local written = f.key or table.concat(f.words, "` `"):gsub("^` `", "")
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
       f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)

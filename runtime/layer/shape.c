@@ -48,13 +48,12 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
                       d->q_rank && norms ? ",norm" : "", type, w);
     case STAGE_Q_B_APPEND: {
       const int n = print(s, STAGE_Q_B, q_len, out, size);
-      const bool pairs = !d->rope || !strcmp(append_style(s), "pairs");
-      return n + snprintf(out + n, size - (size_t)n, ",append_%s,r%d%s%s%s", cache, d->rank, pairs ? "" : ",append_",
-                          pairs ? "" : append_style(s), norms ? ",append_norm" : "");
+      return n + snprintf(out + n, size - (size_t)n, "+mla_append:r%d,%s,%s%s", d->rank, cache,
+                          d->rope ? append_style(s) : styles[MLAF_LAYER_PAIRS], norms ? ",norm" : "");
     }
     case STAGE_Q_B_APPEND_ABSORB: {
       const int n = print(s, STAGE_Q_B_APPEND, q_len, out, size);
-      return n + snprintf(out + n, size - (size_t)n, ",absorb_%s", style);
+      return n + snprintf(out + n, size - (size_t)n, "+mla_q_absorb:%s", style);
     }
     case STAGE_Q_SCALE: return snprintf(out, size, "mla_q_scale:h%d,n%d,%s", s->heads, layer_q_row(s), type);
     case STAGE_DEQUANT_KV_B:

@@ -8,8 +8,6 @@ static uint32_t aligned(uint32_t x, uint32_t to) { return (x + to - 1) / to * to
 
 /* --- the problems of a list --- */
 
-bool mlaf_joint_has(const mlaf_point *p, int part) { return p->v[p->op->joint->parts[part].present] != 0; }
-
 static bool kernel_has(const mlaf_kernel_launch *k, int part) { return k->flags & (uint32_t)MLAF_KERNEL_SECOND << part; }
 
 static bool is_list(const mlaf_point *p) {

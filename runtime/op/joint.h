@@ -17,6 +17,7 @@ typedef struct mlaf_joint_field {
   const char *field;
   int of;
   int32_t less;
+  const char *key, *const *words; /* of one that no problem before it says: how its operation writes it; else NULL */
 } mlaf_joint_field;
 
 /* A problem that may follow the first one. Kernels that serve part i say flag MLAF_KERNEL_SECOND << i. */
@@ -49,7 +50,9 @@ typedef struct mlaf_joint {
   size_t out_at, in_at; /* addresses of that output and that input in the struct */
 } mlaf_joint;
 
-bool mlaf_joint_has(const mlaf_point *p, int part);
+static inline int mlaf_joint_parts(const mlaf_op *op) { return op->joint ? op->joint->n_parts : 0; }
+static inline bool mlaf_joint_has(const mlaf_point *p, int part) { return p->v[p->op->joint->parts[part].present] != 0; }
+static inline bool mlaf_joint_is_own(const mlaf_joint_field *f) { return f->key || f->words; }
 /* The problem of a part of p's list; and as a variant of its own operation. */
 mlaf_point mlaf_joint_point(const mlaf_point *p, int part);
 mlaf_bound mlaf_joint_bound(const mlaf_bound *b, int part);

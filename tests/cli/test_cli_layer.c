@@ -313,7 +313,7 @@ static void problems_are_listed(void **state) {
   cli_result r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--batch", "2", "--ctx", "512");
   assert_exit(r, 0);
   assert_has(r.out, "mla_qkv_a:d2048,l0,r512,p64,bf16,t1\n"); /* no q_lora: kv_a alone */
-  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,append_paged,r512,append_norm,t2\n");
+  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,t2+mla_append:r512,paged,pairs,norm\n");
   assert_has(r.out, "mla_o_proj:d2048,h4,v128,bf16,t1\n");
   release(&r);
   r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--ctx", "512", "--weights", "e4m3fnuz");

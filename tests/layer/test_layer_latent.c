@@ -73,7 +73,7 @@ static void its_problem(void **state) {
   assert_int_equal(layer_point(&s, STAGE_Q_B_APPEND_ABSORB, 1, &p, &err), MLAF_OK);
   layer_point_rows(&p, 64);
   mlaf_point_print(&p, text, sizeof text);
-  assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,append_split,r512,append_norm,absorb_pairs,t64");
+  assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,t64+mla_append:r512,split,pairs,norm+mla_q_absorb:pairs");
 }
 
 /* On Hopper with a block for each head; queries that are scaled must be in memory. */
