@@ -471,7 +471,9 @@ function families.make(op, of, fields)
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
   end
-  if list.ring_fp8 and op ~= "mla_o_proj" then list.ring_fp8.body = "mla_o_proj/ring_fp8" end -- as of staged
+  for _, name in ipairs({ "ring_fp8", "wide_fp8" }) do -- as of staged
+    if list[name] and op ~= "mla_o_proj" then list[name].body = "mla_o_proj/" .. name end
+  end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end
