@@ -1,11 +1,13 @@
 -- lua5.4 tools/known-hashes.lua OLD...: after a change of templates or of the generator that changes no kernel's text but for
 -- comments. OLD is a folder with a tree as it was, whose users have databases (git worktree add OLD REVISION).
 -- Writes runtime/db/known_hashes.c: the hash that a template had in OLD, and the one it has now, of each template whose kernels
--- in OLD's manifests and goldens (tools/golden.lua) are the same text in both trees. Choices made with the old hash then hold on.
+-- in OLD's manifests and goldens (tools/golden.lua) are the same text in both trees. Up to MOST of each are looked at;
+-- tools/same-code.lua, to be run before, looks at all. Choices made with the old hash then hold on.
 -- A hash that moves again makes its line void: run this anew with all of the trees.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local same, golden = dofile(root .. "/tools/same.lua"), dofile(root .. "/tools/golden.lua")
 assert(arg[1], "usage: lua5.4 tools/known-hashes.lua OLD...")
+local MOST = 16
 local new = same.tree(root)
 
 -- Texts are compared, not hashed, but for the templates' own: a number for each text takes no time.
@@ -21,12 +23,22 @@ local function render(tree, template, params, target)
   return without_hashes(tree, function() return same.render(tree, template, params, target) end)
 end
 
--- The kernels that a tree lists: { target, template, params }.
+-- Kernels that a tree lists, MOST of each template and target: { target, template, params }, spread over the lists.
 local function kernels_of(tree)
-  local list = {}
-  for _, line in ipairs(golden.manifests(tree.root)) do list[#list + 1] = { line:match("^(.-)\t(.-)\t(.-)\t") } end
+  local groups, order, list = {}, {}, {}
+  local function add(target, template, params)
+    local key = target .. "\t" .. template
+    if not groups[key] then groups[key], order[#order + 1] = {}, key end
+    table.insert(groups[key], { target, template, params })
+  end
+  for _, line in ipairs(golden.manifests(tree.root)) do add(line:match("^(.-)\t(.-)\t(.-)\t")) end
   for _, c in ipairs(dofile(tree.root .. "/tools/golden.lua").cases(tree.loader, tree.root)) do
-    list[#list + 1] = { c.target, c.template, c.params }
+    add(c.target, c.template, c.params)
+  end
+  for _, key in ipairs(order) do
+    local group = groups[key]
+    local n = math.min(MOST, #group)
+    for i = 1, n do list[#list + 1] = group[(i - 1) * #group // n + 1] end
   end
   return list
 end
