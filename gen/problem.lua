@@ -1,6 +1,7 @@
 -- Problem strings in Lua: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", an operation's name and its fields, which
 -- gen/ops/<operation>/fields.lua says. The C side (runtime/op) reads the same table; tests compare the two on the same strings.
 local loader = ...
+local formats = require("formats")
 local problem = {}
 
 local known = {}
@@ -65,6 +66,8 @@ function problem.parse(text)
   local fields, p = fields_of(op), { op = op }
   for item in (list .. ","):gmatch("([^,]*),") do
     local field, value = item_of(fields, item)
+    local refused = not field and formats.refusal(op, item)
+    if refused then error("problem: " .. refused, 0) end
     if not field or p[field] ~= nil then error(("problem '%s': bad field '%s'"):format(text, item), 0) end
     p[field] = value
   end

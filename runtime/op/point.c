@@ -1,4 +1,5 @@
 /* The one grammar: check, print and parse any operation's points. */
+#include "op/cache_format.h"
 #include "op/op.h"
 
 #include <ctype.h>
@@ -169,6 +170,8 @@ static mlaf_status parse_items(const char *text, mlaf_point *p, char *why, size_
   for (;; s++) {
     const size_t n = strcspn(s, ","), at = (size_t)(s - text) + 1;
     const int shown = (int)(n < 80 ? n : 80), i = parse_item(s, n, p);
+    const char *const refused = i < 0 ? mlaf_cache_format_refusal(p->op->name, s, n) : NULL;
+    if (refused) return mlaf_point_fault(why, size, "%s", refused);
     if (i < 0)
       return mlaf_point_fault(why, size, "unknown or malformed field '%.*s' at character %zu, e.g. %s", shown, s, at, example);
     if (seen & 1u << i) return mlaf_point_fault(why, size, "field '%.*s' at character %zu is given twice", shown, s, at);

@@ -64,7 +64,7 @@ static void the_same_launch(void **state) {
     const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg,
                                  .cluster = {cluster, 1, 1}, .n_maps = b.stage[0].launch.n_maps};
     const mlaf_embed_plan plan = {.row = &row};
-    const mlaf_gather_kv_b_args a = random_args(v[MLA_GATHER_KV_B_LAYOUT] == GATHER_SPLIT, v[MLA_GATHER_KV_B_ROTATE]);
+    const mlaf_gather_kv_b_args a = random_args(gather_shape_of(&b.point).format->split, v[MLA_GATHER_KV_B_ROTATE]);
     mlaf_embed_gather_args e;
     memset(&e, 0, sizeof e);
 #define COPY(m) e.m = a.m;
