@@ -92,8 +92,8 @@ local function plus(a, b) return { a[1] + b[1], a[2] + b[2], a[3] + b[3] } end
 
 function formats.bytes(extent, rank, rope_columns) return extent[1] * rank + extent[2] * rope_columns + extent[3] end
 
--- A token's row (in the cache's tensor), token (in all), and of each stream its bytes, NAME, and where they begin, NAME_at: in the
--- row, in a page's part behind its rows, or in the row of a tensor of its own.
+-- A token's row (in the cache's tensor), token (in all), and of each stream its bytes, NAME, and where they begin, NAME_at: in
+-- the row, in a page's part behind its rows, or in the row of a tensor of its own.
 function formats.extents(f)
   local out = { row = { 0, 0, 0 }, token = { 0, 0, 0 } }
   local behind = { 0, 0, 0 }
