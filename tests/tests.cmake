@@ -86,17 +86,13 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# The vendored loader is in no room: other projects compile it. Tests of any operation may link it.
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.c ${CMAKE_SOURCE_DIR}/runtime/op/embed/*.c
-     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.c)
-file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/runtime/embed ${CMAKE_SOURCE_DIR}/runtime/op/embed
-     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed)
-add_library(embedded_loader STATIC ${sources})
-target_include_directories(embedded_loader PUBLIC ${folders})
-target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS})
-if(TARGET fakecuda)
-  # Both over a fake driver; test_nearest: its rule beside the library's; test_fitted: the two launch the same; test_tables: block
-  # tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
+# What other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
+# same; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
+if(TARGET fakecuda AND MLAF_EMBED_SOURCES)
+  add_library(embedded_loader STATIC ${MLAF_EMBED_SOURCES})
+  add_dependencies(embedded_loader embed-files)
+  target_include_directories(embedded_loader PUBLIC ${MLAF_EMBED})
+  target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS} m)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/embed/test_*.c)
   foreach(source IN LISTS tests)
     get_filename_component(name ${source} NAME_WE)

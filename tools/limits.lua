@@ -5,7 +5,7 @@
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
 --   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library
---   embed:OP    runtime/ops/OP/embed/mlaf_embed_OP.h with what stands between its marks ("<problem>" to "</problem>")
+--   embed:OP    the members of mlaf_embed_..._problem, the struct of its problem in embedded files (the build)
 local what, root, file = arg[1], arg[2], arg[3]
 package.path = root .. "/gen/?.lua"
 local limits, formats = require("limits"), require("formats")
@@ -229,12 +229,10 @@ PAGE_SIZE = (%d, %d)  # from .. to
 ]]):format(table.concat(names, ", "), page.least, page.most)
 end
 
--- --- the vendored loader, which other projects compile without a generator ---
-local part = {}
-
-function part.problem(fields)
+-- Members of the struct of a problem in the files that other projects compile (tools/embed-files.lua).
+function make.embed(op)
   local out = {}
-  for i, f in ipairs(as_struct(fields)) do
+  for i, f in ipairs(as_struct(fields_of(op))) do
     local values = {}
     for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
     out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,
@@ -242,15 +240,6 @@ function part.problem(fields)
     if #out[i] > 130 then out[i] = out[i]:gsub(" %(0:", "\n" .. (" "):rep(24) .. "(0:") end
   end
   return table.concat(out)
-end
-
-function make.embed(op)
-  local f = assert(io.open(("%s/runtime/ops/%s/embed/mlaf_embed_%s.h"):format(root, op, op), "rb"))
-  local text = f:read("a")
-  f:close()
-  return (text:gsub("( */%* <(%l+)> %*/\n).-( */%* </%l+> %*/\n)", function(first, name, last)
-    return first .. part[name](fields_of(op)) .. last
-  end))
 end
 
 local name, op = what:match("^([%l_]+):?([%l%d_]*)$")

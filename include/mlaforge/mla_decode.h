@@ -19,9 +19,9 @@
 
 /* A member of an initialiser: C names it, C++ before 20 takes members by their order. */
 #ifdef __cplusplus
-#define MLAF_MEMBER(name, value) value
+#define MLAF_SET(name, value) value
 #else
-#define MLAF_MEMBER(name, value) .name = value
+#define MLAF_SET(name, value) .name = value
 #endif
 
 /* --- the problem --- */
@@ -44,9 +44,9 @@ typedef struct mlaf_problem {
 } mlaf_mla_decode_problem;
 #define MLAF_MLA_DECODE_PROBLEM_INIT                                                                                         \
   {                                                                                                                          \
-    MLAF_MEMBER(struct_size, sizeof(mlaf_mla_decode_problem)), MLAF_MEMBER(heads, 16), MLAF_MEMBER(rank, 512),               \
-        MLAF_MEMBER(rope, 64), MLAF_MEMBER(q_len, 1), MLAF_MEMBER(causal, 0), MLAF_MEMBER(dtype, MLAF_BF16),                 \
-        MLAF_MEMBER(page_size, 64), MLAF_MEMBER(batch, 1), MLAF_MEMBER(ctx, 1024), MLAF_MEMBER(rotate, MLAF_ROTATE_NONE)     \
+    MLAF_SET(struct_size, sizeof(mlaf_mla_decode_problem)), MLAF_SET(heads, 16), MLAF_SET(rank, 512),                        \
+        MLAF_SET(rope, 64), MLAF_SET(q_len, 1), MLAF_SET(causal, 0), MLAF_SET(dtype, MLAF_BF16),                             \
+        MLAF_SET(page_size, 64), MLAF_SET(batch, 1), MLAF_SET(ctx, 1024), MLAF_SET(rotate, MLAF_ROTATE_NONE)                 \
   }
 
 /* --- a launch --- */
@@ -100,15 +100,15 @@ typedef struct mlaf_execute_args {
 } mlaf_mla_decode_args;
 #define MLAF_MLA_DECODE_ARGS_INIT                                                                                            \
   {                                                                                                                          \
-    MLAF_MEMBER(struct_size, sizeof(mlaf_mla_decode_args)), MLAF_MEMBER(batch, 0), MLAF_MEMBER(total_q, 0),                  \
-        MLAF_MEMBER(q, NULL), MLAF_MEMBER(ckv, NULL), MLAF_MEMBER(kpe, NULL), MLAF_MEMBER(ckv_row_stride, 0),                \
-        MLAF_MEMBER(kpe_row_stride, 0), MLAF_MEMBER(qo_indptr, NULL), MLAF_MEMBER(kv_indptr, NULL),                          \
-        MLAF_MEMBER(kv_indices, NULL), MLAF_MEMBER(kv_last_page_lens, NULL), MLAF_MEMBER(o, NULL), MLAF_MEMBER(lse, NULL),   \
-        MLAF_MEMBER(workspace, NULL), MLAF_MEMBER(workspace_size, 0), MLAF_MEMBER(num_pages, 0), MLAF_MEMBER(scale, 0.0f),   \
-        MLAF_MEMBER(block_table, NULL), MLAF_MEMBER(seq_lens, NULL), MLAF_MEMBER(block_table_stride, 0),                     \
-        MLAF_MEMBER(block_table_width, 0), MLAF_MEMBER(page_tokens, 0), MLAF_MEMBER(page_rows, 0),                           \
-        MLAF_MEMBER(kv_indices_size, 0), MLAF_MEMBER(rope_table, NULL), MLAF_MEMBER(rope_rows, 0), MLAF_MEMBER(reserved, 0), \
-        MLAF_MEMBER(w_v, NULL), MLAF_MEMBER(w_v_row_stride, 0), MLAF_MEMBER(w_v_head_stride, 0), MLAF_MEMBER(values, NULL)   \
+    MLAF_SET(struct_size, sizeof(mlaf_mla_decode_args)), MLAF_SET(batch, 0), MLAF_SET(total_q, 0),                           \
+        MLAF_SET(q, NULL), MLAF_SET(ckv, NULL), MLAF_SET(kpe, NULL), MLAF_SET(ckv_row_stride, 0),                            \
+        MLAF_SET(kpe_row_stride, 0), MLAF_SET(qo_indptr, NULL), MLAF_SET(kv_indptr, NULL),                                   \
+        MLAF_SET(kv_indices, NULL), MLAF_SET(kv_last_page_lens, NULL), MLAF_SET(o, NULL), MLAF_SET(lse, NULL),               \
+        MLAF_SET(workspace, NULL), MLAF_SET(workspace_size, 0), MLAF_SET(num_pages, 0), MLAF_SET(scale, 0.0f),               \
+        MLAF_SET(block_table, NULL), MLAF_SET(seq_lens, NULL), MLAF_SET(block_table_stride, 0),                              \
+        MLAF_SET(block_table_width, 0), MLAF_SET(page_tokens, 0), MLAF_SET(page_rows, 0),                                    \
+        MLAF_SET(kv_indices_size, 0), MLAF_SET(rope_table, NULL), MLAF_SET(rope_rows, 0), MLAF_SET(reserved, 0),             \
+        MLAF_SET(w_v, NULL), MLAF_SET(w_v_row_stride, 0), MLAF_SET(w_v_head_stride, 0), MLAF_SET(values, NULL)               \
   }
 
 /* Host copies of the tables of one launch, for mlaf_mla_decode_check_tables. */
@@ -122,9 +122,9 @@ typedef struct mlaf_host_tables {
 } mlaf_mla_decode_tables;
 #define MLAF_MLA_DECODE_TABLES_INIT                                                                                          \
   {                                                                                                                          \
-    MLAF_MEMBER(struct_size, sizeof(mlaf_mla_decode_tables)), MLAF_MEMBER(batch, 0), MLAF_MEMBER(total_q, 0),                \
-        MLAF_MEMBER(num_pages, 0), MLAF_MEMBER(reserved, 0), MLAF_MEMBER(qo_indptr, NULL), MLAF_MEMBER(kv_indptr, NULL),     \
-        MLAF_MEMBER(kv_indices, NULL), MLAF_MEMBER(kv_last_page_lens, NULL)                                                  \
+    MLAF_SET(struct_size, sizeof(mlaf_mla_decode_tables)), MLAF_SET(batch, 0), MLAF_SET(total_q, 0),                         \
+        MLAF_SET(num_pages, 0), MLAF_SET(reserved, 0), MLAF_SET(qo_indptr, NULL), MLAF_SET(kv_indptr, NULL),                 \
+        MLAF_SET(kv_indices, NULL), MLAF_SET(kv_last_page_lens, NULL)                                                        \
   }
 
 /* --- names until 0.1.0, deprecated: they go with 1.0 ---

@@ -15,7 +15,7 @@
 #include "fake/fakelt.h"
 #include "mlaforge/chunked_prefill.h"
 #include "op/numeric.h"
-#include "op/projection.h"
+#include "op/projection_calls.h"
 #include "ops/mla_gather_kv_b/gather.h"
 #include "parsed.h"
 #include "plan/ctx.h"

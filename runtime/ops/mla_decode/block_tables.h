@@ -3,8 +3,9 @@
 #ifndef MLAF_BLOCK_TABLES_H
 #define MLAF_BLOCK_TABLES_H
 
-#include "mlaforge/plan.h"
+#include "mlaforge/mla_decode.h"
 #include "op/calls.h"
+#include "ops/mla_decode/problem.h"
 
 extern const mlaf_second_form mlaf_block_tables;
 

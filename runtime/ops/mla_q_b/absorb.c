@@ -49,13 +49,6 @@ mlaf_bound q_b_product_bound(const mlaf_bound *b) {
   return out;
 }
 
-double q_b_bound(const mlaf_point *p) {
-  const mlaf_point second = q_b_absorb_point(p);
-  mlaf_product of = mlaf_product_of(&second);
-  of.behind = p->v[MLA_Q_B_Q_RANK];
-  return q_b_absorbs(p) ? mlaf_product_bound(&of, of.tokens) : mlaf_projection_bound(p);
-}
-
 /* --- who may run --- */
 
 uint32_t q_b_absorb_bytes(uint32_t before, const mlaf_kernel_launch *launch) {

@@ -122,21 +122,3 @@ mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, ml
   l->grid[0] += (uint32_t)blocks;
   return q_b_absorbs(&b->point) ? q_b_prepare_absorb(b, a, at + SIDE_BYTES, out, err) : MLAF_OK;
 }
-
-mlaf_work q_b_work(const mlaf_point *p) {
-  mlaf_work work = mlaf_projection_work(p);
-  if (!q_b_appends(p)) return work;
-  if (q_b_absorbs(p)) { /* queries go neither out nor in */
-    const mlaf_point second = q_b_absorb_point(p);
-    const mlaf_work more = second.op->calls->work(&second);
-    const double queries = 2.0 * p->v[MLA_Q_B_TOKENS] * p->v[MLA_Q_B_HEADS] * (p->v[MLA_Q_B_NOPE] + p->v[MLA_Q_B_ROPE]);
-    work.bytes += more.bytes - 2 * queries;
-    work.main_bytes += more.main_bytes;
-    work.flops += more.flops;
-  }
-  const mlaf_point side = q_b_append_point(p);
-  const mlaf_work more = side.op->calls->work(&side);
-  work.bytes += more.bytes;
-  work.flops += more.flops;
-  return work;
-}

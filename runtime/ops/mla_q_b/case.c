@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ops/mla_q_b/q_b.h"
+#include "ops/mla_q_b/q_b_calls.h"
 
 typedef struct q_b_case {
   mlaf_case head; /* first */
@@ -100,4 +100,11 @@ bool q_b_same(const mlaf_case *head, void *const *a, void *const *b, mlaf_verify
   return (c->absorb ? mlaf_projection_same(c->absorb, a + ABSORB_AT, b + ABSORB_AT, out)
                     : mlaf_projection_same(c->product, a, b, out)) &&
          (!c->append || c->appends->same(c->append, a + PRODUCT_BUFFERS, b + PRODUCT_BUFFERS, out));
+}
+
+double q_b_bound(const mlaf_point *p) {
+  const mlaf_point second = q_b_absorb_point(p);
+  mlaf_product of = mlaf_product_of(&second);
+  of.behind = p->v[MLA_Q_B_Q_RANK];
+  return q_b_absorbs(p) ? mlaf_product_bound(&of, of.tokens) : mlaf_projection_bound(p);
 }

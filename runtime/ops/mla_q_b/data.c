@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ops/mla_q_b/q_b.h"
+#include "ops/mla_q_b/q_b_calls.h"
 
 enum { SPREAD_MOST = 256 << 20 }; /* bytes of the rows' data: weights are what a launch finds cold */
 

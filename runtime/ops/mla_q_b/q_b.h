@@ -7,6 +7,9 @@
 #include "op/projection.h"
 #include "ops/mla_q_b/fields.h"
 
+extern const mlaf_projection q_b_projection;
+mlaf_product q_b_product(const mlaf_point *p);
+
 static inline bool q_b_appends(const mlaf_point *p) { return p->v[MLA_Q_B_APPEND]; }
 /* What is appended, as a problem of mla_append. */
 mlaf_point q_b_append_point(const mlaf_point *p);
@@ -34,25 +37,5 @@ uint32_t q_b_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
 mlaf_status q_b_check_stages(const mlaf_bound *b, mlaf_err *err);
 mlaf_status q_b_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
 mlaf_status q_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
-mlaf_work q_b_work(const mlaf_point *p);
-double q_b_bound(const mlaf_point *p);
-
-/* --- case.c --- */
-mlaf_status q_b_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err);
-void q_b_free_case(mlaf_case *c);
-int q_b_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args, mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
-bool q_b_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
-bool q_b_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
-
-/* --- data.c --- */
-mlaf_status q_b_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool, mlaf_data **out,
-                          mlaf_err *err);
-void q_b_data_close(mlaf_data *d);
-void q_b_data_args(const mlaf_data *d, int set, void *args);
-mlaf_status q_b_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
-                           mlaf_err *err);
-mlaf_status q_b_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
-                           double *error, mlaf_err *err);
-void q_b_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 
 #endif

@@ -7,7 +7,7 @@
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "op/projection_case.h"
-#include "ops/mla_q_b/q_b.h"
+#include "ops/mla_q_b/q_b_calls.h"
 
 #define PROBLEM "mla_q_b:l128,h3,n32,p32,norm,bf16,append_paged,r64,append_norm,absorb_halves,t5"
 enum { L = 128, H = 3, N = 32, P = 32, R = 64, T = 5, SECOND_AT = 768, MAP_AT = 960, ALL = 1088 };
