@@ -49,7 +49,7 @@ function problem.check(p)
   return p
 end
 
--- What one item of a problem string sets: field and value, or nil.
+-- The effect of one item of a problem string: field and value, or nil.
 local function item_of(fields, item)
   local key, number = item:match("^(%l+)(%d+)$")
   for _, f in ipairs(fields) do

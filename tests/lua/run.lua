@@ -157,7 +157,7 @@ end
 T.full = full
 
 local files = {}
-for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "ops", "model", "space", "nearby",
+for _, file in ipairs({ "engine", "bare", "loader", "params", "arch", "budget", "ops", "model", "space", "nearby",
   "lds", "merge", "needs", "render", "limits", "formats", "golden", "same", "search", "protocol", "overlap", "docs", "api" }) do
   files[#files + 1] = { name = file, path = here .. "/test_" .. file .. ".lua" }
 end
