@@ -8,6 +8,7 @@
 --                          that it depends on; of.appends: it may have the blocks of side.lua beside it; of.absorbs: and go on
 --                          into the latent space; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
+local products = require("projection/products")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
 local lines = require("projection/lines")
@@ -462,7 +463,7 @@ function families.make(op, of, fields)
     lib = library.product(of.product, fields, of.aside == "rope") }
   if layout == "outputs" then
     list.staged = staged(of.product, fields)
-    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- by which the manifest shows its parameters
+    if op ~= products.shown then list.staged.body = products.shown .. "/staged" end
   end
   if layout == "inputs" then list.stay = stay(of.product, fields) end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
@@ -471,7 +472,7 @@ function families.make(op, of, fields)
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
   end
-  if list.ring_fp8 and op ~= "mla_o_proj" then list.ring_fp8.body = "mla_o_proj/ring_fp8" end -- as of staged
+  if list.ring_fp8 and op ~= products.shown then list.ring_fp8.body = products.shown .. "/ring_fp8" end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end
