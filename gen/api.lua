@@ -1,4 +1,4 @@
--- What runtime/gen/ calls. Arguments and results are plain tables, strings and numbers.
+-- The functions that runtime/gen/ calls. Arguments and results are plain tables, strings and numbers.
 local loader = ...
 local api = {}
 

@@ -35,7 +35,7 @@
 --
 --   stage     which kernel of a variant it makes; the first when left out
 --   template  the kernel's template
---   body      the template whose kernel it is but for the loaders, where there is one: that one's goldens show the parameters
+--   body      the template whose kernel it is but for the loaders, where there is one: by it the manifest shows its parameters
 --   arch      the architecture families it is written for (arch.isa.family), as a set
 --   problem   fields of the problem its source depends on
 --   params    parameters it may take, with their values
@@ -61,7 +61,7 @@ local records, names = {}, nil
 
 local function nothing() end
 
--- What an operation is that does not say otherwise: one kernel, launched one way.
+-- The defaults of an operation's record: one kernel, launched one way.
 local USUAL = {
   knob = { word = "knob", most = function() return 1 end, counts = function() return { 1 } end, refuse = nothing },
   second = { family = nothing, kind = function() return 0 end, fits = function() return false end,

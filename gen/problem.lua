@@ -3,6 +3,7 @@
 -- tables; tests compare the two on the same strings.
 local loader = ...
 local joint = loader.require("joint")
+local formats = require("formats")
 local problem = {}
 
 local known = {}
@@ -50,7 +51,7 @@ function problem.check(p)
   return p
 end
 
--- What one item of a problem string sets: field and value, or nil.
+-- The effect of one item of a problem string: field and value, or nil.
 local function item_of(fields, item)
   local key, number = item:match("^(%l+)(%d+)$")
   for _, f in ipairs(fields) do
@@ -61,10 +62,13 @@ local function item_of(fields, item)
   end
 end
 
--- Items of a text up to a +, into p.
-local function read_items(fields, list, text, p)
+-- Items of an operation's problem, into p.
+local function read_items(op, list, text, p)
+  local fields = fields_of(op)
   for item in (list .. ","):gmatch("([^,]*),") do
     local field, value = item_of(fields, item)
+    local refused = not field and formats.refusal(op, item)
+    if refused then error("problem: " .. refused, 0) end
     if not field or p[field] ~= nil then error(("problem '%s': bad field '%s'"):format(text, item), 0) end
     p[field] = value
   end
@@ -89,7 +93,7 @@ local function read_next(p, name, list, text)
   for _, one in ipairs(joint.rows(p.op)) do row = row or one.own and one.op == name and one end
   if not row or (p[row.name] or 0) ~= 0 then error(("problem '%s': '%s' may not follow there"):format(text, name), 0) end
   local fields, q = fields_of(name), {}
-  read_items(fields, list, text, q)
+  read_items(name, list, text, q)
   for field, value in sorted(q) do
     local same = row.same[field] and p[row.same[field]]
     if same == nil and row.is then same = row.is[field] end
@@ -115,7 +119,7 @@ function problem.parse(text)
   local op, list, more = text:match("^([%l%d_]+):([^+]+)(.*)$")
   if not op then error("problem '" .. text .. "' does not begin with an operation and a colon", 0) end
   local fields, p, given = fields_of(op), { op = op }, {}
-  read_items(fields, list, text, p)
+  read_items(op, list, text, p)
   if more ~= "" then
     fill(fields, p)
     for next in more:gmatch("%+([^+]*)") do

@@ -228,7 +228,7 @@ end
 function space.library_kernels(p, target) return kernels_of(p, target, ops.of(p).libraries) end
 
 -- Iterates over what may come behind a first kernel: number, value of the knob worth trying, family of the second kernel or nil.
--- Where a family's kernel does with and without one, or with several, all of them; then again is true behind the first.
+-- All second kernels of a family whose kernel does with and without one, or with several; again is true behind the first.
 local function forms(p, op, family, cost, arch)
   local list = {}
   for _, n in ipairs(op.knob.counts(p, cost, arch)) do
@@ -289,7 +289,7 @@ function space.variants(p, target)
   return table.move(rejected, 1, #rejected, #list + 1, list)
 end
 
--- What vendors' libraries offer for a problem, whatever the model thinks of it: candidates, then those rejected. Whether the
+-- The offers of vendors' libraries for a problem, whatever the model thinks of it: candidates, then those rejected. Whether the
 -- library is there nobody knows here, so none of them is in the space: who has a device asks for them. model_ns is 0 but where
 -- one is known to be better than kernels (cost.known_ns).
 function space.libraries(p, target)

@@ -24,6 +24,7 @@
 --   rename    functions of the library whose names would be those of functions for programs
 --   also      headers of runtime/ops/OP/embed that programs need, too
 local root, generated, out = arg[1], arg[2], arg[3]
+package.path = root .. "/gen/?.lua" -- fields have the formats of caches
 
 local CORE = { "op/compare.c", "op/offer.c", "op/point.c" }
 -- Headers that are not shipped, and what has as much of them as is needed.

@@ -23,7 +23,7 @@ local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 -- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for bytes.
 local FURTHER_NS, STEP_NS = 600, 500
 
--- Of a ring. With a norm, what was fitted before holds.
+-- The cost of a ring. With a norm, what was fitted before holds.
 local function ring_clk(product, v, numbers)
   if product.norm == 1 then return 16 * v.pass / 1024 * math.max(1, 64 / v.rows) + numbers end
   return (16 * v.pass / RING_MACS + RING_CLK * numbers) * math.max(1, 64 / v.rows) -- a warpgroup's 64 outputs are all made
@@ -96,7 +96,7 @@ local function mfma(product, v)
       { "norm", product.norm == 1 and 4 * parts * v.depth + groups or 0 }, { "rest", 60 + 4 * v.blocks } } }
 end
 
--- Of all families that of the most bandwidth: it is not derived, since its chunks are others.
+-- The family of the most bandwidth: it is not derived, since its chunks are others.
 local function stream(base, of, fields)
   local family = derive(base, of.product, fields, "stream", function() end)
   family.params = {}

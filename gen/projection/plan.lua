@@ -1,13 +1,14 @@
--- What the projections' templates (templates/lib/projection) and their families agree on: outputs of a block, shares of the
--- contraction, shared memory. `s`: inner (values of a sum), outer (outputs of a head), layout of W[h] (outputs: [outer][inner],
--- inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated reason why there is
--- no such kernel.
+-- The plans that the projections' templates (templates/lib/projection) and their families agree on: outputs of a block, shares of
+-- the contraction, shared memory. `s`: inner (values of a sum), outer (outputs of a head), layout of W[h] (outputs:
+-- [outer][inner], inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated
+-- reason why there is no such kernel.
 local plan = {}
 
 local STATIC_LDS = 49152
 local SHORT, WIDE = 512, 64 -- values of a sum whose W is there before x is asked for; outputs of a tile
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
--- Of three warpgroups at launch, of the two that multiply once the third, of loaders, has kept what it needs: a thread's.
+-- Registers of a thread: of three warpgroups at launch, and of the two that multiply once the third, of loaders, has kept
+-- what it needs.
 local LAUNCHED_REGS, LENT_REGS, KEPT_REGS = 168, 232, 40
 -- The same by the number that multiply: two, three.
 local LENDING = { [2] = { launched = LAUNCHED_REGS, lent = LENT_REGS, kept = KEPT_REGS },
@@ -148,7 +149,7 @@ function plan.ring(s)
   local need, stages = math.min(ceil_div(steps, s.split) * tiles, STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
   stages = stages // ways * ways -- a way has stages of its own
-  -- Where a block waits for x rather than for W both lanes load, every second step each, from stages of their own. Wide tiles
+  -- If a block waits for x rather than for W, both lanes load, every second step each, from stages of their own. Wide tiles
   -- wait for W: mla_q_b of 128 heads costs a layer 1 us more so.
   local both = tiles == 1 and (s.norm == 1 or s.inner <= SHORT) and (s.rows <= WIDE or s.layout == "inputs")
   if both and stages < need and stages % 2 == 1 then stages = stages - ways end

@@ -1,5 +1,5 @@
--- What the threads of templates/lib/projection/ring.h and ring_fp8.h say to each other, for gen/protocol.lua. Functions here are
--- named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
+-- The barriers between the threads of templates/lib/projection/ring.h and ring_fp8.h, for gen/protocol.lua.
+-- Functions here are named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
 -- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
@@ -105,7 +105,7 @@ local function multiply_pass(c, pass, steps)
   if before then give_back() end
 end
 
--- Of weights of 8 bits: W goes through registers, half a step ahead. So a way waits for its next place before it gives back the
+-- Weights of 8 bits go through registers, half a step ahead. So a way waits for its next place before it gives back the
 -- one that it has; behind its last step it takes that one's bytes once more.
 local function multiply_pass_fp8(c, pass, steps)
   local x, a, stages, ways, stop = c.x, c.a, c.x.v.stages, c.x.v.ways, (pass + 1) * steps

@@ -8,11 +8,11 @@ side.FIELDS = { "append", "append_norm", "append_style", "rank" }
 side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz" } -- 1, 2, .. of `append`
 side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_APPENDS
--- Of a problem that goes on into the latent space: its field, and the flag of such kernels.
+-- A problem that goes on into the latent space: its field, and the flag of such kernels.
 side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_ABSORBS
 local REGISTERS = 64 -- of a lane that appends
 
--- Whether a template's kernels append, too.
+-- True if a template's kernels append, too.
 function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
 
 -- The type of a kernel's arguments, those of its product alone given.

@@ -90,10 +90,10 @@ MLAF_API mlaf_status mlaf_mem_register(mlaf_ctx *ctx, void *host, size_t bytes, 
 MLAF_API mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes);
 
 /* --- workspaces that the context keeps ---
- * One for each stream, as launches on one stream follow each other. mlaf_call_run, mlaf_execute, mlaf_run, mlaf_layer_execute and
- * mlaf_chunked_prefill_execute use it when they are handed none. Such a call locks its stream's workspace while it launches:
- * calls of other threads on this stream come before it or after it, never in between; calls on other streams do not wait. The
- * per-thread default stream counts as one stream for each thread.
+ * One for each stream, as launches on one stream follow each other. mlaf_call_run, mlaf_run, mlaf_mla_decode_execute,
+ * mlaf_layer_execute and mlaf_chunked_prefill_execute use it when they are handed none. Such a call locks its stream's workspace
+ * while it launches: calls of other threads on this stream come before it or after it, never in between; calls on other streams
+ * do not wait. The per-thread default stream counts as one stream for each thread.
  * A workspace grows to at least twice its size when a call wants more. What it was before is kept, because a captured graph may
  * hold it, until the context is destroyed and its last plan released: in all less than twice the largest. Growing allocates,
  * which no stream may do that captures: then the call fails (E_ARG) and says what to reserve.
@@ -107,7 +107,7 @@ MLAF_API mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes
 MLAF_API mlaf_status mlaf_workspace_reserve(mlaf_ctx *ctx, void *stream, size_t bytes);
 /* Locks the stream's workspace for launches of your own: *out is its address, `bytes` or more, 256-byte aligned; bytes 0:
  * whatever there is, NULL if nothing. *size (may be NULL) receives how many it has. Until mlaf_workspace_unlock no other thread
- * launches over it: between the two call mlaf_execute or its like with *out as workspace, as often as you like; other threads'
+ * launches over it: between the two call mlaf_run or its like with *out as workspace, as often as you like; other threads'
  * calls on this stream wait. Do not wait for such a thread in between. Errors: E_ARG (the stream captures and has less; this
  * thread holds it already), E_DEVICE, E_NOMEM; then nothing is locked. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_lock(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);

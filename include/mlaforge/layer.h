@@ -144,7 +144,7 @@ MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int join
 
 /* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds). Nothing
  * is copied, but with MLAF_LAYER_KEEP_16: weights and tables stay where they are and must outlive the layer.
- * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_create; the detail is in
+ * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_for; the detail is in
  * mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights,
                                        size_t n_weights, mlaf_layer **out);

@@ -1,4 +1,5 @@
 /* Any operation's points, and lists of them, read from the text that point.c prints. */
+#include "op/cache_format.h"
 #include "op/joint.h"
 
 #include <ctype.h>
@@ -59,6 +60,8 @@ static mlaf_status parse_items(const char *text, const char **s, mlaf_point *p, 
   for (*seen = 0;; (*s)++) {
     const size_t n = strcspn(*s, ",+"), at = (size_t)(*s - text) + 1;
     const int shown = (int)(n < 80 ? n : 80), i = parse_item(*s, n, p);
+    const char *const refused = i < 0 ? mlaf_cache_format_refusal(p->op->name, *s, n) : NULL;
+    if (refused) return mlaf_point_fault(why, size, "%s", refused);
     if (i < 0)
       return mlaf_point_fault(why, size, "unknown or malformed field '%.*s' at character %zu, e.g. %s", shown, *s, at,
                               p->op->example);

@@ -25,7 +25,7 @@ struct beside : ARGS {
   i64 side_blocks;
 };
 
-// Whether this block is one of those, behind `blocks` of the product; it is done then.
+// True if this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;

@@ -63,8 +63,8 @@ MLAF_DEV struct mlaf_part meet_open(const struct mlaf_decode_args* a, int page_s
   return p;
 }
 
-// How many parts of `width` before this one hold tokens of a request whose first token lies `behind` positions before it; none
-// has a number below 0. A float's quotient, set right: a 64-bit division takes registers that not all loaders have.
+// Number of parts of `width` before this one that hold tokens of a request whose first token lies `behind` positions before it;
+// none has a number below 0. A float's quotient, set right: a 64-bit division takes registers that not all loaders have.
 MLAF_DEV int meet_before(i64 behind, i64 width, int most) {
   if (behind <= 0) return 0;
   const float guess = (float)behind / (float)width;

@@ -1,4 +1,4 @@
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
+// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")

@@ -121,9 +121,9 @@ MLAF_DEV void copy_rope(const mlaf_decode_args& a, u32 shared, int mine) {
   }
 }
 
-// Where a lane's rows of a block lie, computed once for all of its quarters, so that copies stand side by side. Half-warp g has
-// rows g, g + 8, ..., g + 56. Sixteen lanes copy as many bytes at once: of one row to a quarter's two slices, or of two rows to
-// its one.
+// The places of a lane's rows of a block, computed once for all of its quarters, so that copies stand side by side. Half-warp g
+// has rows g, g + 8, ..., g + 56. Sixteen lanes copy as many bytes at once: of one row to a quarter's two slices, or of two rows
+// to its one.
 struct kept_rows {
   static constexpr int AT_ONCE = 2 / QUARTER, COUNT = 8 / AT_ONCE, LANES = 8 * QUARTER;
 

@@ -3,7 +3,7 @@
 //@   "SLAB", "SLABS_V", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT", "V", "V_AT", "V_EMPTY_AT", "V_FULL_AT",
 //@   "V_LANDED_AT")
 // ---- Pairs -----------------------------------------------------------------------------------------------------------------
-// Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
+// The tile's middle rows are one block's, the outer ones the other's: both have as many keys to go through.
 MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
 MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
 MLAF_DEV void pair_sync() {

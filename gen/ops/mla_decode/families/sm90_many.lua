@@ -50,7 +50,7 @@ local function cost_of(p, v, arch, family, plan, slower)
   }, v, family)
 end
 
--- Of those that load boxes.
+-- The cost of kernels that load boxes.
 local function boxes_cost(p, v, arch, family)
   local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
   return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope), slower)

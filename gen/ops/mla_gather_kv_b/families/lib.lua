@@ -2,14 +2,14 @@
 -- says what the library is asked for (templates/lib/projection/library.h, runtime/device/matmul.h). Its heads are a batch that
 -- shares the rows, K and V one product each, the same but for where W and the outputs begin: so any strides will do, and N must
 -- be V. Which way it goes about it is one of those that it proposes itself; the tuner times them.
+local formats = require("formats")
 local shape = require("ops/mla_gather_kv_b/shape")
 
 local WAYS = 16
 local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
-local LAYOUTS = { paged = true, split = true, fp8_ds_mla = true }
 
 local function scaled_before(p)
-  if not LAYOUTS[p.layout] then
+  if formats.get(p.layout).scale == "launch" then
     return ("rows of %s have one scale, which belongs behind the product; no library is asked for that"):format(p.layout)
   end
 end
@@ -32,7 +32,7 @@ return { families = {
       end,
       scaled_before,
     },
-    -- What is launched is the library's own. The rest is for the model, whose answer counts for nothing here.
+    -- The library decides what is launched. The rest is for the model, whose answer counts for nothing here.
     cost = function(p, _, arch)
       return { threads = arch.isa.wave, rows_per_wg = 16, lds_bytes = 0, regs = { { "all", 32 } }, outputs = p.nope,
         gather_clk = 0, tile_clk = 1, aside = true }

@@ -92,7 +92,7 @@ local function score_ops(g)
   return list
 end
 
--- Whether any score exceeds its m by more than the slack (which is divided by the scale).
+-- True if any score exceeds its m by more than the slack (which is divided by the scale).
 local function test_ops(g)
   local list, x, last = {}, g.s + 16 * g.from, 16 * (g.blocks - g.from) - 1
   local top = { g.tmp, g.tmp + 1 }
@@ -222,7 +222,7 @@ local function operand(name, lines)
   return ('[%s] "%s%s"(%s)'):format(name, out and ((name == "rise" or name == "vt") and "=&" or "+") or "", class, expr), out
 end
 
--- What our own statements claim: registers from 129 on are out of the compiler's reach (docs/lab/kernels-lds.md).
+-- Our own statements claim these: registers from 129 on are out of the compiler's reach (docs/lab/kernels-lds.md).
 local REACH = 128
 function loop.claimed(g)
   local list = {}
