@@ -457,6 +457,19 @@ function space.serve(p, target, name)
   return v
 end
 
+-- Variants in place of one of that name for a caller who knows more of its launches (a layer), best first. ahead: what tables and
+-- older rows hold is older than the launch before; next: the problem that is executed next over this one's outputs alone, or nil.
+function space.inside(p, target, name, ahead, next)
+  local op, list = ops.of(p), {}
+  local family, point, n, second = split_name(name)
+  local follows = next and require("joint").follows(p, next) and next or nil
+  for _, other in ipairs(op.inside({ family = family, second = second }, ahead, follows)) do
+    local made, v = pcall(space.variant, p, target, variant_name(other.family, point, n, other.second))
+    if made then list[#list + 1] = v end -- else there is no such kernel
+  end
+  return list
+end
+
 -- The baseline's name for a problem: fixed kernel, knob by the model.
 function space.baseline(p, target)
   local arch, op = loader.require("arch/" .. target), ops.of(p)

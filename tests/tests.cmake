@@ -87,7 +87,8 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
 endif()
 
 # What other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
-# same; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
+# same, test_ops: of every operation; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that
+# is none of the library's.
 if(TARGET fakecuda AND MLAF_EMBED_SOURCES)
   add_library(embedded_loader STATIC ${MLAF_EMBED_SOURCES})
   add_dependencies(embedded_loader embed-files)

@@ -2,7 +2,8 @@
 -- OUT/index.txt, a line each: the file's name and the operations that want it ("*": all). With --sources in OUT's place it prints
 -- the names of the C files. They are
 --   the loader's own files, as they are: runtime/embed and runtime/ops/OP/embed
---   a header and a C file of each operation, made here of runtime/ops/OP/embed.lua, the library's header and the fields
+--   a header and a C file of each operation, made here of runtime/ops/OP/embed.lua, the library's header and the fields. An
+--   operation whose arguments are a table (gen/ops/OP/args.lua) needs no embed.lua
 --   the library's files: CORE below, those that an embed.lua lists, and whatever headers these include
 -- A file of the library keeps its text but for three things: the licence and mlaf_embed_inside.h go in front, includes become
 -- names in one folder, and the prefix mlaf_ becomes mlaf_embed_, so that a program may have both.
@@ -58,24 +59,47 @@ end
 
 -- --- what there is ---
 
+-- The embed.lua of an operation whose arguments are a table, gen/ops/OP/args.lua.
+local function by_table(op)
+  local name, raw = op:gsub("^mla_", ""), dofile(("%s/gen/ops/%s/args.lua"):format(root, op))
+  return {
+    name = name,
+    stem = name .. "_",
+    about = ("%s selects the kernel tuned for the nearest size; a plan serves any number of them."):format(
+      raw.count.field or raw.count[1]),
+    files = { "record.c", "op/args_check.c", "op/args_launch.c" },
+    inside = { ("ops/%s/launch.h"):format(op) },
+    calls = { table = ("mlaf_%s_calls"):format(name), arguments = ("&%s_arguments"):format(name),
+      check_stages = "mlaf_arguments_check_stages", check_args = "mlaf_arguments_check_launch",
+      prepare = "mlaf_arguments_prepare" },
+  }
+end
+
 -- Operations in order; by name in OUT the paths of the loader's own files, and of the library's.
 local ops, own, library = {}, {}, {}
-for _, path in ipairs(files_of(root, "runtime/ops -name embed.lua")) do
-  local op = dofile(root .. "/" .. path)
-  op.op = path:match("ops/([%w_]+)/")
+local function know_op(name, op)
+  op.op = name
   op.header = op.header or ("mlaforge/%s.h"):format(op.op)
   op.args = op.args or ("mlaf_%s_args"):format(op.name)
   op.public = ("mlaf_embed_%s.h"):format(op.op)
   if op.takes then INSTEAD[op.header] = op.public end
   ops[#ops + 1], ops[op.op] = op, op
 end
+for _, path in ipairs(files_of(root, "runtime/ops -name embed.lua")) do
+  know_op(path:match("ops/([%w_]+)/"), dofile(root .. "/" .. path))
+end
+for _, path in ipairs(files_of(root, "gen/ops -name args.lua")) do
+  local op = path:match("ops/([%w_]+)/")
+  if not ops[op] then know_op(op, by_table(op)) end
+end
+table.sort(ops, function(a, b) return a.op < b.op end)
 for _, path in ipairs(files_of(root, "runtime -path '*embed/*.[ch]'")) do own[path:match("[^/]+$")] = path end
 local function know(folder, pattern)
   for _, path in ipairs(files_of(folder, pattern)) do library[flat(path)] = folder .. "/" .. path end
 end
 know(root .. "/runtime", "base device op ops -name '*.[ch]' -not -path '*/embed/*'")
 know(root .. "/include", "mlaforge -name '*.h'")
-know(generated, "* -name '*.h'")
+know(generated, "* -name '*.[ch]'")
 
 -- --- the library's text ---
 
@@ -214,9 +238,10 @@ end
 
 local function source_of(op)
   local values, row = {}, ""
-  for _, f in ipairs(dofile(("%s/gen/ops/%s/fields.lua"):format(root, op.op))) do
-    local value = (row == "" and "" or ", ") .. "p->" .. f.field
-    if #row + #value > 90 then values[#values + 1], row, value = row .. ",", "", "p->" .. f.field end
+  local members = assert(slurp(("%s/ops/%s/fields.h"):format(generated, op.op))):match("_MEMBERS%(X%)(.-)\n\n")
+  for field in members:gmatch("X%(([%w_]+)%)") do -- in the record's order
+    local value = (row == "" and "" or ", ") .. "p->" .. field
+    if #row + #value > 90 then values[#values + 1], row, value = row .. ",", "", "p->" .. field end
     row = row .. value
   end
   values[#values + 1] = row
@@ -271,6 +296,9 @@ local function write(name, text)
   local f = assert(io.open(out .. "/" .. name, "wb"))
   assert(f:write(text))
   assert(f:close())
+end
+for name in (slurp(out .. "/index.txt") or ""):gmatch("([^\n ]+) [^\n]+\n") do -- what is shipped no more
+  if not texts[name] then os.remove(out .. "/" .. name) end
 end
 local index = {}
 for _, name in ipairs(order) do

@@ -50,22 +50,24 @@ enum {
                                       * of rotations is dense and fp32 */
   MLAF_LAYER_KV_B_16 = 1u << 5,     /* where matrices have 8 bits, kv_b_proj alone is of the layer's dtype. Of 8 bits it is
                                       * made one of 16 in the workspace of each prefill, by a launch of its own */
-  MLAF_LAYER_APPEND_APART = 1u << 6, /* rows are appended in a launch of their own, not beside q_b's product */
+  MLAF_LAYER_APPEND_APART = 1u << 6, /* deprecated: accepted and ignored until 1.0, as which stages share a kernel is tuned
+                                      * (`mlaforge tune layer`). So are MLAF_LAYER_ABSORB_APART, MLAF_LAYER_V_OUT_APART and
+                                      * MLAF_LAYER_DEQUANT_MANY */
   MLAF_LAYER_ROWS_ANYWHERE = 1u << 7, /* slots may be other rows that the call attends to than each request's last ones, as many
                                       * as it has query tokens. Attention then reads no row before all are written */
-  MLAF_LAYER_ABSORB_APART = 1u << 8, /* queries go into the latent space in a launch of their own, not in q_b's */
-  MLAF_LAYER_V_OUT_APART = 1u << 9, /* values are made in a launch of their own, not in attention's last one */
-  /* The next three are about matrices of 8 bits, and have no effect on others. Without them a call of more than 128 tokens
-   * multiplies by 8 bits or as with DEQUANT_MANY, whichever is estimated to be faster. */
-  MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* where a call has more than 128 tokens, each matrix of 8 bits but kv_b_proj becomes one of
-                                      * 16 in the workspace first, by a launch of its own: weights are rounded once more */
+  MLAF_LAYER_ABSORB_APART = 1u << 8, /* deprecated: accepted and ignored until 1.0 */
+  MLAF_LAYER_V_OUT_APART = 1u << 9, /* deprecated: accepted and ignored until 1.0 */
+  /* The next three are about matrices of 8 bits, and have no effect on others. Without them a call multiplies by 8 bits, or makes
+   * each matrix but kv_b_proj 16 bits in the workspace first, which rounds weights once more: as was tuned, else whichever is
+   * estimated to be faster with more than 128 tokens. */
+  MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* deprecated: accepted and ignored until 1.0 */
   MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are made 16 bits when the layer is created, in device memory that it
                                       * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,
                                       * whichever is estimated to be faster for its tokens; with MLAF_PLAN_BATCH_INVARIANT
                                       * every call by these. The weights must be there when the layer is created; who changes
                                       * them makes the layer anew */
   MLAF_LAYER_DEQUANT_NEVER = 1u << 12 /* products by 8 bits alone: no weight is rounded, except an 8-bit
-                                      * kv_b_proj's in a prefill. E_ARG with the two above */
+                                      * kv_b_proj's in a prefill. E_ARG with MLAF_LAYER_KEEP_16 */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at

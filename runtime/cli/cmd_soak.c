@@ -165,7 +165,7 @@ static mlaf_status load_planned(job *j, const mlaf_point *p, subject *s) {
   mlaf_build build = {.n = 0};
   int compiles = 0;
   mlaf_plan_opts opts = mlaf_cli_plan_opts(c);
-  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, &planned, &c->err);
+  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, NULL, &planned, &c->err);
   if (status != MLAF_OK) return status;
   s->loaded = planned.loaded;
   s->rung = mlaf_rung_name(planned.rung);

@@ -114,7 +114,7 @@ static mlaf_status run_suites(job *j, const mlaf_loaded *l) {
 static mlaf_status verify_planned(job *j) {
   mlaf_planned planned;
   mlaf_plan_opts opts = mlaf_cli_plan_opts(j->c);
-  mlaf_status status = mlaf_planner_run(j->c->ctx, &j->problem, &opts, &planned, &j->c->err);
+  mlaf_status status = mlaf_planner_run(j->c->ctx, &j->problem, &opts, NULL, &planned, &j->c->err);
   if (status != MLAF_OK) return status;
   j->total = 1;
   status = run_suites(j, planned.loaded);

@@ -10,12 +10,13 @@ execute_process(COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/embed-files.lua ${
                 OUTPUT_VARIABLE mlaf_embed_names OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "\n" ";" mlaf_embed_names "${mlaf_embed_names}")
 list(TRANSFORM mlaf_embed_names PREPEND ${MLAF_EMBED}/ OUTPUT_VARIABLE MLAF_EMBED_SOURCES)
-file(GLOB mlaf_embed_lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed.lua)
+file(GLOB mlaf_embed_lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed.lua
+     ${CMAKE_SOURCE_DIR}/gen/ops/*/args.lua)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${mlaf_embed_lists} tools/embed-files.lua)
 file(GLOB mlaf_embed_inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/op/*.[ch]
      ${CMAKE_SOURCE_DIR}/runtime/op/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/ops/*/*.[ch]
      ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/device/*.h ${CMAKE_SOURCE_DIR}/include/mlaforge/*.h
-     ${CMAKE_SOURCE_DIR}/gen/ops/*/fields.lua)
+     ${CMAKE_SOURCE_DIR}/gen/ops/*/fields.lua ${MLAF_GENERATED}/ops/*/*.[ch])
 add_custom_command(
   OUTPUT ${MLAF_EMBED}/index.txt
   BYPRODUCTS ${MLAF_EMBED_SOURCES}

@@ -71,7 +71,15 @@ static inline const mlaf_embed_device_info *mlaf_embed_info(const mlaf_embed_dev
 #include "mlaf_embed_op_second.h"
 #include "mlaf_embed_op_work.h"
 
+enum { MLAF_EMBED_ARGS_MAX = 768 };
+typedef struct mlaf_embed_whole_args {
+  _Alignas(16) unsigned char bytes[MLAF_EMBED_ARGS_MAX];
+} mlaf_embed_whole_args;
 typedef struct mlaf_embed_calls {
+  size_t args_size;
+  uint32_t n_mapped;
+  uint32_t (*parameter_bytes)(int stage, const mlaf_embed_kernel_launch *launch);
+  const struct mlaf_embed_args_table *arguments; /* NULL: the functions have their own */
   mlaf_embed_status (*check_stages)(const mlaf_embed_bound *b, mlaf_embed_err *err);
   void (*settle)(mlaf_embed_bound *b);
   mlaf_embed_status (*check_args)(const mlaf_embed_bound *b, uint32_t knob, const void *args, mlaf_embed_err *err);

@@ -18,6 +18,9 @@ typedef struct mlaf_calls {
   size_t workspace_at, workspace_size_at; /* in it: void *workspace, size_t workspace_size; both 0: there never is one */
   bool libraries;    /* a kernel may be a vendor library's product (device/matmul.h) */
   uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
+  /* What the functions of op/args_launch.h, and of op/table_calls.h, go by. NULL: the operation has its own. */
+  const struct mlaf_args_table *arguments;
+  const struct mlaf_table *table;
 
   /* --- who may run --- */
   /* Bytes of the parameter block of a kernel at `stage` that says `launch` of itself. */
@@ -73,6 +76,11 @@ typedef struct mlaf_calls {
   /* The same bits of two runs; an output that one of them left out does not count. */
   bool (*same)(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 
+  /* --- joint kernels (op/joint.h): the first input is what `before`, of an operation of the same kind, puts out, and is never in
+   * memory. `before` outlives it. NULL: it follows no problem --- */
+  mlaf_status (*chain_case)(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
+  void (*chain_data)(mlaf_data *d, const mlaf_data *before); /* sets are counted as those of `before` are */
+
   /* --- data to time and soak on (op/data.h) --- */
   /* The device and the pool are borrowed; what the pool hands out must not be asked for anew while the data is open. E_ARG when
    * it does not fit the device. */
@@ -101,5 +109,8 @@ typedef struct mlaf_whole_args {
  * header is
  * shorter, one of a newer one may be longer if it asks for nothing unknown. NULL: E_ARG. */
 const void *mlaf_args_take(const mlaf_calls *calls, const void *args, mlaf_whole_args *whole, mlaf_err *err);
+
+/* True if the knob of the operation's variants is a split count. */
+static inline bool mlaf_has_splits(const mlaf_op *op) { return op->calls && op->calls->knob_most; }
 
 #endif

@@ -1,5 +1,5 @@
-/* Any operation's points: checked and printed. */
-#include "op/op.h"
+/* The one grammar: check and print any operation's points; parse.c reads them. */
+#include "op/joint.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,19 +87,36 @@ static void put_number(printed *t, int32_t v) {
   put(t, s);
 }
 
+/* A field with its value, behind *join. */
+static void put_field(printed *t, const char *key, const char *const *words, int32_t most, int32_t v, const char **join) {
+  if (words && !words[0][0] && !v) return;
+  put(t, *join);
+  *join = ",";
+  put(t, key ? key : v >= 0 && v <= most ? words[v] : "?");
+  if (key) put_number(t, v);
+}
+
+/* A problem that follows, with what is not said before it. */
+static void put_part(printed *t, const mlaf_point *p, const mlaf_joint_part *part) {
+  const char *join = "";
+  put(t, "+");
+  put(t, part->op);
+  for (const mlaf_joint_field *f = part->fields; f->field; f++)
+    if (mlaf_joint_is_own(f))
+      put_field(t, f->key, f->words, p->op->fields[f->of].max - f->less, p->v[f->of] - f->less, &join);
+}
+
 static mlaf_status print(const mlaf_point *p, bool sizes, char *out, size_t size) {
   if (!p || !out || !size) return MLAF_E_ARG;
   printed t = {out, size, 0};
   const char *join = ":";
   put(&t, p->op->name);
   for FIELDS_OF(f, p->op) {
-    const int32_t v = p->v[f - p->op->fields];
-    if ((f->role == MLAF_SIZE && !sizes) || (mlaf_field_is_flag(f) && !v) || (f->key && is_moot(p, f))) continue;
-    put(&t, join);
-    join = ",";
-    put(&t, f->key ? f->key : v >= 0 && v <= f->max ? f->words[v] : "?");
-    if (f->key) put_number(&t, v);
+    if (f->part || (f->role == MLAF_SIZE && !sizes) || (f->key && is_moot(p, f))) continue;
+    put_field(&t, f->key, f->words, f->max, p->v[f - p->op->fields], &join);
   }
+  for (int i = 0; i < mlaf_joint_parts(p->op); i++)
+    if (mlaf_joint_has(p, i)) put_part(&t, p, &p->op->joint->parts[i]);
   out[t.n < size ? t.n : size - 1] = 0;
   return t.n < size ? MLAF_OK : MLAF_E_ARG;
 }

@@ -16,7 +16,7 @@ bool mlaf_projection_compare(const mlaf_case *c, void *const *outputs, mlaf_veri
 bool mlaf_projection_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 /* Of a case whose x is another's outputs, all heads side by side, and never in memory. `before` outlives it. */
 mlaf_status mlaf_projection_chain(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
-/* Relative, of so many tokens; a token's row may be off by twice as much. */
+/* How far a product may be off: relative, of so many tokens; a token's row may be off by twice as much. */
 double mlaf_product_bound(const mlaf_product *p, int64_t tokens);
 
 /* --- projection_data.c --- */
@@ -64,6 +64,8 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
               .compare = mlaf_projection_compare,                                                                             \
               .same = mlaf_projection_same,                                                                                   \
               .error_about = "relative Frobenius error against fp64",                                                         \
+              .chain_case = mlaf_projection_chain,                                                                            \
+              .chain_data = mlaf_projection_data_chain,                                                                       \
               .data_open = mlaf_projection_data_open,                                                                         \
               .data_close = mlaf_projection_data_close,                                                                       \
               .data_args = mlaf_projection_data_args,                                                                         \

@@ -33,9 +33,6 @@ for file in "$work"/again/mlaf_embed*.[ch]; do
   [ "$(wc -l <"$file")" -lt 400 ] || fail "$(basename "$file") has 400 lines or more"
 done
 strict="-Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror"
-if command -v clang >/dev/null; then # it warns of other things than gcc
-  for file in "$work"/again/mlaf_embed*.c; do clang -std=c11 $strict -fsyntax-only "$file" || fail "clang"; done
-fi
 CFLAGS="-O1 $strict" make -C "$work/project" >"$work/log" 2>&1 || { cat "$work/log"; fail "build"; }
 if readelf -d "$work/project/decode" | grep NEEDED | grep -vE 'lib(c|m|dl)\.so'; then fail "it needs other libraries"; fi
 hip=$build/fakehip/libamdhip64_fakehip6.so
@@ -56,6 +53,11 @@ for file in "$work"/layer/kernels/*.h; do
   grep -q "include \"$(basename "$file")\"" "$work"/layer/kernels/*.[ch] "$work/layer/main.c" ||
     fail "$(basename "$file"): nobody includes it"
 done
+if command -v clang >/dev/null; then # it warns of other things than gcc
+  for file in "$work"/again/mlaf_embed*.c "$work"/layer/kernels/mlaf_embed*.c; do
+    clang -std=c11 $strict -fsyntax-only "$file" || fail "clang"
+  done
+fi
 for compiler in c++ clang++; do # a C++ program may include what is for programs
   command -v $compiler >/dev/null || continue
   printf '#include "kernels/mlaf_kernels.h"\nint main() { return mlaf_kernels.n_targets; }\n' >"$work/layer/main.cc"

@@ -1,5 +1,5 @@
 /* A projection and a prefill by the embedded loader over a fake CUDA driver: grid, cluster, shared memory, what a kernel wants
- * said before, tensor maps. What they make of their arguments is compared with the library in tests/ops; numbers are checked by
+ * said before, tensor maps. What they make of their arguments is compared with the library in test_ops.c; numbers are checked by
  * embed_copy.sh. */
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_o_proj.h"

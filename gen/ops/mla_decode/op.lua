@@ -92,6 +92,15 @@ function op.screened(p, cost, kernels)
   end
 end
 
+-- Kernels that read ahead of their wait are families of their own; a combine kernel that serves mla_v_out's problem, too, is one
+-- of families/combine_values.lua.
+function op.inside(v, ahead, next)
+  local family, list = ahead and v.family .. "_ahead" or v.family, {}
+  if next then list[1] = { family = family, second = "values=" .. next.v } end
+  if ahead then list[#list + 1] = { family = family, second = v.second } end
+  return list
+end
+
 -- The model's error depends on rounds of tokens in a block, and blocks.
 function op.launch(p, v)
   local tiles, groups = ceil_div(p.ctx, v.decode.step), ceil_div(op.rows(p), v.decode.rows_per_wg)

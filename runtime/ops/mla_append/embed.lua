@@ -6,5 +6,5 @@ return {
   files = { "args.c", "prepare.c", "record.c" },
   inside = { "ops/mla_append/append.h" },
   calls = { table = "mlaf_append_calls", check_stages = "append_check_stages", check_args = "append_check_args",
-    prepare = "append_prepare" },
+    parameter_bytes = "append_parameter_bytes", prepare = "append_prepare" },
 }

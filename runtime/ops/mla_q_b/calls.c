@@ -1,22 +1,28 @@
 /* The table of mla_q_b's functions. */
-#include "ops/mla_q_b/q_b_calls.h"
+#include "op/joint_calls.h"
+#include "op/projection_calls.h"
+#include "ops/mla_q_b/q_b.h"
 
-mlaf_work q_b_work(const mlaf_point *p) {
-  mlaf_work work = mlaf_projection_work(p);
-  if (!q_b_appends(p)) return work;
-  if (q_b_absorbs(p)) { /* queries go neither out nor in */
-    const mlaf_point second = q_b_absorb_point(p);
-    const mlaf_work more = second.op->calls->work(&second);
-    const double queries = 2.0 * p->v[MLA_Q_B_TOKENS] * p->v[MLA_Q_B_HEADS] * (p->v[MLA_Q_B_NOPE] + p->v[MLA_Q_B_ROPE]);
-    work.bytes += more.bytes - 2 * queries;
-    work.main_bytes += more.main_bytes;
-    work.flops += more.flops;
-  }
-  const mlaf_point side = q_b_append_point(p);
-  const mlaf_work more = side.op->calls->work(&side);
-  work.bytes += more.bytes;
-  work.flops += more.flops;
-  return work;
+_Static_assert(2 * Q_B_PRODUCT_BUFFERS + Q_B_APPEND_BUFFERS <= MLAF_CASE_BUFFERS, "a case's list holds them");
+
+/* Queries that are chained to mla_q_absorb. */
+static double query_bytes(const mlaf_point *p) {
+  const mlaf_product of = mlaf_product_of(p);
+  return 2.0 * (double)of.tokens * of.heads * of.outer;
+}
+
+static mlaf_work work(const mlaf_point *p) { return mlaf_joint_work(p, query_bytes(p)); }
+
+static double bound(const mlaf_point *p) {
+  if (!mlaf_joint_has(p, Q_B_ABSORB)) return mlaf_projection_bound(p);
+  const mlaf_point second = mlaf_joint_point(p, Q_B_ABSORB);
+  mlaf_product of = mlaf_product_of(&second);
+  of.behind = p->v[MLA_Q_B_Q_RANK];
+  return mlaf_product_bound(&of, of.tokens);
+}
+
+static uint32_t parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  return mlaf_joint_parameter_bytes(&q_b_joint, stage, launch);
 }
 
 const mlaf_projection q_b_projection = {
@@ -28,28 +34,15 @@ const mlaf_projection q_b_projection = {
               .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),
               .libraries = true,
               .reach = MLAF_PROJECTION_REACH,
-              .n_mapped = Q_B_MAP_W_UK,
-              .parameter_bytes = q_b_parameter_bytes,
-              .check_stages = q_b_check_stages,
-              .check_args = q_b_check_args,
+              .n_mapped = MLAF_PROJECTION_MAPS + 1, /* W_UK of mla_q_absorb */
+              .parameter_bytes = parameter_bytes,
               .workspace = mlaf_projection_workspace,
+              .work = work,
+              .bound = bound,
               .rows = mlaf_projection_rows,
               .rows_of = mlaf_projection_rows_of,
-              .prepare = q_b_prepare,
-              .work = q_b_work,
-              .bound = q_b_bound,
               .n_cases = MLAF_PROJECTION_CASES,
-              .make_case = q_b_make_case,
-              .free_case = q_b_free_case,
-              .case_buffers = q_b_case_buffers,
-              .compare = q_b_compare,
-              .same = q_b_same,
               .error_about = "relative Frobenius error against fp64",
-              .data_open = q_b_data_open,
-              .data_close = q_b_data_close,
-              .data_args = q_b_data_args,
-              .data_check = q_b_data_check,
-              .data_error = q_b_data_error,
-              .data_row = q_b_data_row},
+              MLAF_JOINT_CALLS},
     .product = q_b_product,
 };

@@ -10,7 +10,7 @@ return {
   about = "tokens selects the kernel tuned for the nearest size; a plan serves any number of them.",
   header = "mlaforge/projection.h",
   args = "mlaf_projection_args",
-  files = { "absorb.c", "append.c", "record.c", "op/projection.c" },
+  files = { "joint.c", "record.c", "op/joint.c", "op/projection.c" },
   with = { "mla_append", "mla_q_absorb" },
   execute = false,
   also = { "mlaf_embed_mla_q_b_launch.h" },

@@ -1,4 +1,5 @@
-/* Low-rank columns, through RMSNorm, to query heads; beside it, on demand, the latent rows to the cache. */
+/* Low-rank columns, through RMSNorm, to query heads; in the same launch, on demand, problems that follow (joint.c). */
+#include "op/projection_calls.h"
 #include "ops/mla_q_b/q_b.h"
 
 mlaf_product q_b_product(const mlaf_point *p) {
@@ -14,6 +15,8 @@ mlaf_product q_b_product(const mlaf_point *p) {
   };
 }
 
+const mlaf_projection q_b_alone = MLAF_PROJECTION(q_b_product);
+
 static const mlaf_field fields[] = {MLA_Q_B_ROWS};
 static const char *const stages[MLAF_STAGES_MAX + 1] = {"project", "aside"};
 
@@ -22,4 +25,5 @@ const mlaf_op mlaf_op_mla_q_b = {.name = "mla_q_b",
                                .fields = fields,
                                .n_fields = MLA_Q_B_FIELDS,
                                .stages = stages,
+                               .joint = &q_b_joint,
                                .calls = &q_b_projection.calls};

@@ -1,48 +1,40 @@
 /* mla_dequant on the emulator: shapes and parameters verify, what is wrong in a kernel is found; checks of arguments. */
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "verdict.h"
-#include "ops/mla_dequant/case.h"
-
-/* The template's header is C++ for the kernel compiler and plain enough for C under other names. */
-typedef int64_t i64;
-typedef struct template_args template_args;
-#define mlaf_dequant_kernel_args template_args
-#include "../templates/mla_dequant/lib/args.h"
-#undef mlaf_dequant_kernel_args
-
-static void same_offsets(void **state) {
-#define SAME(field)                                                                           \
-  assert_int_equal(offsetof(mlaf_dequant_kernel_args, field), offsetof(template_args, field)); \
-  assert_int_equal(sizeof(((mlaf_dequant_kernel_args *)0)->field), sizeof(((template_args *)0)->field))
-  SAME(w);
-  SAME(w_scale);
-  SAME(y);
-  SAME(w_row);
-  SAME(scale_row);
-  SAME(y_row);
-  SAME(scale_first_row);
-  SAME(scale_first_column);
-  SAME(rows);
-  assert_int_equal(sizeof(mlaf_dequant_kernel_args), sizeof(template_args));
-}
+#include "ops/mla_dequant/args.h"
 
 /* --- what must come out --- */
 
+/* The reference of one weight and its scale. */
+static double meant(const char *problem, uint8_t w, float scale) {
+  mlaf_point p;
+  mlaf_host h;
+  mlaf_rows r;
+  mlaf_err err = {MLAF_OK, ""};
+  const mlaf_table_case one = {.name = "one weight"};
+  assert_int_equal(mlaf_point_parse(NULL, problem, &p, NULL, 0), MLAF_OK);
+  mlaf_host_init(&h, &p, &one, 1);
+  if (mlaf_host_alloc(&h, DEQUANT_W, w, &err) || mlaf_host_alloc(&h, DEQUANT_W_SCALE, 0, &err) || mlaf_rows_open(&h, &r, &err))
+    fail_msg("%s", err.text);
+  *(float *)mlaf_host_at(&h, DEQUANT_W_SCALE, 0, 0) = scale;
+  mlaf_rows_seek(&r, 0, 0);
+  const double value = r.want[0].value[0];
+  mlaf_rows_close(&r);
+  mlaf_host_free(&h);
+  return value;
+}
+
 static void what_bytes_mean(void **state) {
-  const dequant_shape fn = {.dtype = MLAF_BF16}, fnuz = {.dtype = MLAF_BF16, .fnuz = true}, f16 = {.dtype = MLAF_F16};
-  assert_int_equal(dequant_reference(&fn, 0x38, 1), 0x3f80);     /* 1 */
-  assert_int_equal(dequant_reference(&fnuz, 0x38, 1), 0x3f00);   /* 1/2 */
-  assert_int_equal(dequant_reference(&fn, 0x7e, 1), 0x43e0);     /* 448 */
-  assert_int_equal(dequant_reference(&fn, 0x80, 1), 0x8000);     /* -0, where e4m3fnuz has its NaN */
-  assert_true(dequant_agrees(&fnuz, 0x80, 1, 0x7fc0) && dequant_agrees(&fnuz, 0x80, 1, 0xffff));
-  assert_true(dequant_agrees(&fn, 0x7f, 1, 0x7fc0) && dequant_agrees(&fn, 0xff, 0, 0x7fc0));
-  assert_false(dequant_agrees(&fnuz, 0x80, 1, 0) || dequant_agrees(&fn, 0x38, 1, 0x3f81));
-  assert_int_equal(dequant_reference(&fn, 0x39, 1.00390625f), 0x3f91); /* 1.12939: rounded up */
-  assert_int_equal(dequant_reference(&f16, 0x7e, 1000), 0x7c00); /* beyond what f16 has */
-  assert_int_equal(dequant_reference(&f16, 0x38, 0x1p-24f), 1);  /* subnormal */
+  static const char fn[] = "mla_dequant:c32,bf16,e4m3fn,t4", fnuz[] = "mla_dequant:c32,bf16,e4m3fnuz,t4";
+  static const char f16[] = "mla_dequant:c32,f16,e4m3fn,t4";
+  assert_true(meant(fn, 0x38, 1) == 1 && meant(fnuz, 0x38, 1) == 0.5 && meant(fn, 0x7e, 1) == 448);
+  assert_true(meant(fn, 0x80, 1) == 0 && signbit(meant(fn, 0x80, 1))); /* where e4m3fnuz has its NaN */
+  assert_true(isnan(meant(fnuz, 0x80, 1)) && isnan(meant(fn, 0x7f, 1)) && isnan(meant(fn, 0xff, 0)));
+  assert_true(meant(fn, 0x39, 1.00390625f) == 0x1.22p0);   /* 1.12939: rounded up */
+  assert_true(isinf(meant(f16, 0x7e, 1000)));              /* beyond what f16 has */
+  assert_true(meant(f16, 0x38, 0x1p-24f) == 0x1p-24);      /* subnormal */
 }
 
 /* --- kernels --- */
@@ -112,7 +104,7 @@ static mlaf_status checked(const mlaf_dequant_args *a, mlaf_err *err) {
   mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 4}}};
   assert_int_equal(mlaf_point_parse(NULL, "mla_dequant:c512,bf16,e4m3fn,t4096", &b.point, NULL, 0), MLAF_OK);
   *err = (mlaf_err){MLAF_OK, ""};
-  return dequant_check_args(&b, 1, a, err);
+  return mlaf_dequant_calls.check_args(&b, 1, a, err);
 }
 
 static void arguments_are_checked(void **state) {
@@ -144,7 +136,7 @@ static void arguments_are_checked(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(what_bytes_mean),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_bytes_mean),
                                      cmocka_unit_test(arguments_are_checked), cmocka_unit_test(shapes_verify),
                                      cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);

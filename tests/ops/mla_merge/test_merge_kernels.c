@@ -1,41 +1,8 @@
 /* mla_merge on the emulator: shapes and parameters verify, what is wrong in a kernel is found; checks of arguments. */
-#include <assert.h>
 #include <string.h>
 
 #include "verdict.h"
-#include "ops/mla_merge/merge.h"
-
-/* The template's header is C++ for the kernel compiler and plain enough for C under other names. */
-typedef int64_t i64;
-typedef uint32_t u32;
-typedef struct template_args template_args;
-#define mlaf_merge_kernel_args template_args
-#define constexpr static const
-#include "../templates/mla_merge/lib/args.h"
-#undef constexpr
-#undef mlaf_merge_kernel_args
-
-static void same_offsets(void **state) {
-#define SAME(field)                                                                            \
-  assert_int_equal(offsetof(mlaf_merge_kernel_args, field), offsetof(template_args, field));   \
-  assert_int_equal(sizeof(((mlaf_merge_kernel_args *)0)->field), sizeof(((template_args *)0)->field))
-  SAME(prefix_o);
-  SAME(prefix_lse);
-  SAME(suffix_o);
-  SAME(suffix_lse);
-  SAME(o);
-  SAME(lse);
-  SAME(prefix_token);
-  SAME(prefix_lse_head);
-  SAME(suffix_token);
-  SAME(suffix_lse_head);
-  SAME(o_head);
-  SAME(lse_head);
-  SAME(rows);
-  SAME(flags);
-  assert_int_equal(sizeof(mlaf_merge_kernel_args), sizeof(template_args));
-  assert_int_equal(MERGE_BASE_2, MLAF_MERGE_BASE_2);
-}
+#include "ops/mla_merge/launch.h"
 
 /* --- kernels --- */
 
@@ -107,7 +74,7 @@ static mlaf_status checked(const mlaf_merge_args *a, mlaf_err *err) {
   mlaf_bound b = {.stage = {{.threads = 64, .rows_per_wg = 4}}};
   assert_int_equal(mlaf_point_parse(NULL, "mla_merge:h16,v128,bf16,t64", &b.point, NULL, 0), MLAF_OK);
   *err = (mlaf_err){MLAF_OK, ""};
-  return merge_check_args(&b, 1, a, err);
+  return mlaf_merge_calls.check_args(&b, 1, a, err);
 }
 
 static void arguments_are_checked(void **state) {
@@ -142,7 +109,7 @@ static void arguments_are_checked(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(arguments_are_checked),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked),
                                      cmocka_unit_test(shapes_verify), cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

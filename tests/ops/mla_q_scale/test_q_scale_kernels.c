@@ -1,35 +1,9 @@
 /* mla_q_scale on the emulator: shapes and parameters verify, what is wrong in a kernel is found; checks of arguments. */
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "verdict.h"
-#include "ops/mla_q_scale/scale.h"
-
-/* The template's header is C++ for the kernel compiler and plain enough for C under other names. */
-typedef int64_t i64;
-typedef uint32_t u32;
-typedef struct template_args template_args;
-#define mlaf_q_scale_kernel_args template_args
-#include "../templates/mla_q_scale/lib/args.h"
-#undef mlaf_q_scale_kernel_args
-
-static void same_offsets(void **state) {
-#define SAME(field)                                                                            \
-  assert_int_equal(offsetof(mlaf_q_scale_kernel_args, field), offsetof(template_args, field)); \
-  assert_int_equal(sizeof(((mlaf_q_scale_kernel_args *)0)->field), sizeof(((template_args *)0)->field))
-  SAME(x);
-  SAME(y);
-  SAME(positions);
-  SAME(x_token);
-  SAME(x_head);
-  SAME(y_token);
-  SAME(y_head);
-  SAME(rows);
-  SAME(beta);
-  SAME(original);
-  assert_int_equal(sizeof(mlaf_q_scale_kernel_args), sizeof(template_args));
-}
+#include "ops/mla_q_scale/launch.h"
 
 /* --- kernels --- */
 
@@ -97,7 +71,7 @@ static mlaf_status checked(const mlaf_q_scale_args *a, mlaf_err *err) {
   mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 4}}};
   assert_int_equal(mlaf_point_parse(NULL, "mla_q_scale:h16,n192,bf16,t64", &b.point, NULL, 0), MLAF_OK);
   *err = (mlaf_err){MLAF_OK, ""};
-  return q_scale_check_args(&b, 1, a, err);
+  return mlaf_q_scale_calls.check_args(&b, 1, a, err);
 }
 
 static void arguments_are_checked(void **state) {
@@ -134,7 +108,7 @@ static void arguments_are_checked(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(arguments_are_checked),
-                                     cmocka_unit_test(shapes_verify), cmocka_unit_test(mistakes_are_found)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked), cmocka_unit_test(shapes_verify),
+                                     cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
