@@ -159,7 +159,7 @@ local function long_end(text, at)
   return stop or #text
 end
 
--- As strip, of Lua.
+-- The same as strip() for Lua.
 local function strip_lua(out, text)
   local at, from, long = 1, 1, false
   while true do

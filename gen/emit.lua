@@ -1,4 +1,4 @@
--- From (template, parameters, target) to source text: symbol, preamble, body. A pure function of the three.
+-- Makes source text from (template, parameters, target): symbol, preamble, body. A pure function of the three.
 local loader = ...
 local bare = loader.require("bare") -- of no closure: it decides hashes, not what is emitted
 local engine = require("engine")

@@ -1,8 +1,8 @@
--- Which variant serves a problem that nobody tuned, when problems of its shape near it were: the model, corrected by what was
--- measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own first kernel nearby. A
--- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
--- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
--- give: docs/lab/search.md, "Nearest choice".
+-- Chooses the variant of a problem that nobody tuned, when problems of its shape near it were: by the model, corrected by what
+-- was measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own first kernel nearby.
+-- A measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The
+-- estimate is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the
+-- numbers below give: docs/lab/search.md, "Nearest choice".
 --
 -- Kernels of a model that was fitted to the target's times (op.doubts) are compared only by what was measured of them at one
 -- problem: measured over modelled differs more between two problems than between two kernels of one problem, so a problem of

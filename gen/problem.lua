@@ -2,8 +2,8 @@
 -- gen/ops/<operation>/fields.lua says, and those of problems that may follow (joint.lua). The C side (runtime/op) reads the same
 -- tables; tests compare the two on the same strings.
 local loader = ...
-local joint = loader.require("joint")
 local formats = require("formats")
+local joint = loader.require("joint")
 local problem = {}
 
 local known = {}
@@ -62,9 +62,8 @@ local function item_of(fields, item)
   end
 end
 
--- Items of an operation's problem, into p.
-local function read_items(op, list, text, p)
-  local fields = fields_of(op)
+-- Items of a text up to a +, into p.
+local function read_items(op, fields, list, text, p)
   for item in (list .. ","):gmatch("([^,]*),") do
     local field, value = item_of(fields, item)
     local refused = not field and formats.refusal(op, item)
@@ -93,7 +92,7 @@ local function read_next(p, name, list, text)
   for _, one in ipairs(joint.rows(p.op)) do row = row or one.own and one.op == name and one end
   if not row or (p[row.name] or 0) ~= 0 then error(("problem '%s': '%s' may not follow there"):format(text, name), 0) end
   local fields, q = fields_of(name), {}
-  read_items(name, list, text, q)
+  read_items(name, fields, list, text, q)
   for field, value in sorted(q) do
     local same = row.same[field] and p[row.same[field]]
     if same == nil and row.is then same = row.is[field] end
@@ -119,7 +118,7 @@ function problem.parse(text)
   local op, list, more = text:match("^([%l%d_]+):([^+]+)(.*)$")
   if not op then error("problem '" .. text .. "' does not begin with an operation and a colon", 0) end
   local fields, p, given = fields_of(op), { op = op }, {}
-  read_items(op, list, text, p)
+  read_items(op, fields, list, text, p)
   if more ~= "" then
     fill(fields, p)
     for next in more:gmatch("%+([^+]*)") do

@@ -101,7 +101,7 @@ local function kernel(p, op, family, point, arch)
   why = reject_by_cost(p, op, cost, arch)
   if cost.refused then return k, why end
   k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
-  -- For fitting the knob with no generator at hand (runtime/op/nearest.h).
+  -- Facts for fitting the knob with no generator at hand (runtime/op/nearest.h).
   k.step = cost.step or 0
   k.slots = cost.step and (cost.slots or arch.device.cus) // (cost.width or 1) or 0
   local limit = budget.register_limit(cost.threads, arch)

@@ -130,7 +130,7 @@ local function stream(base, of, fields)
   return family
 end
 
--- For more tokens: a ring whose weights become 16-bit numbers on their way from shared memory.
+-- A ring for more tokens, whose weights become 16-bit numbers on their way from shared memory.
 local function ring(of, fields)
   local family = {
     arch = { hopper = true },

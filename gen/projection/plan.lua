@@ -85,7 +85,7 @@ function plan.stream(s)
   local slots_at = ceil_div(sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens), 16) * 16
   local lds = lands and slots_at + 512 * s.warps * depth * loads or slots_at
   if lands then
-    -- As with a ring: one block more shall not find room.
+    -- One block more shall not find room, as with a ring.
     if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
     if s.per_sm * (lds + SM_RESERVED) > SM_BYTES then return refuse("%d blocks of an SM take %d bytes each", s.per_sm, lds) end
     if blocks < s.per_sm and s.per_sm < plan.PER_SM_MOST then return refuse("registers for %d blocks of an SM", blocks) end

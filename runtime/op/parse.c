@@ -55,10 +55,17 @@ static int parse_item(const char *s, size_t n, mlaf_point *p) {
   return -1;
 }
 
+/* Characters up to a comma, the end, or a +. Before a digit a + is a malformed number's. */
+static size_t item_length(const char *s) {
+  size_t n = strcspn(s, ",+");
+  while (s[n] == '+' && isdigit((unsigned char)s[n + 1])) n += 1 + strcspn(s + n + 1, ",+");
+  return n;
+}
+
 /* Items from *s on to the end or a +, where *s is then; `seen`: the fields that they set. */
 static mlaf_status parse_items(const char *text, const char **s, mlaf_point *p, unsigned *seen, char *why, size_t size) {
   for (*seen = 0;; (*s)++) {
-    const size_t n = strcspn(*s, ",+"), at = (size_t)(*s - text) + 1;
+    const size_t n = item_length(*s), at = (size_t)(*s - text) + 1;
     const int shown = (int)(n < 80 ? n : 80), i = parse_item(*s, n, p);
     const char *const refused = i < 0 ? mlaf_cache_format_refusal(p->op->name, *s, n) : NULL;
     if (refused) return mlaf_point_fault(why, size, "%s", refused);

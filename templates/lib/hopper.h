@@ -20,7 +20,7 @@ MLAF_DEV void barrier_expect(u32 at, u32 bytes) { // arrives, too
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
 }
 MLAF_DEV void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory"); }
-// Until the phase of this parity is over. A fresh barrier counts as being past phase 1.
+// Waits until the phase of this parity is over. A fresh barrier counts as being past phase 1.
 MLAF_DEV void barrier_wait(u32 at, u32 parity) {
   asm volatile("{\n.reg .pred p;\nL_%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra L_%=;\n}" ::"r"(at),
                "r"(parity) : "memory");

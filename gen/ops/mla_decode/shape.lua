@@ -4,7 +4,7 @@ local shape = {}
 -- Fields of the problem in every decode kernel's source.
 shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
--- And in one that rotates the rope columns of what it reads, of the family NAME_rotate.
+-- The fields in one that rotates the rope columns of what it reads, of the family NAME_rotate.
 shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope", "rotate" }
 
 -- A kernel either takes keys as they are or rotates each.

@@ -89,7 +89,7 @@ return {
     },
   },
 
-  -- By count of instructions, never measured.
+  -- Estimates by count of instructions, never measured.
   counted = {
     sm90_few = { mma_clk = 16, mma_clk_4_rows = 1 }, -- of shared memory: A's 2 KB, and B's N/8 x 256 bytes, at 128 a clock
     mma = { tail_clk = 2000, barriers = 3, overlap_loss = 0.6 }, -- three barriers a tile

@@ -327,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ if tiles > 1 then
   walk_tiles(p, memory, shared, at, warp, thread, r);
 //@ elseif plan.lends then
-  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
 #pragma unroll 1

@@ -279,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
   lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
-  // Those who load and those who multiply never meet in the text again: their registers may differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers may differ in number.
   if (warp >= W_WARP) {
 //@ if plan.lends then
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");

@@ -160,7 +160,7 @@ MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32
   for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
   wgmma_commit();
 }
-// And waited for, and added up times their scale.
+// Waits for the products, and adds them up times their scale.
 MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
   wgmma_wait<0>();
   settle(part);
@@ -289,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   if (warp > W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
 //@ if plan.lends then
-  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
 #pragma unroll 1

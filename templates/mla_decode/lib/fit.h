@@ -78,8 +78,8 @@ MLAF_DEV int fit_next(const struct mlaf_decode_args* a, int page_size, struct ml
 // True if a combine kernel comes behind, and adds up what was cut; else parts meet among themselves (mla_decode/lib/meet.h).
 MLAF_DEV int fit_apart(const struct mlaf_decode_args* a) { return a->splits >> 15 & 1; }
 
-// For that kernel, in FIT_WORDS words before part_o. The last one: how many parts the batch was cut into, 0: it was not. Word p:
-// the request that begins in part p and goes on in later ones, of which a part has at most one; -1: there is none.
+// A report for that kernel, in FIT_WORDS words before part_o. The last one: how many parts the batch was cut into, 0: it was not.
+// Word p: the request that begins in part p and goes on in later ones, of which a part has at most one; -1: there is none.
 enum { FIT_WORDS = 4096 }; // runtime/ops/mla_decode/launch.h: MLAF_FIT_BYTES
 MLAF_DEV void fit_tell(float* part_o, int parts) { ((int*)part_o)[-1] = parts; }
 MLAF_DEV int fit_told(const float* part_o) { return ((const int*)part_o)[-1]; }

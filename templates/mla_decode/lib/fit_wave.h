@@ -129,7 +129,7 @@ MLAF_DEV int fit_pieces(i64 start, int tokens, i64 width, int* first) {
   return (int)fit_quotient(end, width) - *first;
 }
 
-// For the combine kernel, in the word before part_o: how many parts the batch was cut into; 0: it was not.
+// A report for the combine kernel, in the word before part_o: the number of parts that the batch was cut into; 0: it was not.
 #ifdef MLAF_GLOBAL
 MLAF_DEV void fit_tell(float* part_o, int parts) { *(MLAF_GLOBAL int*)((u64)part_o - 4) = parts; }
 MLAF_DEV int fit_told(const float* part_o) { return *(const MLAF_GLOBAL int*)((u64)part_o - 4); }

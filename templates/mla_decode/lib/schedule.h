@@ -195,7 +195,7 @@ MLAF_DEV int part_next(const struct mlaf_decode_args* a, int page_size, struct m
   return 0;
 }
 
-// For the combine kernel: the parts [first, last] that hold positions of request b.
+// The parts [first, last] that hold positions of request b, for the combine kernel.
 MLAF_DEV void request_parts(struct mlaf_shares s, i64 start, i64 end, int* first, int* last) {
   *first = schedule_part_at(s, start);
   *last = schedule_part_at(s, end - 1);

@@ -18,7 +18,7 @@ MLAF_DEV void blocks_as_a(${args}) {
     find_reference(c, 2 * i, s, r, m);
     publish_reference(c, t.buffer, m);
   };
-  // From the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
+  // The step from the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
   auto own = [&](int i, buffer_use t, int other) {
     if (other >= 0) load_reference(c, t.buffer, m);
     make_p(c, t.buffer, 0, s, m, p[0]);

@@ -172,7 +172,7 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// By all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
+// Run by all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
 // (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
 MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);

@@ -1,4 +1,4 @@
-// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact

@@ -45,7 +45,7 @@ struct deal {
   u32 load, extra;             // what this lane's block has had, and the 33rd one: from bit 8 on; below, who it is
 };
 
-// Not by way of the first cache: a deal may begin while they are still being written.
+// Lengths are loaded past the first cache: a deal may begin while they are still being written.
 MLAF_DEV int load_length(const int* at) {
   int x;
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");

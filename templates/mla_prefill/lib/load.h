@@ -17,7 +17,7 @@ MLAF_DEV void copy_box_to_all(u32 to, const mlaf_tensor_map* map, int column, in
                "[%0], [%1, {%2, %3}], [%4], %5;"
                ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
 }
-// By a warp: a place in both blocks is free again.
+// Run by a warp: a place in both blocks is free again.
 MLAF_DEV void give_back_to_all(u32 at, int lane) {
   if (PAIR == 1) {
     if (lane == 0) barrier_arrive(at);
@@ -26,7 +26,7 @@ MLAF_DEV void give_back_to_all(u32 at, int lane) {
   }
 }
 
-// ---- Those who load --------------------------------------------------------------------------------------------------------
+// ---- Loading warps ---------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES + share * 128;

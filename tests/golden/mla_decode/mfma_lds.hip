@@ -126,7 +126,7 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
 // This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;

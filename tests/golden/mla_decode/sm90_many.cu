@@ -230,7 +230,7 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
 // This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
@@ -357,7 +357,7 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// By all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
+// Run by all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
 // (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
 MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);
@@ -890,7 +890,7 @@ MLAF_DEV void blocks_as_a(const mlaf_decode_args& a, math& c, int blocks, const 
     find_reference(c, 2 * i, s, r, m);
     publish_reference(c, t.buffer, m);
   };
-  // From the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
+  // The step from the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
   auto own = [&](int i, buffer_use t, int other) {
     if (other >= 0) load_reference(c, t.buffer, m);
     make_p(c, t.buffer, 0, s, m, p[0]);

@@ -138,7 +138,7 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
 // This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
@@ -197,14 +197,14 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true)
         fit_list(a.part_o, PART, x.request);
-      request = x.request;
-      q_begin = x.qo;
-      q_tokens = x.q_tokens;
-      first_page = x.first_page;
-      w.tokens = x.tokens;
-      w.begin = x.begin;
-      w.end = x.end;
-      slot = x.slot;
+    request = x.request;
+    q_begin = x.qo;
+    q_tokens = x.q_tokens;
+    first_page = x.first_page;
+    w.tokens = x.tokens;
+    w.begin = x.begin;
+    w.end = x.end;
+    slot = x.slot;
     } else
     {
       if (at.done) return false;

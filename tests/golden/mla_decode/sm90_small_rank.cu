@@ -237,7 +237,7 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
 // This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
@@ -364,7 +364,7 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// By all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
+// Run by all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
 // (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
 MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);

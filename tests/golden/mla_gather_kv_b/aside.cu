@@ -111,7 +111,7 @@ MLAF_DEV float half_value(unsigned short x) {
 }
 constexpr int H = 16, N = 8, OUT = 16; // the products' outputs are not written here
 constexpr int R = 512, ROPE = 64, THREADS = 256, TOKENS = 8;
-// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact

@@ -124,7 +124,7 @@ constexpr int WAVES = 2, THREADS = 64 * WAVES, TOKENS = 32 * WAVES, BLOCKS = 1, 
 constexpr int STAGES = 1, STAGE = OUTPUTS * 2 * R, ROUNDS = (ALL + OUTPUTS - 1) / OUTPUTS;
 constexpr int ROW_CHUNKS = R / 8, CHUNKS = OUTPUTS * ROW_CHUNKS, COPIES = (CHUNKS + THREADS - 1) / THREADS;
 constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged by stays within a row
-// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact

@@ -129,7 +129,7 @@ constexpr int H = 8, N = 192, OUT = 448, ALL = H * OUT, R = 512, ROPE = 64;
 constexpr int TOKENS = 64, COLS = 128, ACROSS = 4, WIDE = COLS / ACROSS, THREADS = 256;
 constexpr int STAGES = 4, STEP = 64, STEPS = R / STEP, TILES = (ALL + COLS - 1) / COLS;
 constexpr int PITCH_X = 2 * R + 16, PITCH_W = 2 * STEP + 16; // bytes of a row in shared memory
-// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact

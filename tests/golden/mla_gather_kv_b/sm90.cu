@@ -200,7 +200,7 @@ MLAF_DEV float half_value(unsigned short x) {
 constexpr int H = 128, N = 128, OUT = 256, R = 512, ROPE = 64;
 constexpr int TOKENS = 128, COLS = 128, OF_HEAD = OUT / COLS, TILES = H * OF_HEAD, SLABS = R / 64;
 constexpr int STAGES = 6, CLUSTER = 2, SLAB = TOKENS * 128, STEP = COLS * 128, MATH = 256, WG_WARPS = 4;
-// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
@@ -311,7 +311,7 @@ struct ring {
   }
 };
 
-// ---- Who loads W -----------------------------------------------------------------------------------------------------------
+// ---- Loaders of W ----------------------------------------------------------------------------------------------------------
 MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
                "[%0], [%1, {%2, %3}], [%4], %5, %6;"
@@ -374,7 +374,7 @@ MLAF_DEV void gather(const mlaf_gather_kv_b_kernel_args& a, u32 shared, int thre
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
 }
-// Until this thread's share of slab k is there.
+// Waits until this thread's share of slab k is there.
 MLAF_DEV void wait_for_share(int k) {
   if (k == 0) asm volatile("cp.async.wait_group 7;" ::: "memory");
   if (k == 1) asm volatile("cp.async.wait_group 6;" ::: "memory");

@@ -200,7 +200,7 @@ struct ring {
 
 // The warps that multiply nothing, of the Hopper kernel for inputs of 8 bits: one deals tiles, one loads, two transpose
 // V.
-// ---- Those who load. Columns of maps are two bytes ------------------------------------------------------------------------
+// ---- Loading warps. Columns of maps are two bytes -------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
   const int row = t.key + round * KEYS;

@@ -34,7 +34,7 @@ local function rows_rule(p)
   if p.heads * p.q_len <= 16 then return ("%d rows fill no more than a quarter of %d"):format(p.heads * p.q_len, ROWS) end
 end
 
--- For sm90_many and sm90_many_gather, which have one kernel but for the loaders.
+-- The cost of sm90_many and sm90_many_gather, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, plan, slower)
   local why = protocol.sm90_many(plan, p, v, family == "sm90_many_gather")
   if why then return { refused = why } end

@@ -14,11 +14,11 @@ return {
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
     sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380,
     sm90_many_whole = 500 },
-  -- And of one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then, whose
-  -- begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole and
-  -- cut, on the same device.
+  -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
+  -- whose begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole
+  -- and cut, on the same device.
   once = function(rows) return rows <= 64 and 900 or 740 end,
-  -- Those families, and whose kernel theirs is but for that.
+  -- The families that do so, and whose kernel theirs is but for that.
   whole = { sm90_many_whole = "sm90_many" },
   other = { sm90_many = "sm90_many_whole" },
   shares = { sm90_many_shares = "sm90_many", sm90_mid_shares = "sm90_mid", sm90_few_shares = "sm90_few" },

@@ -108,7 +108,8 @@ local function produce(x, a, who, blocks)
   end
 end
 
--- By one thread of each of three loaders' warps; ahead: by one of math; who gathers or rotates: by many of one warp and the last.
+-- Run by one thread of each of three loaders' warps; ahead: by one of math; who gathers or rotates: by many of one warp and
+-- the last.
 local function make_barriers(x, a, warp)
   local full, empty, rest, one = {}, {}, { x.ends, x.landed, x.met }, x.v.ahead
   local many = x.v.load == "gather" or x.v.rotate
@@ -428,7 +429,7 @@ function sm90_few.cases(v, all)
   for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do ranges[i] = { tiles = tiles } end
   add(ranges, few, false)
   if all then add(long, {}, false) end
-  -- And cut where none comes.
+  -- The same launch cut where none comes.
   out[#out + 1] = sm90_few.meeting(all and 7 or 5, all and long[1] or few[1])
   return out
 end

@@ -100,7 +100,7 @@ local function load_block(x, a, half, j, b, use)
   for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
 end
 
--- Who says when a piece's end is near has waited for its Q; the other loaders do not count on it.
+-- The thread that says when a piece's end is near has waited for its Q; the other loaders do not count on it.
 local function await_q(x, a, half, k)
   if half == 0 then a:wait(x.q_full, k, "load_piece()") else a:hint(x.q_full, k, "load_piece()") end
 end
@@ -165,7 +165,7 @@ local function read_table(x, a, n, what, read)
   a:arrive(x.table_empty[n % TABLES], n // TABLES, "read_table()")
 end
 
--- For each block that is listed read(j, buffer, use), while its table is held, and then visit(buffer, use, j).
+-- Calls, for each block that is listed, read(j, buffer, use) while its table is held, and then visit(buffer, use, j).
 local function read_tables(x, a, pieces, read, visit)
   local used, n = { [0] = 0, 0 }, 0
   for k, piece in ipairs(pieces) do

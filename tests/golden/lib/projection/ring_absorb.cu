@@ -266,9 +266,9 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 
-// Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
-// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
-// They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
+// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 // Load of data that another launch may be writing: it leaves nothing in L1.
@@ -763,7 +763,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_ap
   lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
-  // Those who load and those who multiply never meet in the text again: their registers may differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers may differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #pragma unroll 1

@@ -274,9 +274,9 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 
-// Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
-// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
-// They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
+// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 // Load of data that another launch may be writing: it leaves nothing in L1.
@@ -628,7 +628,7 @@ MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32
   for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
   wgmma_commit();
 }
-// And waited for, and added up times their scale.
+// Waits for the products, and adds them up times their scale.
 MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
   wgmma_wait<0>();
   settle(part);
@@ -757,7 +757,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_appen
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
-  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
 #pragma unroll 1
