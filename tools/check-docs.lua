@@ -86,13 +86,17 @@ local function check_links(path, text)
   end
 end
 
--- Sources name pages by their path. Texts that choices are hashed with (templates/, gen/) keep the name that a page had before
--- it moved to docs/lab/.
+-- Texts that choices are hashed with (templates/, gen/) keep the name that a page had before it moved to docs/lab/ or its archive.
+local function moved(name)
+  return exists((name:gsub("^docs/", "docs/lab/"))) or exists((name:gsub("^docs/lab/", "docs/lab/archive/")))
+end
+
+-- Sources name pages by their path.
 local function check_names(path, text)
   local hashed = path:find("^templates/") or path:find("^gen/")
   for before, name in text:gmatch("([%w_./-]?)(docs/[%w_./-]+)") do
     name = name:match("^(.*%.md)") or name:match("^(.*%.tsv)")
-    if name and before == "" and not exists(name) and not (hashed and exists((name:gsub("^docs/", "docs/lab/")))) then
+    if name and before == "" and not exists(name) and not (hashed and moved(name)) then
       complain("%s: names %s, which is not there", path, name)
     end
   end
