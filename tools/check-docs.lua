@@ -86,7 +86,8 @@ local function check_links(path, text)
   end
 end
 
--- Texts that choices are hashed with (templates/, gen/) keep the name that a page had before it moved to docs/lab/ or its archive.
+-- Texts that choices are hashed with (templates/, gen/) keep the name that a page had before it moved to docs/lab/ or its
+-- archive.
 local function moved(name)
   return exists((name:gsub("^docs/", "docs/lab/"))) or exists((name:gsub("^docs/lab/", "docs/lab/archive/")))
 end

@@ -1,4 +1,4 @@
--- What goldens and manifests consist of, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
+-- The contents of goldens and manifests, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
 -- tests/lua/test_golden.lua (compares).
 local golden = {}
 

@@ -8,7 +8,7 @@ local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
 local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
 
--- In the order of the typed struct: fields that were added later stand last there.
+-- Fields in the order of the typed struct, where those that were added later stand last.
 local function as_struct(fields)
   local out, added = {}, {}
   for _, f in ipairs(fields) do

@@ -4,7 +4,7 @@
 -- A test (T0) runs it. Files named by both are found by folder, so a new operation needs no line here.
 local ROOT = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 
--- From the ground up. Rooms of a floor do not know each other; so no two operations do.
+-- The floors, from the ground up. Rooms of a floor do not know each other; so no two operations do.
 local FLOORS = {
   { "base" },
   { "device" },

@@ -112,7 +112,7 @@ system_rocm() {
   return 1
 }
 
-# What the private prefix must say and do to be trusted. It is only ever put in place whole (by rename), so this guards
+# Checks what the private prefix must say and do to be trusted. It is only ever put in place whole (by rename), so this guards
 # against an older layout and against files removed since.
 prefix_good() {
   local stamp=$prefix/mlaforge-setup

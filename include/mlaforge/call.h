@@ -24,7 +24,7 @@ typedef struct mlaf_view {
   int64_t shape[4], stride[4];
 } mlaf_view;
 
-/* With pages, H heads, R rank, P rope, T query tokens in all, B requests. */
+/* The arguments of one decode call. Shapes: H heads, R rank, P rope, T query tokens in all, B requests. */
 typedef struct mlaf_call {
   uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
   int32_t causal;                    /* as mlaf_problem's; not looked at with q_len 1 */

@@ -21,7 +21,7 @@
  * outputs, and its own workspace or none (mlaf_chunked_prefill_execute). */
 typedef struct mlaf_chunked_prefill mlaf_chunked_prefill;
 
-/* How keys turn that a cache holds as they were: by cached.rope_table (mlaforge/mla_gather_kv_b.h). */
+/* Pairing of rope columns, for caches whose keys are not rotated: cached.rope_table rotates them (mlaforge/mla_gather_kv_b.h). */
 enum { MLAF_CHUNKED_PAIRS = 1, MLAF_CHUNKED_HALVES = 2 };
 
 typedef struct mlaf_chunked_prefill_desc {
@@ -71,7 +71,8 @@ typedef struct mlaf_chunked_prefill_args {
   uint32_t flags;       /* 0 */
   const int32_t *schedule;        /* on the host */
   const int32_t *schedule_device; /* the same words on the device */
-  /* What mla_prefill gets for the new tokens. total_q, total_k, batch and the cu_seqlens are the schedule's: 0 and NULL here. */
+  /* Arguments of mla_prefill for the new tokens. total_q, total_k, batch and cu_seqlens come from the schedule: 0 and NULL
+   * here. */
   mlaf_prefill_args fresh;
   /* The cache, its table [batch, ...] or lists by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens,
    * page_tokens, cu_seqlens, seq_starts, k, v and k_pe are ours: 0 and NULL here. */
@@ -107,7 +108,8 @@ MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *ch
  * INT64_MAX: never. */
 MLAF_API int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *chunked, int64_t keys);
 
-/* The same by multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R (N+V)). */
+/* Returns the crossover by counting multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R
+ * (N+V)). */
 MLAF_API int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys);
 
 #endif

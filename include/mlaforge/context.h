@@ -63,7 +63,7 @@ MLAF_API void mlaf_ctx_destroy(mlaf_ctx *ctx);
  * context each. Successful calls leave the message alone. */
 MLAF_API mlaf_status mlaf_ctx_last_message(const mlaf_ctx *ctx, char *out, size_t out_size);
 
-/* What the context stands on. Strings live as long as the context. */
+/* The context's device. Strings live as long as the context. */
 MLAF_API const char *mlaf_ctx_device_id(const mlaf_ctx *ctx);   /* the tuning database's key, "emu:gfx942..." */
 MLAF_API const char *mlaf_ctx_device_name(const mlaf_ctx *ctx); /* for people */
 MLAF_API const char *mlaf_ctx_target(const mlaf_ctx *ctx);      /* "gfx942" */

@@ -46,15 +46,16 @@ typedef struct mlaf_gather_kv_b_args {
   void *k_pe; /* NULL: not wanted */
   int64_t k_pe_token_stride;
   int64_t k_pe_head_stride; /* 0: one row for all heads; else each head gets a copy, e.g. behind its columns of k */
-  /* Of split only: rows of P, in pages of as many rows as the cache's have, so that its page stride is whole rows. */
+  /* The rope tensor of a split cache (else NULL): rows of P, in pages of as many rows as the cache's have, so that its page
+   * stride is whole rows. */
   const void *cache_kpe;
   int64_t cache_kpe_row_stride;
   void *workspace;       /* 256-byte aligned; wanted where mlaf_run_workspace says so, as launches of plans made with
                           * MLAF_PLAN_LIBRARY may. NULL with workspace_size 0: the stream's, which the context keeps (context.h).
                           * Launches that overlap must not share one of the caller's */
   size_t workspace_size;
-  /* Of rope_pairs and rope_halves only: a row a position, P/2 cosines, then P/2 sines, dense, 16-byte aligned. Positions outside
-   * of it: NaN. */
+  /* RoPE table, for rope_pairs and rope_halves only: a row a position, P/2 cosines, then P/2 sines, dense, 16-byte aligned.
+   * Positions outside of it: NaN. */
   const float *rope_table;
   int64_t rope_rows;
 } mlaf_gather_kv_b_args;

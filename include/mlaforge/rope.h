@@ -42,12 +42,13 @@ MLAF_API double mlaf_softmax_scale(int32_t nope, const mlaf_rope *rope);
 MLAF_API mlaf_status mlaf_rope_frequencies(const mlaf_rope *rope, double *theta, char *why, size_t why_size);
 /* float table[positions][P]: of each position P/2 cosines, then P/2 sines, both times m(factor, mscale) / m(factor,
  * mscale_all_dim), which is 1 where the two are equal. Angles are computed in double precision and rounded once.
- * E_ARG: as above, or `bytes` are less than positions * P * 4. */
+ * E_ARG: a number that cannot be, or `bytes` less than positions * P * 4. */
 MLAF_API mlaf_status mlaf_rope_table(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why,
                                      size_t why_size);
-/* The same form, but as code in bf16 computes it without YaRN: base, exponent, theta, position, angle, cosine and sine are each
- * rounded to bf16. Positions above 256 fall together by twos, above 512 by fours, and so on: results of such code (the AMD
- * developer challenge's reference) can be had with this table alone. Values are exact in bf16. Errors as above; YaRN is E_ARG. */
+/* Makes a table of the form of mlaf_rope_table, as code in bf16 computes it without YaRN: base, exponent, theta, position, angle,
+ * cosine and sine are each rounded to bf16. Positions above 256 fall together by twos, above 512 by fours, and so on: results of
+ * such code (the AMD developer challenge's reference) can be had with this table alone. Values are exact in bf16. E_ARG: YaRN, a
+ * number that cannot be, or `bytes` less than positions * P * 4. */
 MLAF_API mlaf_status mlaf_rope_table_bf16(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why,
                                           size_t why_size);
 

@@ -5,7 +5,7 @@ local D = "docs/" -- apart, since this file is checked, too
 
 local EASY = ("Words are short.\n"):rep(12)
 
--- What the check prints of these files, and whether it is content.
+-- Runs the check on these files: what it prints, and whether it is content.
 local function check(files)
   local folder = os.tmpname()
   os.remove(folder)
