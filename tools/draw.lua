@@ -50,7 +50,7 @@ end
 -- ---- flow: rows of boxes, each with an arrow to the next -------------------------------------------------------------------
 -- row TITLE | REMARK                       a band
 -- box TITLE | LINE | LINE ...              a box in it
-local BAND, BOX_H, BOX_GAP, LEFT = 132, 76, 26, 14
+local BAND, BAND_GAP, BOX_H, BOX_GAP, LEFT = 102, 16, 60, 26, 14
 
 local function read_flow(lines)
   local rows = {}
@@ -76,10 +76,10 @@ local function draw_band(picture, row, i, y)
   text(picture, LEFT + 12, y + 22, 15, row.title, BOLD)
   text(picture, WIDTH - LEFT - 12, y + 22, 13, row.remark, ' text-anchor="end"')
   for j, f in ipairs(row.boxes) do
-    local x, top = LEFT + 10 + (j - 1) * (w + BOX_GAP), y + 40
+    local x, top = LEFT + 10 + (j - 1) * (w + BOX_GAP), y + 32
     put(picture, '<rect x="%d" y="%d" width="%d" height="%d" rx="5" fill="#ffffff" stroke="%s"/>', x, top, w, BOX_H, EDGES[i])
-    text(picture, x + w // 2, top + 20, 14, f[1], MIDDLE .. BOLD)
-    for k = 2, #f do text(picture, x + w // 2, top + 20 + 17 * (k - 1), 12, f[k], MIDDLE) end
+    text(picture, x + w // 2, top + 18, 14, f[1], MIDDLE .. BOLD)
+    for k = 2, #f do text(picture, x + w // 2, top + 18 + 16 * (k - 1), 12, f[k], MIDDLE) end
     if j > 1 then arrow(picture, ("%d,%d %d,%d"):format(x - BOX_GAP + 1, top + BOX_H // 2, x - 1, top + BOX_H // 2)) end
   end
   local last = LEFT + 10 + (n - 1) * (w + BOX_GAP)
@@ -89,9 +89,11 @@ end
 local function draw_flow(lines)
   local picture, from = new_picture(), nil
   for i, row in ipairs(read_flow(lines)) do
-    local y = 10 + (i - 1) * (BAND + 18)
+    local y = 10 + (i - 1) * (BAND + BAND_GAP)
     local first, last = draw_band(picture, row, i, y)
-    if from then arrow(picture, ("%d,%d %d,%d %d,%d %d,%d"):format(from, y - 33, from, y - 9, first, y - 9, first, y + 39)) end
+    if from then -- between the bands, then down
+      arrow(picture, ("%d,%d %d,%d %d,%d %d,%d"):format(from, y - BAND_GAP - 9, from, y - 8, first, y - 8, first, y + 31))
+    end
     from, picture.height = last, y + BAND + 10
   end
   return picture
