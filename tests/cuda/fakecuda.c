@@ -356,7 +356,7 @@ static void run_fitted(const node *k) {
   fake_block b = {.team = k->shape.cluster[1] ? k->shape.cluster[1] : 1};
   memcpy(&a, k->args, sizeof a);
   memcpy(b.grid, k->shape.grid, sizeof b.grid);
-  const uint32_t splits = (uint32_t)a.splits & 0x7fff; /* core/launch.h */
+  const uint32_t splits = (uint32_t)a.splits & 0x7fff; /* runtime/ops/mla_decode/launch.h */
   if (b.grid[1] != (k->kernel == KERNEL_FIT + 2 ? 1 : splits * b.team)) return; /* no such launch */
   for (b.at[2] = 0; b.at[2] < b.grid[2]; b.at[2]++)
     for (b.at[1] = 0; b.at[1] < b.grid[1]; b.at[1]++)

@@ -1,6 +1,6 @@
-/* The kernel argument blocks: the contract between every template and the runtime that launches it.
- * Templates declare the same structs in templates/lib/args.h; tests/ops/mla_decode/test_launch.c compares the two. Passed by
- * value, so the bytes below are the kernarg segment. All device pointers. */
+/* The kernel argument blocks: the contract between every template and the runtime that launches it. Templates declare the same
+ * structs in templates/mla_decode/lib/args.h; tests/ops/mla_decode/test_launch.c compares the two. Passed by value, so the bytes
+ * below are the kernarg segment. All device pointers. */
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 
@@ -35,7 +35,7 @@ typedef struct mlaf_decode_args {
   void *o;                          /* [T, H, R] dtype */
   float *lse;                       /* [T, H] natural log of the sum of exp(scale * score); -inf when empty. May be NULL */
   float *part_o;                    /* [splits, T, H, R] fp32, each split normalised by its own sum; or, between kernels that
-                                       agree on it, 16-bit values in the same rows (templates/lib/narrow.h) */
+                                       agree on it, 16-bit values in the same rows (templates/mla_decode/lib/narrow.h) */
   float *part_lse;                  /* [splits, T, H] base-2 LSE of the split */
   union {
     struct {
