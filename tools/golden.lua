@@ -1,4 +1,4 @@
--- The contents of goldens and manifests, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
+-- What goldens and manifests consist of, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
 -- tests/lua/test_golden.lua (compares).
 local golden = {}
 

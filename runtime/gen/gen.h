@@ -73,7 +73,7 @@ mlaf_status mlaf_gen_refit(mlaf_gen *g, const char *problem, const char *target,
  * other kernels are as good for any lengths and this is not; NULL: it may. */
 mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target, const char *name, char **reason,
                            mlaf_err *err);
-/* A measurement of a problem of the same shape. */
+/* What was measured on a problem of the same shape. */
 typedef struct mlaf_gen_measured {
   const char *problem; /* its string */
   const char *variant, *template_hash; /* of its first kernel; "": whatever the generator makes today */

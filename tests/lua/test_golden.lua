@@ -29,8 +29,8 @@ test("every golden matches what its template renders now", function()
   end
 end)
 
--- Goldens show every word that a family's parameters may be, and the least and the most of each number; every value is in them or
--- in the manifest.
+-- Of a family's parameters the goldens show every word, and of numbers the least and the most; every value is in them or in the
+-- manifest.
 test("goldens and manifest show every value of every parameter", function()
   local params, ops = loader.require("params"), loader.require("ops")
   local shown, listed = {}, {}
