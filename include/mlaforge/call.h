@@ -1,5 +1,5 @@
-/* One call as servers make them: tensors with shapes and strides are checked, planned (a hit mostly) and launched. What the
- * Python package calls; other bindings may. */
+/* One decode call as servers make it: checks tensors with shapes and strides, finds the plan (mostly a hit in the registry), and
+ * launches. The Python package calls this; other bindings may, too. */
 #ifndef MLAFORGE_CALL_H
 #define MLAFORGE_CALL_H
 
@@ -54,7 +54,7 @@ typedef struct mlaf_call {
   uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
   int32_t reserved;                  /* 0 */
 } mlaf_call;
-/* `scale` is meant as it stands, 0 included: then all keys weigh the same. */
+/* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };
 #define MLAF_CALL_INIT {.struct_size = sizeof(mlaf_call)}
 

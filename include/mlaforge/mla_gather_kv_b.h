@@ -1,14 +1,15 @@
-/* mla_gather_kv_b: rows of a paged latent cache become keys and values of each head, in one launch.
+/* mla_gather_kv_b: gathers rows of a paged latent cache and makes keys and values of each head of them, in one kernel.
  *
  *   latent [R] and rope [P] of a token, found by its request's block table, dequantised
  *   k [T, H, N], v [T, H, V] = W_kvb [H, N+V, R] latent        k_pe [T, P] = rope
  *
- * What mla_prefill reads for a context: k with k_pe, and v in the same buffer. Tokens are a chunk of each request: those of
- * request r stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 and have the positions from seq_starts[r] on. A plan of a problem such as
- * "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and requests.
+ * The outputs are what mla_prefill reads for a context: k with k_pe, and v in the same buffer. Tokens are a chunk of each
+ * request: those of request r stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 and have the positions from seq_starts[r] on. A plan of
+ * a problem such as "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and
+ * requests.
  *
  * Where the problem says rope_pairs or rope_halves, the cache's rope is not rotated: k_pe is, by its token's position, as
- * mla_append would have rotated it. Of e4m3fn and e4m3fnuz it is rounded to 16 bits before that, too. */
+ * mla_append would have rotated it; from e4m3fn and e4m3fnuz it is rounded to 16 bits before that, too. */
 #ifndef MLAFORGE_MLA_GATHER_KV_B_H
 #define MLAFORGE_MLA_GATHER_KV_B_H
 
