@@ -1,9 +1,9 @@
-/* mla_merge: merges two partial attentions of the same queries, over disjoint sets of keys.
+/* mla_merge: two partial attentions of the same queries, over keys apart from each other, become one.
  *
  *   (o [T, H, V], lse [H, T]) of a prefix and of a suffix   ->   o [T, H, V], lse
  *
  * lse is the log of the sum over scaled scores, as mla_prefill and mla_decode write it. A part whose lse is infinite, of either
- * sign, is empty: it is ignored, whatever its o holds, NaN included. Both empty: 0 and -inf. A plan of a problem such as
+ * sign, is empty: it has no say, whatever its o holds, NaN included. Both empty: 0 and -inf. A plan of a problem such as
  * "mla_merge:h16,v128,bf16,t1024" (mlaf_plan_for) serves any number of tokens. */
 #ifndef MLAFORGE_MLA_MERGE_H
 #define MLAFORGE_MLA_MERGE_H

@@ -13,7 +13,8 @@
 #define MLAF_Q_SCALE_BETA_MOST 1e6f /* either way: no factor of any position is near what a float holds */
 
 /* Device pointers of the plan's device, x and y [T, H, n] 16-byte aligned. Strides in elements, a multiple of 8; 0: dense. y
- * NULL: x is scaled in place, and tokens before `original` are not touched. Else the two must not overlap. Rows that are written
+ * NULL: x is scaled in place, and tokens before `original` are not touched. Else the two must not overlap. Rows of what is
+ * written
  * must not overlap either. */
 typedef struct mlaf_q_scale_args {
   uint32_t struct_size; /* sizeof(mlaf_q_scale_args), set by MLAF_Q_SCALE_ARGS_INIT */

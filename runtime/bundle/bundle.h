@@ -72,7 +72,7 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
  * baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
 mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_point *p, const mlaf_bundle_plan ***list,
                              size_t *n, mlaf_err *err);
-/* A plan of the list as it serves p: its decode kernel with the splits that op/nearest.h fits to p. More than one split needs a
+/* How one of them serves p: its decode kernel with the splits that op/nearest.h fits to p. More than one split needs a
  * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
  * as it was made. Behind one split there is none, but for decode kernels that may cut a batch (MLAF_KERNEL_FITS): the combine
  * kernel then stays, unless the list has a plan of one split of the same decode kernel that does without. */

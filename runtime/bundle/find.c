@@ -23,7 +23,7 @@ typedef struct ranked {
   bool last; /* for one request, among others that serve any lengths */
 } ranked;
 
-/* A kernel is as good for requests of any lengths: the launch cuts its batch, always or where that is better. */
+/* Whether a kernel is as good for requests of any lengths: the launch cuts its batch, always or where that is better. */
 static bool any_lengths(const mlaf_bundle_plan *x) {
   const mlaf_calls *calls = x->problem.op->calls;
   return calls->any_lengths && calls->any_lengths(x->kernels[0]->flags);
@@ -78,7 +78,7 @@ static const mlaf_bundle_plan *with_combine(const mlaf_bundle_plan *const *list,
   return x->kernels[1] ? x : NULL;
 }
 
-/* Tells whether x's first kernel needs no second one where the split count is 1. */
+/* Whether x's first kernel wants nothing behind it where the knob is 1. */
 static bool ends_alone(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x) {
   bool alone = !any_lengths(x);
   for (size_t i = 0; i < n && !alone; i++)
