@@ -4,7 +4,7 @@
 --   - lines of fewer than three words inside a paragraph of a comment, which a wrap by hand leaves behind;
 --   - words of our own where the field has a term (WORDS), in comments and in pages for users;
 --   - subjects of commits beyond 72 columns, from BASE on;
---   - versions that differ between CMakeLists.txt, the library and the changelog.
+--   - versions that differ between CMakeLists.txt, the library and the changelog, or between docs/versions.md and the code.
 local ROOT = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 
 local HEADLESS = { Of = true, What = true, Whose = true, Behind = true, Where = true, Whether = true, Whoever = true, How = true,
@@ -207,7 +207,26 @@ local function check_versions()
   end
 end
 
+-- Versions of formats: where the code says it, and the cell of docs/versions.md that repeats it.
+local FORMATS = {
+  { "runtime/db/db_internal.h", "MLAF_DB_SCHEMA (%d+)", "| schema %s |" },
+  { "runtime/db/text_row.h", "MLAF_TEXT_VERSION = (%d+)", "| version %s |" },
+  { "runtime/db/db.h", "MLAF_DB_PROTOCOL (%d+)", "| measurement protocol | %s |" },
+  { "runtime/bundle/bundle.h", '"# mlaforge bundle (%d+)\\n"', "| format %s |" },
+  { "runtime/embed/mlaf_embed.h", "MLAF_EMBED_VERSION (%d+)", "| index %s |" },
+}
+
+local function check_formats()
+  for _, f in ipairs(FORMATS) do
+    local cell = f[3]:format(find_in(f[1], f[2]))
+    if not find_in("docs/versions.md", (cell:gsub("%p", "%%%0"))) then
+      complain("docs/versions.md: no cell '%s', as %s says", cell, f[1])
+    end
+  end
+end
+
 for _, path in ipairs(arg) do check_file(path) end
 check_commits()
 check_versions()
+check_formats()
 os.exit(bad and 1 or 0)
