@@ -58,8 +58,15 @@ test("long lines are refused, in the notebook too", function()
     D .. "lab/a.md:2: longer than 130 columns")
 end)
 
+test("headings that are linked have to be there", function()
+  local page = EASY .. "\n## One of `two`, it's a [link](a.md)\n[a](#one-of-two-its-a-link)\n"
+  eq(check({ [D .. "a.md"] = page, [D .. "lab/b.md"] = "[b](../a.md#one-of-two-its-a-link)" }), "")
+  refused({ [D .. "a.md"] = page, [D .. "lab/b.md"] = "[b](../a.md#two)" },
+    D .. "lab/b.md: links to ../a.md#two, a heading that is not there")
+end)
+
 test("pages that are linked or named have to be there", function()
-  refused({ [D .. "a.md"] = "[b](b.md) [c](https://example.org/c.md) [here](#here)" },
+  refused({ [D .. "a.md"] = "[b](b.md) [c](https://example.org/c.md) [here](#here)\n# Here\n" },
     D .. "a.md: links to b.md, which is not there")
   local name = D .. "gone.md"
   refused({ ["gen/a.lua"] = "-- " .. name .. " says more" }, "gen/a.lua: names " .. name .. ", which is not there")
