@@ -60,11 +60,11 @@ typedef struct mlaf_projection_args {
 #define MLAF_PROJECTION_ARGS_INIT \
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }
 
-/* Arguments of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16":
- * a fused epilogue does what a launch of mla_append without query rows does. `append` is as that operation has it, its
- * tokens apart from the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y.
+/* Of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16": blocks beside
+ * the product do what a launch of mla_append without query rows does. `append` is as that operation has it, its tokens apart from
+ * the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y.
  *
- * Where it absorbs, "...,append_norm,absorb_pairs,t64", query heads are fused with the q absorb: `absorb` is as
+ * Where it absorbs, "...,append_norm,absorb_pairs,t64", query heads go on into the latent space at once: `absorb` is as
  * mla_q_absorb has it, of as many tokens, but that its x is NULL and has no strides. The product's y is NULL then, without
  * strides: queries are nowhere. */
 typedef struct mlaf_q_b_args {
