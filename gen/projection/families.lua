@@ -472,7 +472,9 @@ function families.make(op, of, fields)
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
   end
-  if list.ring_fp8 and op ~= products.shown then list.ring_fp8.body = products.shown .. "/ring_fp8" end
+  for _, name in ipairs({ "ring_fp8", "wide_fp8" }) do
+    if list[name] and op ~= products.shown then list[name].body = products.shown .. "/" .. name end
+  end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end

@@ -23,12 +23,14 @@ local designs = {
   stay = { "stay", ".hip", "matrix instructions of CDNA whose weights stay in registers" },
   stream = { "stream", ".cu", "loads at the pace of memory" },
   stream_fp8 = { "stream_fp8", ".cu", "loads at the pace of memory, weights of 8 bits", eight_bits },
+  wide_fp8 = { "wide_fp8", ".cu", "wgmma and tensor copies over weights of 8 bits, up to 256 tokens at once", eight_bits },
   walk = { "ring", ".cu", "wgmma and tensor copies, several tiles of a head by a block",
     { split = "1", tiles = "tiles", ways = "1" } },
 }
 
 local USUAL = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "ring", "ring_fp8", "staged", "stream",
-  "stream_fp8" }
+  "stream_fp8", "wide_fp8" }
+local NEVER_APPENDS = { lib = true, wide_fp8 = true }
 
 -- append: also with blocks behind the product's that append latent rows (side.lua).
 local kernels_of = {
@@ -70,7 +72,7 @@ end
 for _, of in ipairs(kernels_of) do
   for _, name in ipairs(of.designs) do
     add(of.op, name, false)
-    if of.append and name ~= "lib" then add(of.op, name, true) end
+    if of.append and not NEVER_APPENDS[name] then add(of.op, name, true) end
   end
 end
 return kernels

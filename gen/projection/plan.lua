@@ -251,6 +251,34 @@ function plan.ring_fp8(s)
     blocks = lends and 1 or math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 
+-- Many tokens and weights of 8 bits (templates/lib/projection/wide_fp8.h): tiles of 128 outputs, stages of 64 values, passes of
+-- up to 256 tokens, compiled once for each of `widths`. Behind the ring and its barriers: the norm's weights; scales of a
+-- block's steps, one for 16 outputs.
+local WIDE_FP8 = { tile = 128, tokens = 256, rows = 32, widths = { 128, 160, 192, 224, 256 } }
+function plan.wide_fp8(s)
+  local w, lending, steps = WIDE_FP8, LENDING[2], s.inner // 128 -- steps: pairs of stages
+  if s.layout == "inputs" then return refuse("values of an output are not side by side") end
+  if s.inner % 128 ~= 0 then return refuse("%d values of a sum are not a multiple of 128", s.inner) end
+  if steps < s.split then return refuse("%d pairs of steps of a sum are not shared by %d blocks", steps, s.split) end
+  local stage, gain = 128 * w.tokens + 64 * w.tile, s.norm == 1 and 2 * s.inner or 0
+  local each = 2 * ceil_div(steps, s.split)
+  local scales = 4 * each * w.tile // 16
+  local function bytes(stages)
+    local at = ceil_div(math.max(stages * stage, sums(1, w.tokens, w.tile) + squares(s, 1, w.tokens)), 128) * 128
+    local behind = ceil_div(at + 24 * stages, 128) * 128
+    return ceil_div(behind + gain + scales, 128) * 128, at, behind
+  end
+  local stages = 1
+  while stages < each and bytes(stages + 1) + SM_RESERVED <= SM_BYTES do stages = stages + 1 end
+  local lds, at, behind = bytes(stages)
+  if lds + SM_RESERVED > SM_BYTES then return refuse("%d bytes of shared memory", lds) end
+  if stages < 2 then return refuse("a stage of %d bytes, and there is room for one", stage) end
+  local math_threads = w.tile * 2
+  return { tile = w.tile, tokens = w.tokens, rows = w.rows, widths = w.widths, stage = stage, stages = stages, lds = lds,
+    math = math_threads, threads = math_threads + 128, barriers_at = at, gain_at = behind, scales_at = behind + gain,
+    lent = lending.lent, kept = lending.kept, regs = { { "all that a launch gives", lending.launched } } }
+end
+
 -- A block of `waves` waves, each with all outputs of the block and a share of the contraction: 16 outputs a matrix instruction
 -- and `blocks` of them (layout=outputs), or 16 * blocks columns that a lane loads `blocks` at a time (inputs). Sums meet 16
 -- tokens at a time.

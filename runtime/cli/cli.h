@@ -274,6 +274,7 @@ int mlaf_cli_db_gc(cli *c);
 /* --- the commands --- */
 int mlaf_cli_completion(cli *c);
 int mlaf_cli_tune(cli *c);
+int mlaf_cli_tune_layer(cli *c); /* tune layer */
 int mlaf_cli_verify(cli *c);
 int mlaf_cli_soak(cli *c); /* verify --soak */
 int mlaf_cli_bench(cli *c);

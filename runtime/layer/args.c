@@ -189,7 +189,7 @@ static size_t place(size_t *at, int64_t rows, int64_t row) {
   return here;
 }
 
-/* Of those that a call of this layer makes 16 bits, numbers. */
+/* Elements of the largest matrix that a call may make 16 bits. */
 static int64_t largest_matrix(const layer_shape *s) {
   static const layer_kind stages[] = {STAGE_QKV_A, STAGE_Q_B, STAGE_O_PROJ}; /* qkv_a holds q_a and kv_a */
   int64_t most = 0;
@@ -218,7 +218,7 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   return p;
 }
 
-/* As far as sizes go. */
+/* Page lists in place of a block table: only sizes are looked at. */
 static void first_form(mlaf_execute_args *a) {
   a->block_table = a->seq_lens = NULL;
   a->page_rows = 0;
@@ -341,7 +341,7 @@ void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequa
   out->y = y;
 }
 
-/* Rows `first` on of each head of kv_b. */
+/* The rows from `first` on of each head of kv_b. */
 static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
   const layer_tensor *w = &l->weights.kv_b;
   fill_w(w, out);
@@ -392,7 +392,7 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->kv_indices_size = a->kv_indices_size;
 }
 
-/* Of a plan that goes on: W_UV, as fill_kv_b has it. */
+/* Attention that makes values, too: W_UV of each head, from kv_b. */
 static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *out) {
   mlaf_projection_args w;
   fill_kv_b(l, l->shape.d.nope, &w);
@@ -403,7 +403,7 @@ static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *ou
   out->o = NULL;
 }
 
-/* Cache, pages and W; kv_b: where it has 16 bits, if its own has 8. */
+/* Cache, pages and W. kv_b: the copy of 16 bits, read where the layer's own has 8. */
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv_b, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
@@ -471,7 +471,7 @@ static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->residual_token_stride = a->residual_token_stride;
 }
 
-/* Whichever operation wants one. */
+/* Hands the scratch part of the workspace to an operation that takes a workspace. */
 static void give_scratch(const mlaf_calls *calls, const mlaf_layer_args *a, size_t at, layer_stage_args *out) {
   void *const scratch = behind(a->workspace, at);
   const size_t size = a->workspace_size > at ? a->workspace_size - at : 0;

@@ -64,7 +64,7 @@ layer_choice layer_choice_for(const layer_shape *s, int64_t tokens) {
 
 /* --- candidates --- */
 
-/* Of all sets of alternatives those that make sense. */
+/* True for a set of alternatives that exist and do not exclude each other. */
 static bool is_candidate(const layer_shape *s, layer_choice choice) {
   if (choice & 1 << ALT_Q_B_APPEND_ABSORB && !(choice & 1 << ALT_Q_B_APPEND)) return false;
   if (choice & 1 << ALT_DEQUANT_WEIGHTS && choice & 1 << ALT_Q_B_APPEND) return false; /* a product by 16 bits appends nothing */

@@ -64,12 +64,17 @@ void layer_choice_print(layer_choice choice, char *out);
 bool layer_choice_parse(const struct layer_shape *s, const char *text, layer_choice *out, char *why, size_t why_size);
 /* The i-th of all choices that the layer has, the default for so many tokens first. False: past the end. */
 bool layer_choice_at(const struct layer_shape *s, int64_t tokens, size_t i, layer_choice *out);
-/* What is taken for so many tokens, without LAYER_CHOSEN. */
+/* The alternatives taken for so many tokens, without LAYER_CHOSEN. */
 layer_choice layer_choice_for(const struct layer_shape *s, int64_t tokens);
 
 /* mlaf_layer_create with one choice for all numbers of tokens, whatever is stored; NULL: by what is stored. */
 mlaf_status layer_create_as(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
                             const layer_choice *forced, mlaf_layer **out);
+
+/* A layer's, for the functions above; it lives as long as the layer. */
+const struct layer_shape *layer_shape_of(const mlaf_layer *layer);
+/* The alternatives that a call of these sizes runs: its choice less those that no kernel does on the device. */
+layer_choice layer_choice_of_call(const mlaf_layer *layer, const mlaf_layer_args *args);
 
 /* --- stored.c --- */
 struct mlaf_point;

@@ -13,7 +13,7 @@
 #include "op/calls.h"
 #include "plan/plan.h"
 
-/* What a call is: absorbed, for few tokens a request, or a prefill. */
+/* The form of a call: absorbed, for few tokens a request, or a prefill. */
 typedef enum layer_form { FORM_ABSORBED, FORM_PREFILL, LAYER_FORMS } layer_form;
 
 /* Matrices that may become 16 bits: those of qkv_a, q_a, kv_a, q_b and o_proj. */
@@ -74,12 +74,12 @@ typedef struct layer_shape {
   layer_kind kinds[LAYER_FORMS][LAYER_STAGES]; /* in the order of a call */
   int n[LAYER_FORMS];                         /* of FORM_PREFILL 0: it is not planned */
 } layer_shape;
-/* Bytes of an element of kv_b's, and of the other matrices'. */
+/* Bytes of an element of kv_b, and of the other matrices. */
 static inline int layer_matrix_bytes(const layer_shape *s) { return s->d.weights ? 1 : LAYER_ELEMENT; }
 static inline int layer_kv_b_bytes(const layer_shape *s) {
   return s->d.weights && !(s->d.flags & MLAF_LAYER_KV_B_16) ? 1 : LAYER_ELEMENT;
 }
-/* Whether prefills want another kv_b than decode. */
+/* True if prefills want a kv_b of 16 bits where decode reads one of 8. */
 static inline bool layer_dequantises_kv_b(const layer_shape *s) { return s->d.prefill_tokens && layer_kv_b_bytes(s) == 1; }
 static inline int64_t layer_kv_b_rows(const layer_shape *s) { return (int64_t)s->heads * (s->d.nope + s->d.v); }
 /* True if a call of so many tokens takes the alternative. */
@@ -153,9 +153,9 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
 void layer_point_size(mlaf_point *p, const char *field, int64_t value);
-/* What STAGE_PREFILL plans, but for the plans' options. */
+/* The chunked prefill that STAGE_PREFILL plans; options of plans are not set. */
 mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s);
-/* Of any stage but STAGE_DECODE. */
+/* Sets the tokens of a stage other than STAGE_DECODE. */
 void layer_point_rows(mlaf_point *p, int64_t rows);
 
 /* --- weights.c --- */
@@ -166,18 +166,18 @@ typedef struct layer_tensor {
   const float *scale; /* of weights of 8 bits; NULL: they have 16 */
   int64_t scale_stride, scale_row, scale_column; /* the tensor's place among its scales */
 } layer_tensor;
-/* Of this rank. */
+/* The rank's weights. */
 typedef struct layer_weights {
   layer_tensor qkv_a, q_a, kv_a, q_b, kv_b, o; /* qkv_a, or kv_a and, with q_lora, q_a */
   const void *q_norm, *kv_norm;
 } layer_weights;
-/* Whether q_a and kv_a are, or lie like, one tensor; without q_lora true. */
+/* True if q_a and kv_a are, or lie like, one tensor, and without q_lora. */
 bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n);
 mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *list, size_t n, layer_weights *out, mlaf_err *err);
 
 /* --- plans.c --- */
 
-/* One stage's plans. Those of rows by doublings: 1, 2, 4, ... Those of decode by q_len, ctx and batch. */
+/* Plans of all stages: by classes of tokens (1, 2, 4, ...), and decode's by q_len, ctx and batch. */
 typedef struct layer_plans {
   mlaf_chunked_prefill *prefill; /* STAGE_PREFILL's; NULL: there is none */
   mlaf_plan *by_rows[LAYER_STAGES][LAYER_CLASSES];
@@ -195,9 +195,10 @@ typedef struct layer_sizes {
   layer_form form;
   size_t lists; /* bytes of what becomes of a block table; 0: the call has lists, SIZE_MAX: there are too many */
 } layer_sizes;
-/* For sizes in the layer's range. Of STAGE_PREFILL the new tokens'; of a joint stage that is several launches the first's. */
+/* The plan that serves a stage, for sizes in the layer's range: of a stage that is several kernels the first one's, of
+ * STAGE_PREFILL that of the new tokens. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
-/* Whether attention's launches have STAGE_V_OUT's work, too: then that launches nothing. */
+/* True if attention's plan makes values: STAGE_V_OUT then launches nothing. */
 bool layer_fuses_v_out(const layer_shape *s, const layer_plans *p, const layer_sizes *sizes);
 
 /* --- alternative.c: a layer of 8-bit matrices, and the same one by 16 bits --- */
@@ -244,12 +245,12 @@ typedef union layer_stage_args {
 /* A caller's struct as this library has it (op/calls.h); NULL: E_ARG. */
 const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_args *whole, mlaf_err *err);
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a);
-/* Sizes alone, and all. */
+/* Checks the sizes of a call; sizes and pointers. */
 mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err);
 mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err);
-/* The stream's is meant. */
+/* True if the call takes the stream's workspace. */
 static inline bool layer_leaves_workspace_out(const mlaf_layer_args *a) { return !a->workspace && !a->workspace_size; }
-/* With workspace_size 0 a workspace of any size is meant: for asking how large it has to be. */
+/* Fills a stage's arguments. workspace_size 0 stands for a workspace of any size: for asking how large it has to be. */
 void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
 /* Dequantises a matrix, or `rows` of it: dense, in 16 bits, to y. */
 void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out);

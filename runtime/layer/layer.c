@@ -190,8 +190,8 @@ static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mla
   return st;
 }
 
-/* What becomes of a block table, ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
- * stage's weights are on their way meanwhile. */
+/* Makes page lists of a block table ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
+ * stage's weights are loaded meanwhile. */
 static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
@@ -250,6 +250,18 @@ mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *a
 }
 
 /* --- looking inside --- */
+
+const layer_shape *layer_shape_of(const mlaf_layer *layer) { return &layer->shape; }
+
+layer_choice layer_choice_of_call(const mlaf_layer *layer, const mlaf_layer_args *args) {
+  const layer_sizes z = layer_sizes_of(&layer->shape, args);
+  const mlaf_layer *l = layer_serving(layer, &z);
+  layer_choice choice = layer_choice_for(&l->shape, z.tokens) & (1 << ALT_Q_B_APPEND);
+  if (l->shape.absorbs && layer_takes(&l->shape, ALT_Q_B_APPEND_ABSORB, z.tokens)) choice |= 1 << ALT_Q_B_APPEND_ABSORB;
+  if (layer_fuses_v_out(&l->shape, &l->plans, &z)) choice |= 1 << ALT_DECODE_V_OUT;
+  if (layer_dequantises_weights(&l->shape, z.tokens)) choice |= 1 << ALT_DEQUANT_WEIGHTS;
+  return choice;
+}
 
 size_t mlaf_layer_stages(const mlaf_layer *layer) {
   if (!layer) return 0;

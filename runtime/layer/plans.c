@@ -103,7 +103,7 @@ static void free_wanted(wanted *w) {
   free(w->to);
 }
 
-/* One after the other; what they compile was compiled together before. Frees what is wanted. */
+/* Makes the plans one after the other; their kernels were compiled together before. Frees what is wanted. */
 static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
   for (size_t i = 0; !st && i < w->n; i++) {
     const mlaf_registry_how how = {.quiet = true, .inside = &w->list[i].inside};
@@ -113,7 +113,7 @@ static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
   return st;
 }
 
-/* All plans but a prefill's and those of queries that q_b takes on. */
+/* All plans but a prefill's and those of STAGE_Q_B_APPEND_ABSORB. */
 static mlaf_status want_all(const layer_shape *s, layer_plans *out, wanted *w, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int k = 0; !st && k < LAYER_STAGES; k++)
@@ -139,7 +139,7 @@ static mlaf_status make_all(mlaf_ctx *ctx, const layer_shape *s, layer_plans *ou
   return make_wanted(ctx, &w, report(ctx, st, &err));
 }
 
-/* Everything that will be planned, with the queries that q_b may take on. What fails here fails again when plans are made. */
+/* Compiles everything that will be planned together. A failure is ignored: it comes again when plans are made. */
 static void compile_all(mlaf_ctx *ctx, const layer_shape *shape, layer_plans *out) {
   wanted w;
   mlaf_err ignored;
@@ -163,7 +163,7 @@ static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *
   return report(ctx, st, &err);
 }
 
-/* Queries go into the latent space in q_b's launch if there are kernels for it: by themselves, or in the bundle. */
+/* Plans q_b's kernel with append and q_absorb, where it is chosen and there are such kernels on the device or in the bundle. */
 static void try_absorb(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   if (!layer_shape_may_absorb(s)) return;
   layer_shape_set_absorb(s, true);

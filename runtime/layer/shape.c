@@ -19,7 +19,8 @@ int32_t layer_q_len_most(const layer_shape *s) {
 
 static const char *const styles[] = {"pairs", "halves", "unrotated"};
 
-/* Of rows that stay. Turning queries rotates the key, too, which an append behind it then writes anew. */
+/* The rope style of rows as they are cached. With rope on read they are unrotated: STAGE_APPEND writes them again behind
+ * STAGE_APPEND_ROPE_Q, which rotates the key with the queries. */
 static const char *append_style(const layer_shape *s) {
   return styles[layer_rotates_on_read(s) ? MLAF_LAYER_UNROTATED : s->d.rope_style];
 }

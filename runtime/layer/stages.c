@@ -34,7 +34,7 @@ layer_value layer_output_of(layer_kind kind) { return stages[kind].output; }
 
 /* --- matrices that may become 16 bits --- */
 
-/* In the order of LAYER_MATRICES. */
+/* The products whose matrices may become 16 bits, in the order of STAGE_DEQUANT_WEIGHTS. */
 static const layer_kind products[LAYER_MATRICES] = {STAGE_QKV_A, STAGE_Q_A, STAGE_KV_A, STAGE_Q_B, STAGE_O_PROJ};
 
 static int matrix_of(layer_kind kind) {

@@ -9,7 +9,8 @@
 typedef struct mlaf_made_case {
   mlaf_case head; /* first */
   const mlaf_table_case *spec;
-  mlaf_host h; /* inputs, and what is there before the launch */
+  mlaf_host h;    /* inputs, and what is there before the launch */
+  mlaf_rows rows; /* for comparing, one thread at a time: what it takes is allocated with the case */
 } mlaf_made_case;
 
 mlaf_status mlaf_table_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,

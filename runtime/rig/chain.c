@@ -116,7 +116,7 @@ static mlaf_status make_plans(chain *x) {
   return st;
 }
 
-/* Where the layer's stages leave what the chain goes on with. */
+/* Finds where the layer's stages leave the tensors that the chain reads. */
 static mlaf_status find_places(chain *x) {
   const mlaf_layer *layer = x->r->layer[0];
   mlaf_status st = MLAF_OK;

@@ -9,7 +9,7 @@
 #include "op/op.h"
 
 /* --- evidence.c --- */
-/* What one round of the hot loop is made of: read from the disassembly, or counted while it ran in the emulator. */
+/* Instructions of one round of the hot loop: read from the disassembly, or counted while it ran in the emulator. */
 typedef struct rig_evidence {
   unsigned mfma, valu, ds, vmem, smem, salu, waitcnt, nop, barrier, branch;
   unsigned instructions;      /* of the round: the sum of the above and a few others */

@@ -240,10 +240,9 @@ static mlaf_status copy_weights(layer_rig *r, int set) {
   return st || !w->encoding ? st : copy_all(r, scales, scale_bytes, r->device_scales[set]);
 }
 
-static mlaf_status make_layer(layer_rig *r, int set) {
+mlaf_status layer_rig_make(layer_rig *r, int set, const layer_choice *forced, mlaf_layer **out) {
   mlaf_layer_weight list[2 * LAYER_TENSORS];
   size_t n = 0;
-  mlaf_status st = copy_weights(r, set);
   for (int i = 0; i < LAYER_TENSORS; i++) {
     const extent e = extent_of(&r->form, i);
     const bool q_proj = i == 2 && !r->form.q_rank, scaled = r->weights->encoding && !is_norm(i);
@@ -256,7 +255,12 @@ static mlaf_status make_layer(layer_rig *r, int set) {
   opts.flags |= r->env->plan_flags;
   mlaf_layer_desc desc = r->desc;
   desc.plan = &opts;
-  return st ? st : layer_failed(r->env, mlaf_layer_create(r->env->ctx, &desc, list, n, &r->layer[set]));
+  return layer_failed(r->env, layer_create_as(r->env->ctx, &desc, list, n, forced, out));
+}
+
+static mlaf_status make_layer(layer_rig *r, int set) {
+  const mlaf_status st = copy_weights(r, set);
+  return st ? st : layer_rig_make(r, set, NULL, &r->layer[set]);
 }
 
 /* --- calls --- */
@@ -371,6 +375,16 @@ static mlaf_status make_call(layer_rig *r, int set) {
   return st;
 }
 
+mlaf_status layer_rig_workspace(layer_rig *r, size_t size) {
+  const mlaf_status st = r->workspace && size <= r->workspace_size ? MLAF_OK : layer_alloc(r, size + 256, &r->workspace);
+  if (size > r->workspace_size) r->workspace_size = size;
+  for (int i = 0; !st && i < r->sets; i++) {
+    r->call[i].args.workspace = r->workspace;
+    r->call[i].args.workspace_size = r->workspace_size;
+  }
+  return st;
+}
+
 static mlaf_status make_calls(layer_rig *r) {
   mlaf_status st = MLAF_OK;
   r->call = calloc((size_t)r->sets, sizeof *r->call);
@@ -382,12 +396,7 @@ static mlaf_status make_calls(layer_rig *r) {
     if (size == SIZE_MAX) st = mlaf_fail(r->env->err, MLAF_E_INTERNAL, "the layer refuses the sizes of a call");
     else if (size > r->workspace_size) r->workspace_size = size;
   }
-  if (!st) st = layer_alloc(r, r->workspace_size + 256, &r->workspace);
-  for (int i = 0; !st && i < r->sets; i++) {
-    r->call[i].args.workspace = r->workspace;
-    r->call[i].args.workspace_size = r->workspace_size;
-  }
-  return st;
+  return st ? st : layer_rig_workspace(r, r->workspace_size);
 }
 
 mlaf_status layer_rig_open(rig_env *env, const layer_setup *s, int sets, layer_rig *r) {

@@ -4,12 +4,13 @@
 
 #include "check/ceilings.h"
 #include "device/record.h"
+#include "layer/choice.h"
 #include "layer/forms.h"
 #include "mlaforge/mlaforge.h"
 #include "op/numeric.h"
 #include "plan/ctx.h"
 
-/* What a rig runs in. */
+/* The environment of a rig. */
 typedef struct rig_env {
   mlaf_ctx *ctx; /* its lock is not held */
   mlaf_log log;
@@ -94,6 +95,10 @@ typedef struct layer_rig {
 void layer_describe(const layer_setup *s, mlaf_layer_desc *out);
 mlaf_status layer_rig_open(rig_env *env, const layer_setup *s, int sets, layer_rig *r);
 void layer_rig_close(layer_rig *r);
+/* One more layer over the weights of a set, to be destroyed by the caller before the rig is closed; forced: layer/choice.h. */
+mlaf_status layer_rig_make(layer_rig *r, int set, const layer_choice *forced, mlaf_layer **out);
+/* Has calls hand over a workspace of at least so many bytes. */
+mlaf_status layer_rig_workspace(layer_rig *r, size_t size);
 /* Element i of what everything random is taken from; the first of a token's hidden states. */
 enum { LAYER_NUMBERS = 4 * 1000 * 1000 + 1237 };
 static inline int64_t layer_x_at(int32_t request, int32_t fresh) {
