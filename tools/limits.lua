@@ -31,10 +31,10 @@ local function sorted(t)
 end
 local joint = assert(loadfile(root .. "/gen/joint.lua", "t", setmetatable({ sorted = sorted }, { __index = _G })))(modules)
 
--- With those of problems that may follow.
+-- The fields, with those of problems that may follow.
 local function fields_of(op) return joint.fields(op) end
 
--- In the order of the typed struct: fields that were added later stand last there.
+-- Fields in the order of the typed struct, where those that were added later stand last.
 local function as_struct(fields)
   local out, added = {}, {}
   for _, f in ipairs(fields) do

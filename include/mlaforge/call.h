@@ -1,5 +1,5 @@
-/* One call as servers make them: tensors with shapes and strides are checked, planned (a hit mostly) and launched. What the
- * Python package calls; other bindings may. */
+/* One decode call as servers make it: checks tensors with shapes and strides, finds the plan (mostly a hit in the registry), and
+ * launches. The Python package calls this; other bindings may, too. */
 #ifndef MLAFORGE_CALL_H
 #define MLAFORGE_CALL_H
 
@@ -24,7 +24,7 @@ typedef struct mlaf_view {
   int64_t shape[4], stride[4];
 } mlaf_view;
 
-/* With pages, H heads, R rank, P rope, T query tokens in all, B requests. */
+/* The arguments of one decode call. Shapes: H heads, R rank, P rope, T query tokens in all, B requests. */
 typedef struct mlaf_call {
   uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
   int32_t causal;                    /* as mlaf_mla_decode_problem's; not looked at with q_len 1 */
@@ -54,7 +54,7 @@ typedef struct mlaf_call {
   uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
   int32_t reserved;                  /* 0 */
 } mlaf_call;
-/* `scale` is meant as it stands, 0 included: then all keys weigh the same. */
+/* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };
 #define MLAF_CALL_INIT {.struct_size = sizeof(mlaf_call)}
 

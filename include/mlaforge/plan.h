@@ -71,7 +71,7 @@ MLAF_API mlaf_plan *mlaf_plan_retain(mlaf_plan *plan);
 /* One reference less; the last one unloads the kernels. None of its launches may be in flight then. NULL is allowed. */
 MLAF_API void mlaf_plan_release(mlaf_plan *plan);
 
-/* Where a plan came from. Strings live as long as the plan. */
+/* Source of a plan. Strings live as long as the plan. */
 typedef struct mlaf_plan_info {
   uint32_t struct_size;  /* in: sizeof(mlaf_plan_info); only that many bytes are written */
   int32_t knob;          /* mla_decode: splits of every request, where the launch does not cut the whole batch by itself */

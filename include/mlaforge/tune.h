@@ -7,7 +7,7 @@
 
 #include "mlaforge/context.h"
 
-/* Where a run stands; strings live during the call only. */
+/* Progress of a run; strings live during the call only. */
 typedef struct mlaf_tune_progress {
   uint32_t struct_size;   /* set by the library */
   int32_t total;          /* candidates so far planned; grows when a later round begins */

@@ -126,7 +126,7 @@ class ChunkedPrefill:
 
     @explained(new_tokens=list, context_tokens=list)
     def schedule(self, new_tokens, context_tokens):
-        """Of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
+        """A schedule of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
         return make_schedule(self._ctx, self._lib, self._handle, "mlaf_chunked_prefill", new_tokens, context_tokens)
 
     @explained(keys=int)

@@ -27,7 +27,7 @@ class GatherArgs(ctypes.Structure):
 
 
 def _strides(tensor):
-    """Of tokens and heads."""
+    """Strides of tokens and heads."""
     return [row_stride(tensor, 0), row_stride(tensor, 1)]
 
 
@@ -83,7 +83,7 @@ def _put_scale(args, scale):
 
 
 def put_table(args, style, table, rope):
-    """Of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines of each position."""
+    """The RoPE table of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines for each position."""
     style = style_of("rope_style", style)
     if table is None or not rope:
         fail(f"rope_style is {style!r} and rope_table {'None' if table is None else 'given'}, of {rope} rope columns: both say how the cache's keys "
@@ -104,7 +104,7 @@ def _nope(weight, heads, vdim):
 
 
 def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
-    """What both have in common: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
+    """Shared by both entries: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
     dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
     if dtype not in DTYPES:
         fail(f"the weight is {dtype}; accepted are {', '.join(DTYPES)}")

@@ -280,8 +280,8 @@ static void note_paths(size_t n) {
   }
 }
 
-/* What is tried at each of the n sites. First, of each path that no scenario before had, its first site, once: no check left
- * out and no error swallowed there passes by. Further, those paths' last sites, from then on, and SITES_EVENLY of all, in
+/* Chooses what is tried at each of the n sites. First, for each path that no scenario before had, its first site, once: no check
+ * left out and no error swallowed there passes by. Further, those paths' last sites, from then on, and SITES_EVENLY of all, in
  * turns; of these evenly `most`. */
 static void choose(size_t n, size_t most, bool all) {
   const size_t before = n_paths, step = n / SITES_EVENLY + 1;

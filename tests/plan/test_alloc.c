@@ -263,7 +263,7 @@ static mlaf_status call_once(mlaf_ctx *ctx, const mlaf_problem *p, char *memory)
   return mlaf_call_run(ctx, &c, NULL);
 }
 
-/* What was reserved is there: to take it wants no memory. */
+/* A reserved workspace is there: to take it wants no memory. */
 static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
   void *workspace = NULL;
   size_t size = 0;
@@ -275,7 +275,7 @@ static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
   return st;
 }
 
-/* What a server does: warm up, set memory aside, serve. */
+/* Serves as a server does: warm up, set memory aside, serve. */
 static void serve(const void *how) {
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;
@@ -643,7 +643,7 @@ static int tune_once(char *text, size_t size) {
   return (int)st;
 }
 
-/* What a plan by measuring begins with: every candidate but the last is timed, nothing chosen. */
+/* The state that a plan by measuring begins with: every candidate but the last is timed, nothing chosen. */
 static int measure_all_but_one(void) {
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;
