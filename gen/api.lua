@@ -1,4 +1,4 @@
--- What runtime/gen/ calls. Arguments and results are plain tables, strings and numbers.
+-- The functions that runtime/gen/ calls. Arguments and results are plain tables, strings and numbers.
 local loader = ...
 local api = {}
 
@@ -29,6 +29,10 @@ function api.best(problem, target, most) return all_staged(problem, require("spa
 function api.variant(problem, target, name) return staged(problem, require("space").variant(problem, target, name)) end
 function api.refit(problem, target, name) return staged(problem, require("space").refit(problem, target, name)) end
 function api.serve(problem, target, name) return staged(problem, require("space").serve(problem, target, name)) end
+-- next: the string of a problem, or nil.
+function api.inside(problem, target, name, ahead, next)
+  return all_staged(problem, require("space").inside(problem, target, name, ahead, next and api.problem(next)))
+end
 -- measured: as gen/nearby.lua says, with the problems' strings.
 function api.nearby(problem, target, measured, any)
   local known = {} -- one table a problem: what is made for it is kept by the table

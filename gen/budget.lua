@@ -1,4 +1,4 @@
--- What a set of parameters costs in registers, LDS and threads, and the stated reason when that does not fit.
+-- The cost of a set of parameters in registers, LDS and threads, and the stated reason when that does not fit.
 local budget = {}
 
 local limits = setmetatable({}, { __mode = "k" }) -- arch -> threads -> both answers: spaces ask for thousands of points

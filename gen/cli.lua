@@ -43,7 +43,9 @@ end
 function commands.hash()
   local _, target = arguments(3)
   print(loader.template_hash(arg[2], target))
-  for _, file in ipairs(loader.closure(arg[2]).list) do print("  " .. file.path) end
+  for _, file in ipairs(loader.closure(arg[2]).list) do
+    print("  " .. file.path .. (loader.host.read(file.path) and "" or ": a row of " .. loader.origin(arg[2])))
+  end
 end
 
 function commands.list()

@@ -1,5 +1,6 @@
--- From (template, parameters, target) to source text: symbol, preamble, body. A pure function of the three.
+-- Makes source text from (template, parameters, target): symbol, preamble, body. A pure function of the three.
 local loader = ...
+local bare = loader.require("bare") -- of no closure: it decides hashes, not what is emitted
 local engine = require("engine")
 local params = require("params")
 
@@ -12,11 +13,11 @@ function emit.symbol(template, text, target)
   return ("mlaf_%s_%s"):format(words, digest:sub(1, 8))
 end
 
--- What stands in front of every output. No date, host or path: equal inputs give equal bytes.
+-- The preamble of every output. No date, host or path: equal inputs give equal bytes.
 local function preamble(template, target, values, symbol, template_hash)
   local command = { "lua5.4 gen/cli.lua render " .. template .. " target=" .. target }
   local lines = {
-    "// Generated from templates/" .. loader.kernel_file(template) .. " by mlaforge. Do not edit: change the template.",
+    ("// Generated from %s by mlaforge. Do not edit: change the template."):format(loader.origin(template)),
     "// template_hash: " .. template_hash,
     "// target: " .. target,
     "// symbol: " .. symbol,
@@ -37,21 +38,22 @@ local function run(template, target, values, symbol, opts)
   return engine.render(loader, loader.kernel_file(template), values, names, opts)
 end
 
--- What the template declares for these parameters; an error if its contract refuses them. Emits nothing: cheap enough to
+-- The template's declarations for these parameters; an error if its contract refuses them. Emits nothing: cheap enough to
 -- ask for every point of a space.
 function emit.check(template, text, target)
   local _, declared = run(template, target, params.parse(text), "symbol", { dry = true })
   return declared
 end
 
--- Source text, its SHA-256, and what the template declared of itself (threads, rows_per_wg, lds_bytes).
+-- Source text, the SHA-256 of its code (gen/bare.lua), and what the template declared of itself (threads, rows_per_wg,
+-- lds_bytes).
 function emit.render(template, text, target)
   local values = params.parse(text)
   local canonical = params.print(values)
   local symbol = emit.symbol(template, canonical, target)
   local body, declared = run(template, target, values, symbol, {})
   local source = preamble(template, target, values, symbol, loader.template_hash(template, target)) .. body
-  return source, host.sha256(source), declared, symbol
+  return source, host.sha256(bare.kernel(source)), declared, symbol
 end
 
 -- The text as goldens hold it: without the closure's hash, which moves with every edit anywhere, and with plain partials

@@ -94,7 +94,7 @@ local function compile(path, text, env, reuse)
     chunks[path] = entry
   end
   -- A dry run ends with its chunk, so the same function can serve the next one with another environment (its upvalue 1).
-  -- In a full render functions of a partial may outlive their chunk: each gets its own.
+  -- Functions of a partial may outlive their chunk in a full render: each gets its own.
   if reuse and entry.chunk then
     debug.setupvalue(entry.chunk, 1, env)
     return entry.chunk
@@ -272,7 +272,7 @@ local function collector()
   return write, function() return table.concat(out) end
 end
 
--- What ${} calls. Not a tail call: printable() counts stack levels to find the template's line.
+-- The function that ${} calls. Not a tail call: printable() counts stack levels to find the template's line.
 local function interpolate(v, expr)
   local s = printable(v, "${" .. expr .. "}")
   return s
@@ -284,7 +284,7 @@ local function is_plain(text)
   return not text:find("//@", 1, true) and not text:find("${", 1, true)
 end
 
--- Whether a text declares a name: a constant, a macro, a function, a struct or another type.
+-- True if a text declares a name: a constant, a macro, a function, a struct or another type.
 local function declares_name(text, name)
   return text:find("%f[%w_]" .. name .. "%s*[=({%[]") or text:find("#define%s+" .. name .. "%f[^%w_]")
     or text:find("struct%s+" .. name .. "%f[^%w_]")
@@ -303,7 +303,7 @@ local function add_functions(base, layers, r, run)
     end
     if r.opts.dry then error(STOP, 0) end
   end
-  -- What a header asks of its includer: names that the text before it declares. Each is said, so that a slip is an error here and
+  -- A header's demands on its includer: names that the text before it declares. Each is said, so that a slip is an error here and
   -- not one of the compiler, in a text that nobody wrote.
   base.needs = function(...)
     if r.opts.fold then return end

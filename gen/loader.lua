@@ -39,7 +39,7 @@ local function banned_pairs()
 end
 loader.banned_pairs = banned_pairs
 
--- What gen/ modules see as globals. No io, os, load or random numbers: their results are a function of their arguments.
+-- The globals of gen/ modules. No io, os, load or random numbers: their results are a function of their arguments.
 local globals = {
   assert = assert, error = error, ipairs = ipairs, select = select, setmetatable = setmetatable, rawget = rawget,
   getmetatable = getmetatable, tonumber = tonumber, tostring = tostring, type = type, pcall = pcall, xpcall = xpcall,
@@ -91,11 +91,43 @@ local texts = {}
 -- Kernel templates end in one of these, which says what compiles them: HIP, CUDA, or nothing does: what a library is asked for.
 loader.suffixes = { ".hip", ".cu", ".lib" }
 
+local made
+
+-- Templates that are rows of a table (gen/FOLDER/kernels.lua: name -> { suffix, text }) rather than files: path -> { text,
+-- module }.
+local function made_templates()
+  if made then return made end
+  made = {}
+  for _, path in ipairs(loader.list("gen/")) do
+    local module = path:match("^gen/([%w_/]+/kernels)%.lua$")
+    for name, kernel in sorted(module and loader.require(module) or {}) do
+      local file = "templates/" .. name .. kernel.suffix .. ".in"
+      if host.read(file) then error(("%s is a file and a row of %s: remove one"):format(file, path), 0) end
+      made[file] = { text = kernel.text, module = path }
+    end
+  end
+  return made
+end
+
+-- Text of a file of the generator, or of a template that a table makes.
+local function read(path)
+  local text = host.read(path)
+  if text or not path:find("%.in$") then return text end
+  local template = made_templates()[path]
+  return template and template.text
+end
+
 -- The suffix of a kernel's source, nil when there is no such kernel. Names are paths under templates/: "mla_decode/mma".
 function loader.suffix(name)
   for _, suffix in ipairs(loader.suffixes) do
-    if host.read("templates/" .. name .. suffix .. ".in") then return suffix end
+    if read("templates/" .. name .. suffix .. ".in") then return suffix end
   end
+end
+
+-- The file that says what a kernel is, relative to the root: its template, or the table that makes it.
+function loader.origin(name)
+  local path = "templates/" .. loader.kernel_file(name)
+  return host.read(path) and path or made_templates()[path].module
 end
 
 -- File name of a kernel's template, relative to templates/.
@@ -123,7 +155,7 @@ function loader.has_kernel(name) return loader.suffix(name) ~= nil end
 function loader.template(path)
   local text = texts[path]
   if not text then
-    text = host.read("templates/" .. path)
+    text = read("templates/" .. path)
     if not text then error("no template file templates/" .. path, 0) end
     texts[path] = text
   end
@@ -186,7 +218,7 @@ function loader.closure(name)
   while #todo > 0 do
     local path = table.remove(todo)
     if not seen[path] then
-      local text = host.read(path)
+      local text = read(path)
       if not text then error("no file " .. path .. " (wanted by template " .. name .. ")", 0) end
       seen[path] = text
       for _, other in ipairs(references(path, text)) do todo[#todo + 1] = other end
@@ -206,16 +238,18 @@ local function dump(value)
   return "{" .. table.concat(out, ";") .. "}"
 end
 
-local hashes = {}
+local hashes, bare_texts = {}, {}
 
--- SHA-256 over the closure of a template, and over the arch facts that templates can see (`isa`): model constants and
--- clocks of the arch table may be recalibrated without making tuned choices invalid.
+-- SHA-256 over the closure of a template without its comments (gen/bare.lua), and over the arch facts that templates can see
+-- (`isa`): model constants and clocks of the arch table may be recalibrated without making tuned choices invalid.
 function loader.template_hash(name, target)
   local key = name .. "@" .. target
   if not hashes[key] then
-    local parts = {}
+    local parts, bare = {}, loader.require("bare")
     for _, file in ipairs(loader.closure(name).list) do
-      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #file.text, file.text)
+      bare_texts[file.path] = bare_texts[file.path] or bare.file(file.path, file.text)
+      local text = bare_texts[file.path]
+      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #text, text)
     end
     parts[#parts + 1] = "isa " .. dump(loader.require("arch/" .. target).isa)
     hashes[key] = host.sha256(table.concat(parts))
@@ -235,8 +269,10 @@ end
 
 -- Templates that are kernels, sorted: "OP/NAME" are an operation's, those in templates/ itself are tools.
 function loader.kernels()
-  local out = {}
-  for _, path in ipairs(loader.list("templates/")) do
+  local out, paths = {}, loader.list("templates/")
+  for path in sorted(made_templates()) do paths[#paths + 1] = path end
+  table.sort(paths)
+  for _, path in ipairs(paths) do
     for _, suffix in ipairs(loader.suffixes) do
       local name = path:match("^templates/([%w_/]+)%" .. suffix .. "%.in$")
       if name then out[#out + 1] = name end

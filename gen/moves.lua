@@ -3,13 +3,13 @@
 --
 --   T = launch + latencies + what a thread does one behind the other, or bytes / bandwidth, or blocks x their time
 --
--- Where there are more workgroups than fit the device, what those that do have in flight decides how much of the bandwidth is
+-- If there are more workgroups than fit the device, the bytes in flight of those that do decide how much of the bandwidth is
 -- drawn.
 local budget = require("budget")
 local moves = { CHUNK_NS = 70, BLOCK_NS = 160 } -- mla_append's, whose kernel moves rows the same way
 
--- Of an operation's bytes(p), and its rows(p), of which a workgroup has cost.rows_per_wg; latencies: trips to memory one after
--- the other.
+-- A model from an operation's bytes(p), and its rows(p), of which a workgroup has cost.rows_per_wg; latencies: trips to memory
+-- one after the other.
 local function model_of(bytes_of, latencies, rows_of)
   local model = {}
 
@@ -40,7 +40,7 @@ function moves.op(stage, baseline, bytes_of, latencies, rows_of)
     model = model,
     rows = rows_of,
     invariant = { any = true }, -- no row looks at another
-    -- What the model's error depends on: how many blocks there are.
+    -- The model's error depends on the number of blocks.
     launch = function(p, v) return { blocks = model.blocks(p, v[stage].cost) } end,
     unlike = function(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end,
   }

@@ -1,8 +1,8 @@
--- Which variant serves a problem that nobody tuned, when problems of its shape near it were: the model, corrected by what was
--- measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own first kernel nearby. A
--- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
--- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
--- give: docs/lab/search.md, "Nearest choice".
+-- Chooses the variant of a problem that nobody tuned, when problems of its shape near it were: by the model, corrected by what
+-- was measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own first kernel nearby.
+-- A measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The
+-- estimate is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the
+-- numbers below give: docs/lab/search.md, "Nearest choice".
 --
 -- Kernels of a model that was fitted to the target's times (op.doubts) are compared only by what was measured of them at one
 -- problem: measured over modelled differs more between two problems than between two kernels of one problem, so a problem of
@@ -20,7 +20,7 @@ local COMMON = 0.05 -- weight of what all measurements say, beside those of the 
 -- operation says less: there the model alone errs less than a neighbour does (docs/lab/perf-log/ragged.md).
 local DOUBTS = { kernel = 0.2, unknown = 0.4 }
 
--- How far two problems of one shape are apart, in doublings of their sizes.
+-- The distance of two problems of one shape, in doublings of their sizes.
 local function doublings(op, p, q)
   local sum = 0
   for _, f in ipairs(op.fields) do
@@ -29,7 +29,7 @@ local function doublings(op, p, q)
   return sum
 end
 
--- What tells the first kernel of a variant: its name without the knob and what is behind, where the operation says so that of
+-- The name of a variant's first kernel: its name without the knob and what is behind, where the operation says so that of
 -- another kernel which runs alike.
 local function kernel_of(p, name)
   local kernel, like = space.name_now(p, name):match("^[^/]*"), ops.of(p).like
@@ -87,7 +87,7 @@ local function evidence(p, target, measured, fitted)
   return by_kernel, sum / weights, slow
 end
 
--- What the variant should take, given the measurements of its kernel (nil: none), raised by what is not known.
+-- The time that the variant should take, given the measurements of its kernel (nil: none), raised by what is not known.
 local function estimate(p, v, list, common, doubts)
   if not list then return v.model_ns * math.exp(common + doubts.unknown) end
   local op = ops.of(p)

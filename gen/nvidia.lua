@@ -1,4 +1,4 @@
--- What NVIDIA's targets have in common. An arch table calls this with what is its own; every number has its source:
+-- Facts that NVIDIA's targets have in common. An arch table calls this with what is its own; every number has its source:
 --   ptx  PTX ISA 8.x / CUDA C++ Programming Guide, "Compute Capabilities" (limits per SM, block and thread)
 --   wp   the architecture's white paper        h200  measured on one NVIDIA H200 with this project's own kernels
 return function(t)

@@ -27,13 +27,15 @@
 --             else in the launch: { any = true } where all kernels are so and round alike, else families (names), sizes(p)
 --             (problems that one of their kernels must serve alike), key(family, values) (text of all parameters that may change
 --             bits), knob(p), and second() (the second kernel's parameters, where there is one); nil: there are none
+--   inside(v, ahead, next)  what serves in place of variant v (family, second: the second kernel's parameters or nil) a caller
+--             who knows more (space.inside: ahead, next): a list of such { family, second }, best first
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
 -- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:
 --
 --   stage     which kernel of a variant it makes; the first when left out
 --   template  the kernel's template
---   body      the template whose kernel it is but for the loaders, where there is one: that one's goldens show the parameters
+--   body      the template whose kernel it is but for the loaders, where there is one: by it the manifest shows its parameters
 --   arch      the architecture families it is written for (arch.isa.family), as a set
 --   problem   fields of the problem its source depends on
 --   params    parameters it may take, with their values
@@ -59,7 +61,7 @@ local records, names = {}, nil
 
 local function nothing() end
 
--- What an operation is that does not say otherwise: one kernel, launched one way.
+-- The defaults of an operation's record: one kernel, launched one way.
 local USUAL = {
   knob = { word = "knob", most = function() return 1 end, counts = function() return { 1 } end, refuse = nothing },
   second = { family = nothing, kind = function() return 0 end, fits = function() return false end,
@@ -70,6 +72,7 @@ local USUAL = {
   unlike = function() return 0 end,
   doubts = nothing,
   absent = nothing,
+  inside = function() return {} end,
   renamed = { families = {}, templates = {} },
 }
 
@@ -125,7 +128,7 @@ function ops.get(name)
       error(("there is no operation '%s': known are %s"):format(name, table.concat(ops.names(), ", ")), 0)
     end
     local op = loader.require("ops/" .. name .. "/op")
-    op.name, op.fields = name, loader.require("ops/" .. name .. "/fields")
+    op.name, op.fields = name, loader.require("joint").fields(name)
     for what, usual in sorted(USUAL) do
       if op[what] == nil then op[what] = usual end
     end

@@ -188,7 +188,7 @@ function walker:value(at, last)
   return v
 end
 
--- ---- Where a path may be that has not waited --------------------------------------------------------------------------
+-- ---- The places of a path that has not waited -------------------------------------------------------------------------
 -- Returns, for a statement, a set of "fall", "return", "break", "continue", the ways to leave it without having waited.
 local function with(a, b)
   local out = {}

@@ -1,6 +1,8 @@
 -- Problem strings in Lua: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", an operation's name and its fields, which
--- gen/ops/<operation>/fields.lua says. The C side (runtime/op) reads the same table; tests compare the two on the same strings.
+-- gen/ops/<operation>/fields.lua says, and those of problems that may follow (joint.lua). The C side (runtime/op) reads the same
+-- tables; tests compare the two on the same strings.
 local loader = ...
+local joint = loader.require("joint")
 local problem = {}
 
 local known = {}
@@ -9,7 +11,7 @@ local known = {}
 local function fields_of(op)
   if known[op] == nil then
     local there = op:find("^[%l%d_]+$") and loader.host.read("gen/ops/" .. op .. "/fields.lua")
-    known[op] = there and loader.require("ops/" .. op .. "/fields") or false
+    known[op] = there and joint.fields(op) or false
   end
   return known[op] or error("problem: there is no operation '" .. op .. "' (gen/ops)", 0)
 end
@@ -48,7 +50,7 @@ function problem.check(p)
   return p
 end
 
--- What one item of a problem string sets: field and value, or nil.
+-- The effect of one item of a problem string: field and value, or nil.
 local function item_of(fields, item)
   local key, number = item:match("^(%l+)(%d+)$")
   for _, f in ipairs(fields) do
@@ -59,28 +61,105 @@ local function item_of(fields, item)
   end
 end
 
-function problem.parse(text)
-  local op, list = text:match("^([%l%d_]+):(.+)$")
-  if not op then error("problem '" .. text .. "' does not begin with an operation and a colon", 0) end
-  local fields, p = fields_of(op), { op = op }
+-- Items of a text up to a +, into p.
+local function read_items(fields, list, text, p)
   for item in (list .. ","):gmatch("([^,]*),") do
     local field, value = item_of(fields, item)
     if not field or p[field] ~= nil then error(("problem '%s': bad field '%s'"):format(text, item), 0) end
     p[field] = value
   end
+end
+
+local function fill(fields, p)
   for _, f in ipairs(fields) do
     if p[f.field] == nil then p[f.field] = f.words and value_of(f, 1) or f.default end
   end
-  return problem.check(p)
+end
+
+local function place(f, value)
+  for i = 1, f.words and #f.words or 0 do
+    if value == value_of(f, i) then return i - 1 end
+  end
+  return value
+end
+
+-- A problem that follows p's first: its own fields go to p, what it says again must be as before.
+local function read_next(p, name, list, text)
+  local row
+  for _, one in ipairs(joint.rows(p.op)) do row = row or one.own and one.op == name and one end
+  if not row or (p[row.name] or 0) ~= 0 then error(("problem '%s': '%s' may not follow there"):format(text, name), 0) end
+  local fields, q = fields_of(name), {}
+  read_items(fields, list, text, q)
+  for field, value in sorted(q) do
+    local same = row.same[field] and p[row.same[field]]
+    if same == nil and row.is then same = row.is[field] end
+    if same ~= nil and value ~= same then
+      error(("problem '%s': %s of %s must be %s here"):format(text, field, name, same), 0)
+    end
+  end
+  fill(fields, q)
+  for _, f in ipairs(fields_of(p.op)) do
+    if f.part == name then p[f.field] = place(joint.named(fields, f.of), q[f.of]) + f.less end
+  end
+end
+
+local function check_list(p, given, text)
+  for _, row in ipairs(joint.rows(p.op)) do
+    if row.own and given[row.name] and given[row.name] ~= 0 and p[row.name] == 0 then
+      error(("problem '%s': %s may follow only behind %s"):format(text, row.op, row.behind), 0)
+    end
+  end
+end
+
+function problem.parse(text)
+  local op, list, more = text:match("^([%l%d_]+):([^+]+)(.*)$")
+  if not op then error("problem '" .. text .. "' does not begin with an operation and a colon", 0) end
+  local fields, p, given = fields_of(op), { op = op }, {}
+  read_items(fields, list, text, p)
+  if more ~= "" then
+    fill(fields, p)
+    for next in more:gmatch("%+([^+]*)") do
+      local name, items = next:match("^([%l%d_]+):(.+)$")
+      if not name then error(("problem '%s': '+%s' is no problem"):format(text, next), 0) end
+      read_next(p, name, items, text)
+    end
+    for _, row in ipairs(joint.rows(op)) do given[row.name or ""] = p[row.name or ""] end
+  end
+  fill(fields, p)
+  problem.check(p)
+  check_list(p, given, text)
+  return p
+end
+
+-- What a field writes into a string; nil: nothing.
+local function item(f, value)
+  local word = f.key and f.key .. value or (f.words[1] == "" and f.words[value + 1]) or value
+  return word ~= "" and word or nil
+end
+
+local function print_next(p, row)
+  local fields, out = fields_of(row.op), {}
+  for _, name in ipairs(joint.in_order(fields, row.own)) do
+    local f = joint.named(fields, name)
+    for _, of in ipairs(fields_of(p.op)) do
+      if of.part == row.op and of.of == name then
+        local value = p[of.field] - of.less
+        out[#out + 1] = item(f, f.words and value_of(f, value + 1) or value)
+      end
+    end
+  end
+  return "+" .. row.op .. ":" .. table.concat(out, ",")
 end
 
 function problem.print(p)
-  local out = {}
+  local out, next = {}, {}
   for _, f in ipairs(fields_of(p.op)) do
-    local word = f.key and f.key .. p[f.field] or (f.words[1] == "" and f.words[p[f.field] + 1]) or p[f.field]
-    if word ~= "" and not (f.key and is_moot(p, f)) then out[#out + 1] = word end
+    if not f.part and not (f.key and is_moot(p, f)) then out[#out + 1] = item(f, p[f.field]) end
   end
-  return p.op .. ":" .. table.concat(out, ",")
+  for _, row in ipairs(joint.rows(p.op)) do
+    if row.own and p[row.name] ~= 0 then next[#next + 1] = print_next(p, row) end
+  end
+  return p.op .. ":" .. table.concat(out, ",") .. table.concat(next)
 end
 
 return problem

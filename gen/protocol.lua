@@ -140,7 +140,7 @@ local function all_before(list, vc)
   return true
 end
 
--- Whether the end of phase n of b is in the past that vc stands for: a wait for it, or for a later one, is, or all arrivals are
+-- True if the end of phase n of b is in the past that vc stands for: a wait for it, or for a later one, is, or all arrivals are
 -- and nothing else was awaited.
 local function over(b, n, vc)
   if n < 0 then return true end
@@ -196,7 +196,7 @@ function run:usable(a, at, b)
   self:found("unmade", a, at, "nothing says that the barrier exists by then")
 end
 
--- What may be wrong with a wait as soon as it is reached, whether its phase ever ends or not.
+-- The possible faults of a wait as soon as it is reached, whether its phase ever ends or not.
 function run:reach(a, at, op)
   local b, n = op[2], op[3]
   a.reached = at
@@ -220,7 +220,7 @@ function run:wait(a, at, op)
   return true
 end
 
--- What an arrival and a copy have in common.
+-- Code shared by arrivals and copies.
 function run:signal(a, at, b, n)
   if not b.exact then self:usable(a, at, b) end
   if not over(b, n - 1, a.vc) then self:found("early", a, at, "phase %d may still be open, and it counts for that", n - 1) end
@@ -338,7 +338,7 @@ function run:stuck()
   return out
 end
 
--- Whether all that goes to a block's shared memory comes before the end of one of its agents.
+-- True if all that goes to a block's shared memory comes before the end of one of its agents.
 function run:exits()
   for _, x in ipairs(self.far) do
     local heard = false

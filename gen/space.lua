@@ -101,7 +101,7 @@ local function kernel(p, op, family, point, arch)
   why = reject_by_cost(p, op, cost, arch)
   if cost.refused then return k, why end
   k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
-  -- For fitting the knob with no generator at hand (runtime/op/nearest.h).
+  -- Facts for fitting the knob with no generator at hand (runtime/op/nearest.h).
   k.step = cost.step or 0
   k.slots = cost.step and (cost.slots or arch.device.cus) // (cost.width or 1) or 0
   local limit = budget.register_limit(cost.threads, arch)
@@ -228,7 +228,7 @@ end
 function space.library_kernels(p, target) return kernels_of(p, target, ops.of(p).libraries) end
 
 -- Iterates over what may come behind a first kernel: number, value of the knob worth trying, family of the second kernel or nil.
--- Where a family's kernel does with and without one, or with several, all of them; then again is true behind the first.
+-- All second kernels of a family whose kernel does with and without one, or with several; again is true behind the first.
 local function forms(p, op, family, cost, arch)
   local list = {}
   for _, n in ipairs(op.knob.counts(p, cost, arch)) do
@@ -289,7 +289,7 @@ function space.variants(p, target)
   return table.move(rejected, 1, #rejected, #list + 1, list)
 end
 
--- What vendors' libraries offer for a problem, whatever the model thinks of it: candidates, then those rejected. Whether the
+-- The offers of vendors' libraries for a problem, whatever the model thinks of it: candidates, then those rejected. Whether the
 -- library is there nobody knows here, so none of them is in the space: who has a device asks for them. model_ns is 0 but where
 -- one is known to be better than kernels (cost.known_ns).
 function space.libraries(p, target)
@@ -455,6 +455,19 @@ function space.serve(p, target, name)
   local v, op = space.refit(p, target, name), ops.of(p)
   v.rejected = op.screened(p, v[op.stages[1]].cost, function() return space.kernels(p, target) end)
   return v
+end
+
+-- Variants in place of one of that name for a caller who knows more of its launches (a layer), best first. ahead: what tables and
+-- older rows hold is older than the launch before; next: the problem that is executed next over this one's outputs alone, or nil.
+function space.inside(p, target, name, ahead, next)
+  local op, list = ops.of(p), {}
+  local family, point, n, second = split_name(name)
+  local follows = next and require("joint").follows(p, next) and next or nil
+  for _, other in ipairs(op.inside({ family = family, second = second }, ahead, follows)) do
+    local made, v = pcall(space.variant, p, target, variant_name(other.family, point, n, other.second))
+    if made then list[#list + 1] = v end -- else there is no such kernel
+  end
+  return list
 end
 
 -- The baseline's name for a problem: fixed kernel, knob by the model.

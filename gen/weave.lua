@@ -52,7 +52,7 @@ local function split_operands(text)
   return list
 end
 
--- How many leading operands an instruction writes.
+-- The number of leading operands that an instruction writes.
 local function written(name, kind)
   if kind == "wait" or name == "s_barrier" or name == "s_setprio" or name:find("^s_cmp") then return 0 end
   if name:find("^ds_write") or name:find("^global_store") then return 0 end
@@ -83,7 +83,7 @@ local function parse(asm)
   return p
 end
 
--- What is known at a point of the listing: who wrote a register when, which loads are on their way, which tags exist. `isa` of
+-- The facts known at a point of the listing: who wrote a register when, which loads are on their way, which tags exist. `isa` of
 -- the target says how long an MFMA's result is in the making; all here are 16x16, of the same passes.
 function weave.state(isa)
   local passes = isa.mfma.m16n16k16.passes

@@ -86,17 +86,14 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# The vendored loader is in no room: other projects compile it. Tests of any operation may link it.
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.c ${CMAKE_SOURCE_DIR}/runtime/op/embed/*.c
-     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.c)
-file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/runtime/embed ${CMAKE_SOURCE_DIR}/runtime/op/embed
-     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed)
-add_library(embedded_loader STATIC ${sources})
-target_include_directories(embedded_loader PUBLIC ${folders})
-target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS})
-if(TARGET fakecuda)
-  # Both over a fake driver; test_nearest: its rule beside the library's; test_fitted: the two launch the same; test_tables: block
-  # tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
+# Tests of what other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
+# same, test_ops: of every operation; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that
+# is none of the library's.
+if(TARGET fakecuda AND MLAF_EMBED_SOURCES)
+  add_library(embedded_loader STATIC ${MLAF_EMBED_SOURCES})
+  add_dependencies(embedded_loader embed-files)
+  target_include_directories(embedded_loader PUBLIC ${MLAF_EMBED})
+  target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS} m)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/embed/test_*.c)
   foreach(source IN LISTS tests)
     get_filename_component(name ${source} NAME_WE)
@@ -226,7 +223,7 @@ endif()
 # Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
-  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/test_([a-z_]+_)?(launch|kernels)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/test_([a-z_]+_)?(launch|kernels)|^op/test_table_|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()

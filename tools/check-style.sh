@@ -19,7 +19,8 @@ while read -r hit; do [ -n "$hit" ] && complain "$hit: banned call"; done < <(
 while read -r hit; do [ -n "$hit" ] && complain "$hit: ends the caller's process"; done < <(
   grep -nP '\b(abort|exit|assert)\s*\(' $(echo "$sources" | grep '^runtime/' | grep -v '_main\.c$\|^runtime/cli/') | cut -d: -f1,2)
 # Numbers have a point in every locale (base/numbers.h): nothing in the library reads or prints one by itself. The command's own
-# process is in the "C" locale from its first line to its last, and the loader for other projects prints none.
+# process is in the "C" locale from its first line to its last (it alone writes the pages of runtime/report), and the loader for
+# other projects prints none.
 while read -r hit; do [ -n "$hit" ] && complain "$hit follows the locale; use base/numbers.h"; done < <(
   perl -0777 -ne '
     sub at { 1 + (substr($_[0], 0, $_[1]) =~ tr/\n//) }
@@ -32,7 +33,7 @@ while read -r hit; do [ -n "$hit" ] && complain "$hit follows the locale; use ba
       print "$ARGV:", at($t, $place), ": $name\n" if $name !~ /^mlaf_/ && $format =~ /%[-+ #0-9.*]*[lL]?[aefgAEFG]/;
     }
     while ($t =~ /(?<!\w)(strto(?:d|f|ld)|setlocale|localeconv|uselocale)\s*\(/g) { print "$ARGV:", at($t, $-[0]), ": $1\n" }' \
-    $(echo "$sources" | grep '^runtime/\|^python/' | grep -v '^runtime/cli/\|^runtime/embed/\|^runtime/base/numbers'))
+    $(echo "$sources" | grep '^runtime/\|^python/' | grep -v '^runtime/\(cli\|report\|embed\)/\|^runtime/base/numbers'))
 while read -r hit; do [ -n "$hit" ] && complain "$hit: pairs() has no order; use the sorted iterator"; done < <(
   grep -nP '(?<![i\w])pairs\s*\(' $(echo "$lua" | grep '^gen/') | grep -v 'style: pairs-ok' | cut -d: -f1,2)
 while read -r lines file; do

@@ -1,5 +1,4 @@
--- lua5.4 tools/golden-update.lua: renders every golden and the operations' manifests again, and prints what changed as a unified
--- diff.
+-- lua5.4 tools/golden-update.lua: renders every golden and the manifests again, and prints what changed as a unified diff.
 -- Run by hand after a wanted change, never by a test; the diff belongs into the review.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)
@@ -15,17 +14,36 @@ local function replace(path, text)
   assert(os.rename(full .. ".new", full))
 end
 
-for _, c in ipairs(golden.cases(loader, root)) do replace(c.file, emit.golden(c.template, c.params, c.target)) end
+-- Goldens of bodies that are gone, or that have another name.
+local function remove_others(files)
+  local pipe = assert(io.popen(("cd '%s' && LC_ALL=C find tests/golden -type f | LC_ALL=C sort"):format(root)))
+  for file in pipe:lines() do
+    if not files[file] and (file:find("%.cu$") or file:find("%.hip$") or file:find("%.lib$")) then
+      print("removed " .. file)
+      os.remove(root .. "/" .. file)
+    end
+  end
+  pipe:close()
+end
 
-for _, op in ipairs(loader.require("ops").names()) do
+local files = {}
+for _, c in ipairs(golden.cases(loader, root)) do
+  if c.file then
+    os.execute(("mkdir -p '%s/%s'"):format(root, c.file:match("^(.*)/")))
+    replace(c.file, emit.golden(c.template, c.params, c.target))
+    files[c.file] = true
+  end
+end
+remove_others(files)
+
+for _, folder in ipairs(golden.folders(loader)) do
   local lines = {
-    "# Target, template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt "
-      .. "(tools/golden-update.lua).",
+    "# Target, template, parameters, SHA-256 of the code: each kernel of problems.txt and kernels.txt (tools/golden-update.lua).",
   }
-  for _, k in ipairs(golden.kernels(loader, root, op)) do
+  for _, k in ipairs(golden.kernels(loader, root, folder)) do
     local _, hash = emit.render(k.template, k.params, k.target)
     lines[#lines + 1] = k.target .. "\t" .. k.template .. "\t" .. k.params .. "\t" .. hash
   end
-  replace(golden.file(op, "manifest.tsv"), table.concat(lines, "\n") .. "\n")
-  io.stderr:write(#lines - 1, " kernels in the manifest of ", op, "\n")
+  replace(golden.file(folder, "manifest.tsv"), table.concat(lines, "\n") .. "\n")
+  io.stderr:write(#lines - 1, " kernels in the manifest of ", folder, "\n")
 end

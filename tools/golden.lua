@@ -1,5 +1,6 @@
--- What goldens and manifests consist of, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
--- tests/lua/test_golden.lua (compares).
+-- Contents of goldens and manifests, by the lists in tests/golden; shared by tools/golden-update.lua (writes) and
+-- tests/lua/test_golden.lua (compares). A golden is a kernel's source for readers, one for each body; a manifest has the hash of
+-- every kernel of an operation's lists.
 local golden = {}
 
 local function capture(command)
@@ -19,24 +20,52 @@ end
 -- Targets whose kernels the manifests list: one per kind of template.
 golden.targets = { "gfx942", "sm_90a" }
 
--- { template, name, params, target, file: its text, relative to the root }, sorted. A case's .params file is one line
--- "k=v,..."; a second line names another target than its template's usual one.
-function golden.cases(loader, root)
-  local out = {}
-  for _, file in ipairs(capture(("cd '%s' && LC_ALL=C find tests/golden -name '*.params' | LC_ALL=C sort"):format(root))) do
-    local path = file:gsub("%.params$", "")
-    local template, name = path:match("^tests/golden/([%w_/]+)/([%w_%-]+)$")
-    local params, target = slurp(root .. "/" .. file):match("^([^\n]*)\n?([^\n]*)")
-    local suffix = loader.suffix(template) or error("no template for the golden " .. file)
-    if target == "" then target = suffix == ".cu" and "sm_90a" or "gfx942" end
-    out[#out + 1] = { template = template, name = template .. "/" .. name, params = params, target = target,
-      file = path .. suffix }
+-- The file that has a kernel's body, of its template's closure: the one with its __global__ function, or with what a library is
+-- asked for. Templates that only set parameters share one. Relative to templates/, without suffixes.
+function golden.body(loader, template)
+  local found
+  for _, file in ipairs(loader.closure(template).list) do
+    local name = file.path:match("^templates/([%w_/]+)%.")
+    if name and (file.text:find("__global__", 1, true) or file.text:find("mlaforge library product", 1, true)) then
+      assert(not found, "the kernel of " .. template .. " has two bodies")
+      found = name
+    end
   end
+  return assert(found, "the kernel of " .. template .. " has no body")
+end
+
+-- The file of an operation's goldens: "manifest.tsv", "problems.txt", "kernels.txt".
+function golden.file(op, name) return ("tests/golden/%s/%s"):format(op, name) end
+
+-- Folders with a manifest: of each operation, and of kernels that are tools.
+function golden.folders(loader)
+  local out = { "tools" }
+  for _, op in ipairs(loader.require("ops").names()) do out[#out + 1] = op end
   return out
 end
 
--- The file of an operation's goldens: "manifest.tsv", "problems.txt".
-function golden.file(op, name) return ("tests/golden/%s/%s"):format(op, name) end
+-- The kernels of every kernels.txt: { folder, template, name, params, target, body, file: its golden, relative to the root, if it
+-- has one }. A line: target, template, parameters, and "golden" on demand.
+function golden.cases(loader, root)
+  local params, out = loader.require("params"), {}
+  for _, folder in ipairs(golden.folders(loader)) do
+    for line in slurp(root .. "/" .. golden.file(folder, "kernels.txt")):gmatch("[^\n]+") do
+      if line:sub(1, 1) ~= "#" then
+        local target, template, text, shown = line:match("^(%S+) (%S+) (%S+) ?(%S*)$")
+        if not target or shown ~= "" and shown ~= "golden" or params.print(params.parse(text)) ~= text then
+          error(("%s: not 'TARGET TEMPLATE PARAMETERS [golden]', parameters sorted by name: %s")
+            :format(golden.file(folder, "kernels.txt"), line), 0)
+        end
+        local suffix = loader.suffix(template) or error("no template for the kernel " .. line, 0)
+        local k = { folder = folder, template = template, params = text, target = target, name = template .. " " .. text }
+        k.body = golden.body(loader, template)
+        k.file = shown ~= "" and "tests/golden/" .. k.body .. suffix or nil
+        out[#out + 1] = k
+      end
+    end
+  end
+  return out
+end
 
 -- The lines of every manifest of a tree; of one from before each operation had its own, too.
 function golden.manifests(root)
@@ -49,9 +78,9 @@ function golden.manifests(root)
   return out
 end
 
--- Every kernel the space offers for the problems of an operation's problems.txt, a library's where its family is named:
--- { target, template, params }, sorted, once each.
-function golden.kernels(loader, root, op)
+-- Every kernel the space offers for the problems of a folder's problems.txt, a library's where its family is named, and those of
+-- its kernels.txt: { target, template, params }, sorted, once each.
+function golden.kernels(loader, root, folder)
   local space, problem = loader.require("space"), loader.require("problem")
   local seen, keys, out = {}, {}, {}
   local function add(target, k)
@@ -61,7 +90,11 @@ function golden.kernels(loader, root, op)
       keys[#keys + 1] = key
     end
   end
-  for line in slurp(root .. "/" .. golden.file(op, "problems.txt")):gmatch("[^\n]+") do
+  for _, c in ipairs(golden.cases(loader, root)) do
+    if c.folder == folder then add(c.target, c) end
+  end
+  local problems = folder == "tools" and "" or slurp(root .. "/" .. golden.file(folder, "problems.txt"))
+  for line in problems:gmatch("[^\n]+") do
     if line:sub(1, 1) ~= "#" then
       local text, only_target, only_family = line:match("^(%S+)%s*(%S*)%s*(%S*)$")
       local p = problem.parse(text)

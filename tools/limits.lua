@@ -3,10 +3,33 @@
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
 --   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library
---   embed:OP    runtime/ops/OP/embed/mlaf_embed_OP.h with what stands between its marks ("<problem>" to "</problem>")
+--   embed:OP    the members of mlaf_embed_..._problem, the struct of its problem in embedded files (the build)
 local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
-local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
+
+-- The generator's modules as this script needs them.
+local files, modules = {}, {}
+function files.read(path)
+  local f = io.open(root .. "/" .. path, "rb")
+  local text = f and f:read("a")
+  if f then f:close() end
+  return text
+end
+function modules.require(name) return dofile(root .. "/gen/" .. name .. ".lua") end
+modules.host = files
+local function sorted(t)
+  local keys, i = {}, 0
+  for k in pairs(t) do keys[#keys + 1] = k end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return function()
+    i = i + 1
+    return keys[i], t[keys[i]]
+  end
+end
+local joint = assert(loadfile(root .. "/gen/joint.lua", "t", setmetatable({ sorted = sorted }, { __index = _G })))(modules)
+
+-- Fields of an operation, with those of problems that may follow.
+local function fields_of(op) return joint.fields(op) end
 
 -- Fields in the order of the typed struct, where those that were added later stand last.
 local function as_struct(fields)
@@ -62,7 +85,31 @@ local function field_row(f, index)
   if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
   if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
+  if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
+end
+
+-- Tables of the problems that may follow one of the operation: rows of mlaf_joint_field (runtime/op/joint.h).
+local function add_parts(op, add)
+  local NAME = op:upper()
+  for _, row in ipairs(joint.rows(op)) do
+    local items = {}
+    for _, f in ipairs(fields_of(op)) do
+      if f.part == row.op then
+        local own = joint.named(modules.require("ops/" .. row.op .. "/fields"), f.of)
+        local text = own.key and ('"%s", NULL'):format(own.key) or ('NULL, (const char *const[]){"%s"}'):format(
+          table.concat(own.words, '", "'))
+        items[f.of] = ('{"%s", %s_%s, %d, %s}'):format(f.of, NAME, f.field:upper(), f.less, text)
+      end
+    end
+    for field, of in sorted(row.same) do items[field] = ('{"%s", %s_%s, 0, NULL, NULL}'):format(field, NAME, of:upper()) end
+    local list = {}
+    for _, f in ipairs(modules.require("ops/" .. row.op .. "/fields")) do list[#list + 1] = items[f.field] end
+    if row.own then
+      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {NULL, 0, 0, NULL, NULL}", row.op, NAME,
+        row.op:upper(), table.concat(list, ", "))
+    end
+  end
 end
 
 function make.fields(op)
@@ -84,7 +131,9 @@ function make.fields(op)
   for _, f in ipairs(fields) do
     if f.key then add("  %s_%s_MAX = %d,", NAME, f.field:upper(), f.most) end
   end
-  add("};\n/* For help texts. */")
+  add("};")
+  add_parts(op, add)
+  add("/* For help texts. */")
   for _, f in ipairs(fields) do add('#define %s_%s_RANGE "%s"', NAME, f.field:upper(), range(f)) end
   add("\n#endif\n")
   return table.concat(out, "\n")
@@ -93,7 +142,7 @@ end
 -- The page that holds an operation's fields, with the table between its marks made anew.
 function make.doc(op)
   local out = { "| key | field | values | default | what it is |", "|---|---|---|---|---|" }
-  for _, f in ipairs(fields_of(op)) do
+  for _, f in ipairs(modules.require("ops/" .. op .. "/fields")) do
     local written = f.key or table.concat(f.words, "` `"):gsub("^` `", "")
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
       f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)
@@ -123,12 +172,10 @@ PAGE_SIZE = (%d, %d)  # from .. to
 ]]):format(table.concat(names, ", "), page.least, page.most)
 end
 
--- --- the vendored loader, which other projects compile without a generator ---
-local part = {}
-
-function part.problem(fields)
+-- Members of the struct of a problem in the files that other projects compile (tools/embed-files.lua).
+function make.embed(op)
   local out = {}
-  for i, f in ipairs(as_struct(fields)) do
+  for i, f in ipairs(as_struct(fields_of(op))) do
     local values = {}
     for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
     out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,
@@ -136,15 +183,6 @@ function part.problem(fields)
     if #out[i] > 130 then out[i] = out[i]:gsub(" %(0:", "\n" .. (" "):rep(24) .. "(0:") end
   end
   return table.concat(out)
-end
-
-function make.embed(op)
-  local f = assert(io.open(("%s/runtime/ops/%s/embed/mlaf_embed_%s.h"):format(root, op, op), "rb"))
-  local text = f:read("a")
-  f:close()
-  return (text:gsub("( */%* <(%l+)> %*/\n).-( */%* </%l+> %*/\n)", function(first, name, last)
-    return first .. part[name](fields_of(op)) .. last
-  end))
 end
 
 local name, op = what:match("^(%l+):?([%l%d_]*)$")

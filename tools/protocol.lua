@@ -55,8 +55,8 @@ local function refused(name, tiles, of)
 end
 
 local function write_known()
-  print("-- What the check says of rings, for rules.lua beside. Written by tools/protocol.lua known: do not edit.")
-  print("-- Of each kind of kernel, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused;")
+  print("-- The check's answers for rings, for rules.lua beside. Written by tools/protocol.lua known: do not edit.")
+  print("-- Each kind of kernel has, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused;")
   print("-- and numbers of buffers that are right, where they are the ring.")
   print("return {\n  sm90_few = {\n    tiles = 4,")
   for _, load in ipairs({ "gather", "tma" }) do

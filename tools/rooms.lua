@@ -19,6 +19,7 @@ local FLOORS = {
   { "plan" },
   { "ops/*/face" }, -- public functions that take an operation's typed structs
   { "layer" }, -- a plan of plans
+  { "report", "rig" }, -- pages; layers and kernels put on a device to be checked, timed and counted
   { "embed", "op/embed", "ops/*/embed" },
   { "cli" },
 }

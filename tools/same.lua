@@ -1,6 +1,7 @@
 -- Tells whether two trees of this project make the same machine code; shared by tools/same-code.lua and tools/rehash.lua. A tree
 -- is a folder with gen/ and templates/, and what it says of a kernel is rendered by its own generator.
 local same = {}
+local bare = dofile(debug.getinfo(1, "S").source:match("^@(.*)/tools/[^/]*$") .. "/gen/bare.lua")
 
 local NAME = "mlaf_same_kernel" -- every kernel's symbol here, so that a template's name is in no code object
 
@@ -9,28 +10,14 @@ function same.tree(root)
   return { root = root, loader = loader, emit = loader.require("emit"), sha256 = loader.host.sha256 }
 end
 
--- The text as far as a compiler cares: without comments, blank lines and checks (static_assert, #ifndef X #error #endif: no
+-- The text as far as a compiler cares: without comments (gen/bare.lua) and checks (static_assert, #ifndef X #error #endif: no
 -- code), with one name for all kernels. Lines stay lines, for the preprocessor's sake.
 function same.bare(source, symbol)
   local out = {}
-  source = source:gsub("/%*.-%*/", " ")
-  for line in source:gmatch("[^\n]+") do
-    -- "//" in a string literal is none of ours; a literal is kept whole.
-    local text, at = line, 1
-    while true do
-      local quote, comment = text:find('"', at, true), text:find("//", at, true)
-      if quote and comment and quote < comment then
-        local stop = text:find('[^\\]"', quote)
-        at = stop and stop + 2 or #text + 1
-      else
-        text = comment and text:sub(1, comment - 1) or text
-        break
-      end
-    end
-    text = text:gsub("^%s+", ""):gsub("%s+$", "")
+  for text in bare.kernel(source):gmatch("[^\n]+") do
     if text:find("^#endif") and (out[#out] or ""):find("^#error") and (out[#out - 1] or ""):find("^#if") then
       out[#out], out[#out - 1] = nil, nil
-    elseif text ~= "" and not text:find("^static_assert%(.*%);$") then
+    elseif not text:find("^static_assert%(.*%);$") then
       out[#out + 1] = text
     end
   end

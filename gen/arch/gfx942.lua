@@ -9,7 +9,7 @@ return {
   target = "gfx942",
   name = "MI300X",
 
-  -- What templates may see, as `arch`. Part of every template_hash by value.
+  -- The facts that templates see, as `arch`. Part of every template_hash by value.
   isa = {
     family = "cdna3",
     wave = 64,             -- wp

@@ -324,7 +324,7 @@ local function ring_absorb(of, fields)
   }
 end
 
--- Of many heads with short sums: a ring whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
+-- A ring for many heads with short sums, whose blocks take several tiles of a head, so that one turn of all SMs does the launch.
 local function walk(of, fields, layout)
   local product_of = of.product
   return {
@@ -362,7 +362,7 @@ local function walk(of, fields, layout)
   }
 end
 
--- What a pass of whole lines takes: of L1, of a SIMD, and of a wave, one thing after the other.
+-- The time of a pass of whole lines: of L1, of a SIMD, and of a wave, one thing after the other.
 local function lines_cost(cost, product, v, arch)
   local groups, all = v.pass // 16, product.inner // 64
   local rows, each = v.blocks + groups, ceil_div(all, v.waves) -- of 16; lines of a wave
@@ -462,7 +462,7 @@ function families.make(op, of, fields)
     lib = library.product(of.product, fields, of.aside == "rope") }
   if layout == "outputs" then
     list.staged = staged(of.product, fields)
-    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- whose goldens show its parameters
+    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- by which the manifest shows its parameters
   end
   if layout == "inputs" then list.stay = stay(of.product, fields) end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
@@ -471,7 +471,9 @@ function families.make(op, of, fields)
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
   end
-  if list.ring_fp8 and op ~= "mla_o_proj" then list.ring_fp8.body = "mla_o_proj/ring_fp8" end -- as of staged
+  for _, name in ipairs({ "ring_fp8", "wide_fp8" }) do -- as of staged
+    if list[name] and op ~= "mla_o_proj" then list[name].body = "mla_o_proj/" .. name end
+  end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end
@@ -484,7 +486,7 @@ function families.make(op, of, fields)
       end)
     end
     list[name] = ring_absorb(of, fields)
-    list[name].template, list[name].body = op .. "/" .. name, op .. "/ring" -- whose goldens show its passes
+    list[name].template, list[name].body = op .. "/" .. name, op .. "/ring" -- by which the manifest shows its passes
   end
   return { families = list }
 end

@@ -14,6 +14,9 @@ local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
 -- h200, 2026-11-29; times the estimate, of several passes over a matrix: with 200 tokens o_proj, q_b and qkv_a of DeepSeek-V3
 -- took 1.54, 1.49 and 1.45 of it at tp 1, 1.37, 1.46 and 1.45 at tp 8 (docs/lab/layer.md).
 local RING_AGAIN = 1.5
+-- h200, 2026-11-29; of wide_fp8: a step of 64 values, without and with a norm, and what each of its tokens adds
+-- (docs/lab/projections.md).
+local WIDE_STEP_NS, WIDE_TOKEN_NS = { [0] = 155, 435 }, 2.3
 -- Tokens of a pass, of tiles of more outputs than a warpgroup's.
 local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
@@ -23,7 +26,7 @@ local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 -- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for bytes.
 local FURTHER_NS, STEP_NS = 600, 500
 
--- Of a ring. With a norm, what was fitted before holds.
+-- The cost of a ring. With a norm, what was fitted before holds.
 local function ring_clk(product, v, numbers)
   if product.norm == 1 then return 16 * v.pass / 1024 * math.max(1, 64 / v.rows) + numbers end
   return (16 * v.pass / RING_MACS + RING_CLK * numbers) * math.max(1, 64 / v.rows) -- a warpgroup's 64 outputs are all made
@@ -96,7 +99,7 @@ local function mfma(product, v)
       { "norm", product.norm == 1 and 4 * parts * v.depth + groups or 0 }, { "rest", 60 + 4 * v.blocks } } }
 end
 
--- Of all families that of the most bandwidth: it is not derived, since its chunks are others.
+-- The family of the most bandwidth: it is not derived, since its chunks are others.
 local function stream(base, of, fields)
   local family = derive(base, of.product, fields, "stream", function() end)
   family.params = {}
@@ -130,7 +133,7 @@ local function stream(base, of, fields)
   return family
 end
 
--- For more tokens: a ring whose weights become 16-bit numbers on their way from shared memory.
+-- A ring for more tokens, whose weights become 16-bit numbers on their way from shared memory.
 local function ring(of, fields)
   local family = {
     arch = { hopper = true },
@@ -207,12 +210,56 @@ local function ring(of, fields)
   return family
 end
 
+-- For more tokens than a pass of a ring has: a matrix is read, and its bytes become numbers, once for up to 256 of them.
+local function wide(of, fields)
+  local family = {
+    many = true,
+    arch = { hopper = true },
+    problem = { table.unpack(fields) },
+    params = { split = { 1, 2, 3, 4, 6 } }, -- blocks that share a sum
+    rules = {
+      function(p)
+        if p.weights == 0 then return "weights have 16 bits: ring and libraries serve them" end
+      end,
+      function(p)
+        if p.dtype == "f16" then return "a weight times its scale may be more than a f16" end
+      end,
+      function(p)
+        if p.tokens <= RING_MOST then return ("up to %d tokens: ring_fp8 serves them"):format(RING_MOST) end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of.product(p)
+      local made = plan.wide_fp8({ inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm,
+        split = v.split })
+      if made.refused then return made end
+      if made.tile >= 2 * product.outer then
+        return { refused = ("tiles of %d outputs, and a head has %d"):format(made.tile, product.outer) }
+      end
+      local blocks = product.heads * -(-product.outer // made.tile) * v.split
+      if v.split > 1 and blocks > SMS then return { refused = ("%d shares of sums are more than a turn"):format(blocks) } end
+      local passes = -(-p.tokens // made.tokens)
+      local width = made.widths[1]
+      while width * passes < p.tokens and width < made.tokens do width = width + made.rows end
+      local step_ns = WIDE_STEP_NS[product.norm] + WIDE_TOKEN_NS * width
+      return {
+        threads = made.threads, rows_per_wg = made.tile, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        inflight = made.stages * made.tile * 64, pass = made.tokens, split = v.split, ahead = true, pace = 0.9,
+        chain_ns = product.inner / (64 * v.split) * step_ns, sums = 4 * width * made.tile,
+        x_bytes = RING_X * 2 * width * product.inner / v.split, clk = 16 * width / RING_MACS,
+      }
+    end,
+  }
+  family.problem[#family.problem + 1] = "weights"
+  return family
+end
+
 -- The families of 8 bits, by name, of those of 16, which leave such problems to them.
 function fp8.derived(list, of, fields)
   local made, costs = {}, { dot = dot, mma = mma, mfma = mfma }
   for name, cost in sorted(costs) do made[name .. "_fp8"] = derive(list[name], of.product, fields, name, cost) end
   made.stream_fp8 = stream(list.stream, of, fields)
-  if of.ring_fp8_rows then made.ring_fp8 = ring(of, fields) end
+  if of.ring_fp8_rows then made.ring_fp8, made.wide_fp8 = ring(of, fields), wide(of, fields) end
   if of.stationary_rows then made.stationary_fp8 = stationary.family(of, fields, clk_of) end
   for _, name in ipairs({ "ring", "walk" }) do
     if list[name] then

@@ -59,7 +59,7 @@ local function derive(of, name, base)
   }
 end
 
--- Those of a list of families.
+-- The invariant ones of a list of families.
 function invariant.derived(list, of)
   local made = {}
   for _, base in ipairs(BASES) do

@@ -3,9 +3,9 @@
 -- those that it proposes itself, best first, for this number of tokens; the tuner times them.
 local ops = require("ops")
 
--- Where it is known that a library does better than any kernel here, though nobody tuned: large flat products on Hopper. One
--- H200, 2048 tokens: 83 us for 258 (mla_qkv_a), 32 for 183 (mla_q_b, norm), 78 for 185 (mla_o_proj, tp 8). At 128 tokens it is
--- 0.70 to 0.93 of the time at tp 8, but 1.1 of it for mla_o_proj at tp 1 (docs/lab/projections.md).
+-- The products for which a library is known to do better than any kernel here, though nobody tuned: large flat products on
+-- Hopper. One H200, 2048 tokens: 83 us for 258 (mla_qkv_a), 32 for 183 (mla_q_b, norm), 78 for 185 (mla_o_proj, tp 8). At 128
+-- tokens it is 0.70 to 0.93 of the time at tp 8, but 1.1 of it for mla_o_proj at tp 1 (docs/lab/projections.md).
 local KNOWN_FROM, KNOWN_SHARE, KNOWN_BEGIN_NS = 256, 0.75, 5000 -- tokens; of the matrix rate; fitted to those
 local WAYS = 16 -- that are asked for: its first is often not its fastest at few tokens
 local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
@@ -38,7 +38,7 @@ function library.product(of, fields, aside)
     problem = problem,
     params = { way = ways },
     rules = { unknown },
-    -- What is launched is the library's own. The rest is for the model, whose answer counts only where known_ns says so.
+    -- The library decides what is launched. The rest is for the model, whose answer counts only where known_ns says so.
     cost = function(p, v, arch)
       local product = of(p)
       local flops = 2.0 * p.tokens * product.heads * product.inner * product.outer
@@ -51,8 +51,8 @@ function library.product(of, fields, aside)
   }
 end
 
--- What a library leaves undone, by a kernel of ours that is launched before it: RMSNorm of its input, into the workspace; rope
--- columns, turned and written where they belong.
+-- A kernel of ours, launched before a library's product, does what that leaves undone: RMSNorm of its input, into the workspace;
+-- rope columns, turned and written where they belong.
 function library.aside(of, fields, word)
   return {
     stage = "aside",

@@ -1,4 +1,4 @@
--- Whether a wave takes a projection's operands by lines of 128 bytes (templates/lib/projection/mfma.h): 16-bit weights whose
+-- True if a wave takes a projection's operands by lines of 128 bytes (templates/lib/projection/mfma.h): 16-bit weights whose
 -- outputs are rows, and sums of whole lines. And values of a step, and what of a pass' sums is in LDS at a time.
 local lines = {}
 

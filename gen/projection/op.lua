@@ -38,7 +38,7 @@ end
 return function(of)
   return {
     stages = of.aside and { "project", "aside" } or { "project" },
-    -- Behind a library's product alone, although it is launched before it.
+    -- Runs behind a library's product alone, although it is launched before it.
     second = {
       family = function(_, cost) return cost.aside and "aside" or nil end,
       fits = function() return true end,
@@ -47,7 +47,7 @@ return function(of)
     baselines = baselines(of),
     rows = function(p) local product = of.product(p) return product.heads * product.outer end,
     model = models.of(of.product),
-    -- What the model's error depends on: how many blocks there are.
+    -- The model's error depends on the number of blocks.
     invariant = require("projection/invariant").rule(of),
     launch = function(p, v) return { blocks = models.blocks(of.product(p), v.project.cost) } end,
     unlike = function(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end,

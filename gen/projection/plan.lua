@@ -1,13 +1,14 @@
--- What the projections' templates (templates/lib/projection) and their families agree on: outputs of a block, shares of the
--- contraction, shared memory. `s`: inner (values of a sum), outer (outputs of a head), layout of W[h] (outputs: [outer][inner],
--- inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated reason why there is
--- no such kernel.
+-- The plans that the projections' templates (templates/lib/projection) and their families agree on: outputs of a block, shares of
+-- the contraction, shared memory. `s`: inner (values of a sum), outer (outputs of a head), layout of W[h] (outputs:
+-- [outer][inner], inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated
+-- reason why there is no such kernel.
 local plan = {}
 
 local STATIC_LDS = 49152
 local SHORT, WIDE = 512, 64 -- values of a sum whose W is there before x is asked for; outputs of a tile
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
--- Of three warpgroups at launch, of the two that multiply once the third, of loaders, has kept what it needs: a thread's.
+-- Registers of a thread: of three warpgroups at launch, and of the two that multiply once the third, of loaders, has kept
+-- what it needs.
 local LAUNCHED_REGS, LENT_REGS, KEPT_REGS = 168, 232, 40
 -- The same by the number that multiply: two, three.
 local LENDING = { [2] = { launched = LAUNCHED_REGS, lent = LENT_REGS, kept = KEPT_REGS },
@@ -84,7 +85,7 @@ function plan.stream(s)
   local slots_at = ceil_div(sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens), 16) * 16
   local lds = lands and slots_at + 512 * s.warps * depth * loads or slots_at
   if lands then
-    -- As with a ring: one block more shall not find room.
+    -- One block more shall not find room, as with a ring.
     if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
     if s.per_sm * (lds + SM_RESERVED) > SM_BYTES then return refuse("%d blocks of an SM take %d bytes each", s.per_sm, lds) end
     if blocks < s.per_sm and s.per_sm < plan.PER_SM_MOST then return refuse("registers for %d blocks of an SM", blocks) end
@@ -148,7 +149,7 @@ function plan.ring(s)
   local need, stages = math.min(ceil_div(steps, s.split) * tiles, STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
   stages = stages // ways * ways -- a way has stages of its own
-  -- Where a block waits for x rather than for W both lanes load, every second step each, from stages of their own. Wide tiles
+  -- If a block waits for x rather than for W, both lanes load, every second step each, from stages of their own. Wide tiles
   -- wait for W: mla_q_b of 128 heads costs a layer 1 us more so.
   local both = tiles == 1 and (s.norm == 1 or s.inner <= SHORT) and (s.rows <= WIDE or s.layout == "inputs")
   if both and stages < need and stages % 2 == 1 then stages = stages - ways end
@@ -248,6 +249,34 @@ function plan.ring_fp8(s)
   return { groups = groups, stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at, gain_at = behind,
     lends = lends, lent = lending.lent, kept = lending.kept, scales_at = behind + gain, regs = regs,
     blocks = lends and 1 or math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
+end
+
+-- Many tokens and weights of 8 bits (templates/lib/projection/wide_fp8.h): tiles of 128 outputs, stages of 64 values, passes of
+-- up to 256 tokens, compiled once for each of `widths`. Behind the ring and its barriers: the norm's weights; scales of a
+-- block's steps, one for 16 outputs.
+local WIDE_FP8 = { tile = 128, tokens = 256, rows = 32, widths = { 128, 160, 192, 224, 256 } }
+function plan.wide_fp8(s)
+  local w, lending, steps = WIDE_FP8, LENDING[2], s.inner // 128 -- steps: pairs of stages
+  if s.layout == "inputs" then return refuse("values of an output are not side by side") end
+  if s.inner % 128 ~= 0 then return refuse("%d values of a sum are not a multiple of 128", s.inner) end
+  if steps < s.split then return refuse("%d pairs of steps of a sum are not shared by %d blocks", steps, s.split) end
+  local stage, gain = 128 * w.tokens + 64 * w.tile, s.norm == 1 and 2 * s.inner or 0
+  local each = 2 * ceil_div(steps, s.split)
+  local scales = 4 * each * w.tile // 16
+  local function bytes(stages)
+    local at = ceil_div(math.max(stages * stage, sums(1, w.tokens, w.tile) + squares(s, 1, w.tokens)), 128) * 128
+    local behind = ceil_div(at + 24 * stages, 128) * 128
+    return ceil_div(behind + gain + scales, 128) * 128, at, behind
+  end
+  local stages = 1
+  while stages < each and bytes(stages + 1) + SM_RESERVED <= SM_BYTES do stages = stages + 1 end
+  local lds, at, behind = bytes(stages)
+  if lds + SM_RESERVED > SM_BYTES then return refuse("%d bytes of shared memory", lds) end
+  if stages < 2 then return refuse("a stage of %d bytes, and there is room for one", stage) end
+  local math_threads = w.tile * 2
+  return { tile = w.tile, tokens = w.tokens, rows = w.rows, widths = w.widths, stage = stage, stages = stages, lds = lds,
+    math = math_threads, threads = math_threads + 128, barriers_at = at, gain_at = behind, scales_at = behind + gain,
+    lent = lending.lent, kept = lending.kept, regs = { { "all that a launch gives", lending.launched } } }
 end
 
 -- A block of `waves` waves, each with all outputs of the block and a share of the contraction: 16 outputs a matrix instruction

@@ -1,10 +1,11 @@
--- What the threads of templates/lib/projection/ring.h and ring_fp8.h say to each other, for gen/protocol.lua. Functions here are
--- named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
+-- The barriers between the threads of templates/lib/projection/ring.h, ring_fp8.h and wide_fp8.h, for gen/protocol.lua.
+-- Functions here are named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
 -- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
 -- absorb (ring_absorb.h: of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums),
--- fp8 (ring_fp8.h), loaders (2: both loaders load W and x, every second step each, where the plan says `both`)
+-- fp8 (ring_fp8.h), wide (wide_fp8.h: fp8, too, with two groups and one way), loaders (2: both loaders load W and x, every second
+-- step each, where the plan says `both`)
 local protocol = require("protocol")
 
 local ring = {}
@@ -105,7 +106,7 @@ local function multiply_pass(c, pass, steps)
   if before then give_back() end
 end
 
--- Of weights of 8 bits: W goes through registers, half a step ahead. So a way waits for its next place before it gives back the
+-- Weights of 8 bits go through registers, half a step ahead. So a way waits for its next place before it gives back the
 -- one that it has; behind its last step it takes that one's bytes once more.
 local function multiply_pass_fp8(c, pass, steps)
   local x, a, stages, ways, stop = c.x, c.a, c.x.v.stages, c.x.v.ways, (pass + 1) * steps
@@ -133,6 +134,34 @@ local function multiply_pass_fp8(c, pass, steps)
   end
 end
 
+-- wide_fp8.h gives a stage back when the next one's products have begun and its own are over; the next one's bytes become numbers
+-- before. Behind the last step they do so once more.
+local function multiply_pass_wide(c, pass, steps)
+  local x, a, stages, stop = c.x, c.a, c.x.v.stages, (pass + 1) * steps
+  local function wait(of, i) a:wait(of[i % stages], i // stages, "take_step()") end
+  local function take_w(i)
+    a:read(x.w[i % stages], i, "take_w()")
+    read_laid(c, "take_w()")
+  end
+  local function give_back(i)
+    a:read(x.x[i % stages], i, "take_step()") -- its products end here
+    a:arrive(x.empty[i % stages], i // stages, "give_back()")
+  end
+  local first = pass * steps
+  wait(x.full, first)
+  take_w(first)
+  wait(x.x_full, first)
+  for i = first, stop - 1 do
+    a:read(x.x[i % stages], i, x.v.norm == 1 and "add_squares()" or "take_step()")
+    if i > first then give_back(i - 1) end
+    local next = i + 1 < stop and i + 1 or i
+    wait(x.full, next)
+    take_w(next)
+    wait(x.x_full, next)
+  end
+  give_back(stop - 1)
+end
+
 -- Sums lie where the ring was: one agent's stand for all places of it.
 local function sum_pass(c, pass)
   local x = c.x
@@ -147,7 +176,7 @@ local function sum_pass(c, pass)
   local parts = x.v.fp8 and x.v.norm == 1 and x.parts
   if parts and c.id then c.a:write(parts[c.id], pass, "multiply_pass()") end
   c.a:sync(x.all, "kernel")
-  if not parts then return end
+  if not parts or x.v.wide then return end
   if c.first then
     for i = 1, x.math do c.a:read(parts[i], pass, "add_parts()") end
     c.a:write(x.squares, pass, "add_parts()")
@@ -160,7 +189,8 @@ local function write_pass(c, pass)
   local x = c.x
   local function read_sums(of)
     for i = 1, of.math do c.a:read(of.sums[i], pass, "write_pass()") end
-    if of.squares and of.v.norm == 1 then c.a:read(of.squares, pass, "write_pass()") end
+    for i = 1, of.v.wide and of.v.norm == 1 and of.math or 0 do c.a:read(of.parts[i], pass, "write_pass()") end
+    if of.squares and of.v.norm == 1 and not of.v.wide then c.a:read(of.squares, pass, "write_pass()") end
   end
   if not x.cluster then
     if c.first then read_sums(x) end
@@ -201,7 +231,7 @@ local function add_block(m, x, agents)
     agent("W", load_w, { makes = true })
     agent("x", load_x, {})
   end
-  local multiply = x.v.fp8 and multiply_pass_fp8 or multiply_pass
+  local multiply = x.v.wide and multiply_pass_wide or x.v.fp8 and multiply_pass_fp8 or multiply_pass
   for id = 1, x.math do agent("math " .. id, multiply, { id = id, first = id == 1 }) end
 end
 

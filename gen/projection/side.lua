@@ -8,21 +8,22 @@ side.FIELDS = { "append", "append_norm", "append_style", "rank" }
 side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz" } -- 1, 2, .. of `append`
 side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_APPENDS
--- Of a problem that goes on into the latent space: its field, and the flag of such kernels.
+-- A problem that goes on into the latent space: its field, and the flag of such kernels.
 side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_ABSORBS
 local REGISTERS = 64 -- of a lane that appends
 
--- Whether a template's kernels append, too.
+-- True if a template's kernels append, too.
 function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
 
 -- The type of a kernel's arguments, those of its product alone given.
 function side.args(template, args) return side.of(template) and ("beside<%s>"):format(args) or args end
 
--- The families of a list, each but a library's and what comes before one, once more with such blocks. `op`: its templates'.
+-- The families of a list, each but a library's, what comes before one, and those that are for more tokens than rows are appended
+-- beside (`many`), once more with such blocks. `op`: its templates'.
 function side.derived(list, op)
   local made = {}
   for name, base in sorted(list) do
-    if not base.library and not base.stage then
+    if not base.library and not base.stage and not base.many then
       local family = { body = base.body or base.template, template = op .. "/" .. name .. side.SUFFIX, arch = base.arch,
         params = base.params, rules = {}, problem = { table.unpack(base.problem) } }
       table.move(side.FIELDS, 1, #side.FIELDS, #family.problem + 1, family.problem)

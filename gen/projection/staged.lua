@@ -1,5 +1,5 @@
--- How a block of a staged projection (templates/lib/projection/staged.h) is shared by its waves, and what it has in LDS: for the
--- template and for the family alike.
+-- The plan by which a block of a staged projection (templates/lib/projection/staged.h) is shared by its waves, and what it has in
+-- LDS: for the template and for the family alike.
 local staged = { waves = 4 } -- of a block
 
 local LDS_BYTES = 65536 -- of a compute unit of CDNA

@@ -13,7 +13,7 @@ local BLOCK_NS = 2000
 local LDS_CLK, ASK_CLK, GAIN_CLK, SUM_NS, L2_X = 8, 8, 160, 2.4, 0.16
 local TRIP_CLK, LATE_CLK = 1050, 200 -- of a load, which has `depth` rounds for it, with a norm one less; of those that come late
 
--- How many tokens a launch's blocks take at once at least.
+-- The least number of tokens that a launch's blocks take at once.
 local function class(tokens, most)
   return tokens <= 64 and 64 or tokens <= 128 and 128 or most
 end

@@ -9,7 +9,8 @@ local REGS_MOST = 232                      -- of a thread, as counted below: fro
 -- h200: its begin, beside what the model counts (docs/lab/projections.md).
 local BEGIN_NS = 300
 -- h200: with more blocks than SMs, what it takes longer where an SM has one of them at a time: 2.8 us of 16 tokens, 3.1 of 32.
--- Of few blocks: in a layer passes of 64 tokens are 0.1 to 0.4 us slower with 64 outputs than with 128 and two warpgroups.
+-- A rule for few blocks: in a layer, passes of 64 tokens are 0.1 to 0.4 us slower with 64 outputs than with 128 and two
+-- warpgroups.
 local SMS, ALONE_NS, FEW_NS = 132, 2800, 35
 
 local ceil_div = require("whole").ceil_div

@@ -3,8 +3,8 @@
  * head, d hidden size.
  *
  *   mla_qkv_a     y [T, L+R+P] = W_a x[t]                    x [T, d], W_a rows of q_a_proj, then of kv_a_proj_with_mqa
- *   mla_q_b       y [T, H(N+P)] = W_qb x[t]                  x [T, L], through RMSNorm where the problem says norm; where it
- *                                                            says append_paged or the like mla_append's work is done, too
+ *   mla_q_b       y [T, H(N+P)] = W_qb x[t]                  x [T, L], through RMSNorm where the problem says norm; where
+ *                                                            mla_append's problem follows its work is done, too
  *   mla_q_absorb  y [T, H, R+P] = (x[t,h,:N] W_UK[h], rope(x[t,h,N:]))   x [T, H, N+P], W_UK[h] [N, R]
  *   mla_v_out     y [T, H, V] = W_UV[h] x[t,h]               x [T, H, R], W_UV[h] [V, R]
  *   mla_o_proj    y [T, d] = W_o x[t] + residual[t]          x [T, H V]; the residual where the problem says so
@@ -60,13 +60,14 @@ typedef struct mlaf_projection_args {
 #define MLAF_PROJECTION_ARGS_INIT \
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }
 
-/* Of mla_q_b where the problem appends, "mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t16": blocks beside
- * the product do what a launch of mla_append without query rows does. `append` is as that operation has it, its tokens apart from
- * the product's, which are more than 0. Its ckv and kpe are what the launch before wrote, and not y.
+/* Arguments of mla_q_b where other problems follow in the same launch.
  *
- * Where it absorbs, "...,append_norm,absorb_pairs,t64", query heads go on into the latent space at once: `absorb` is as
- * mla_q_absorb has it, of as many tokens, but that its x is NULL and has no strides. The product's y is NULL then, without
- * strides: queries are nowhere. */
+ * "mla_q_b:l1536,h16,n128,p64,norm,bf16,t16+mla_append:r512,paged,pairs,norm": blocks beside the product do what a launch of
+ * mla_append without query rows does. `append` is as that operation has it, its tokens apart from the product's, which are more
+ * than 0. Its ckv and kpe are what the launch before wrote, and not y.
+ *
+ * "...,norm+mla_q_absorb:pairs": query heads go on into the latent space at once. `absorb` is as mla_q_absorb has it, of as many
+ * tokens, but that its x is NULL and has no strides. The product's y is NULL then, without strides: queries are nowhere. */
 typedef struct mlaf_q_b_args {
   mlaf_projection_args projection; /* whose struct_size is sizeof(mlaf_q_b_args) */
   mlaf_append_args append;         /* q_nope, q_pe, q_out, q_pe_out: NULL */

@@ -15,8 +15,7 @@ __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, APPEND_APART, ROWS_ANYWHERE, ABSORB_APART, V_OUT_APART, DEQUANT_MANY, KEEP_16, \
-    DEQUANT_NEVER = (1 << i for i in range(13))
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHERE, _, _, _, KEEP_16, DEQUANT_NEVER = (1 << i for i in range(13))
 SAME_TABLES = 1
 SIZE = ctypes.c_size_t
 
@@ -121,11 +120,10 @@ class Layer:
     Matrices may be float8_e4m3fn or float8_e4m3fnuz with their weight_scale_inv, float32, beside them.
     dtype: of hidden states and cache, bfloat16 or float16. None: what weights of 16 bits are; bfloat16 where there are none.
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
-    append_apart: rows are appended in a launch of their own, not beside q_b.
-    absorb_apart: queries go into the latent space in a launch of their own, not in q_b's, where that could be.
-    v_out_apart: values are made in a launch of their own, not in attention's last one, where that could be.
-    dequant_many: with more than 128 tokens matrices of 8 bits become ones of 16 first, in each call, and are rounded once more. None: where that is
-    estimated to be faster; True: always; False: never.
+    append_apart, absorb_apart, v_out_apart: deprecated, accepted and ignored until 1.0. Which stages share a kernel is tuned
+    (mlaforge tune layer).
+    dequant_many: False: matrices of 8 bits never become ones of 16 first, which rounds them once more. None: where that was tuned, else
+    where it is estimated to be faster with more than 128 tokens. True: deprecated, as None.
     keep_16: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many tokens
     then take what layers of 16 bits take; with batch_invariant all calls do.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
@@ -154,9 +152,8 @@ class Layer:
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
-        flags |= (ROPE_ON_READ if rope_on_read else 0) | (APPEND_APART if append_apart else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
-        flags |= (ABSORB_APART if absorb_apart else 0) | (V_OUT_APART if v_out_apart else 0)
-        flags |= (DEQUANT_NEVER if dequant_many is False else DEQUANT_MANY if dequant_many else 0) | (KEEP_16 if keep_16 else 0)
+        flags |= (ROPE_ON_READ if rope_on_read else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
+        flags |= (DEQUANT_NEVER if dequant_many is False else 0) | (KEEP_16 if keep_16 else 0)
         flags |= KV_B_16 if matrices in ENCODINGS and kv_b is not None and dtype_name(kv_b) == self._dtype else 0
         table = {}
         if rope and style != "unrotated":

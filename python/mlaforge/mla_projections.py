@@ -84,10 +84,10 @@ def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
     check_tensor("w", w, kind, outer, inner)
     y = _out(ctx, out, x, (tokens, outer))
     check_tensor("out", y, dtype, tokens, outer)
-    words, row = more.pop("words", ""), more.pop("row", None)
+    follows, row = more.pop("follows", ""), more.pop("row", None)
     args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": row_stride(x, 0), "w": w.data_ptr(), "w_row_stride": row_stride(w, 0),
             "y": y.data_ptr(), "y_token_stride": row_stride(y, 0), **scales, **more}
-    return _launch(f"{op}:{fields},{DTYPES[dtype]}{word}{words},t{_tuned(tokens)}", args, x, y, ctx, stream, row)
+    return _launch(f"{op}:{fields},{DTYPES[dtype]}{word},t{_tuned(tokens)}{follows}", args, x, y, ctx, stream, row)
 
 
 @entry(x="[T, d]", w="[L+R+P, d]", w_scale=SCALES, out="[T, L+R+P]")
@@ -144,8 +144,8 @@ def mla_q_b_append(x, w, kv_c, k_pe, kv_cache, slot_mapping, positions=None, cos
         check_tensor("positions", positions, "int64", row["tokens"])
         row.update(positions=positions.data_ptr())
         row["flags"] |= _table(row, cos_sin_cache, None, dtype, rope)
-    words = f",append_{kind},r{rank}" + (f",append_{style}" if rope and style != "pairs" else "") + (",append_norm" if kv_norm_weight is not None else "")
-    return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], {**more, "words": words, "row": row}, ctx, stream)
+    follows = f"+mla_append:r{rank},{kind},{style if rope else 'pairs'}" + (",norm" if kv_norm_weight is not None else "")
+    return _flat("mla_q_b", fields, x, w, w_scale, out, w.shape[1], w.shape[0], {**more, "follows": follows, "row": row}, ctx, stream)
 
 
 @entry(x="[T, H V]", w="[d, H V]", residual="[T, d]", w_scale=SCALES, out="[T, d]")

@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "device/kernel_launch.h"
-#include "op/op.h"
+#include "op/offer.h"
 
 #define MLAF_BUNDLE_MANIFEST "manifest.tsv"
 #define MLAF_BUNDLE_HEADER "# mlaforge bundle 4\n"
@@ -67,21 +67,16 @@ mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, 
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target);
 /* The kernel of that name, which need not be a plan's (a second form's, op/calls.h); NULL: none. */
 const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char *target, const char *symbol);
-/* The plans that can execute `p` on `target` (all fields but batch and ctx agree), best first: what was tuned for one request
- * behind others when p has several (op/nearest.h, mlaf_for_one), nearest batch and ctx in doublings, the choice before the
- * baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
-mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_point *p, const mlaf_bundle_plan ***list,
-                             size_t *n, mlaf_err *err);
-/* How one of them serves p: its decode kernel with the splits that op/nearest.h fits to p. More than one split needs a
- * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
- * as it was made. Behind one split there is none, but for decode kernels that may cut a batch (MLAF_KERNEL_FITS): the combine
- * kernel then stays, unless the list has a plan of one split of the same decode kernel that does without. */
+/* The plans that can execute `p` on `target` (all fields but the sizes agree) as offers, best first (op/offer.h): each offer's
+ * `of` is its plan. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
+mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_point *p, mlaf_offer **list, size_t *n,
+                             mlaf_err *err);
+/* The plan of list[i] as it serves p (mlaf_offer_fit). */
 typedef struct mlaf_bundle_fitted {
   uint32_t knob; /* the splits */
   const mlaf_bundle_kernel *kernels[MLAF_STAGES_MAX];
   char variant[256];                 /* the name that rebuilds it */
 } mlaf_bundle_fitted;
-void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_point *p,
-                     mlaf_bundle_fitted *out);
+void mlaf_bundle_fit(const mlaf_offer *list, size_t n, size_t i, const mlaf_point *p, mlaf_bundle_fitted *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What all commands share: the command table, problems, contexts, errors, progress. */
+/* Shared by all commands: the command table, problems, contexts, errors, progress. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -37,10 +37,11 @@ static const cli_opt completion_options[] = {O_JSON, O_HELP, O_COUNT};
 static const cli_opt devices_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 
 const cli_command mlaf_cli_commands[] = {
-    {"tune", "[PROBLEM] [OPTIONS]", "compile, verify and time the candidates of problems, remember the best",
+    {"tune", "[PROBLEM | layer] [OPTIONS]", "compile, verify and time the candidates of problems, remember the best",
      "Every candidate is verified against an fp64 reference before it is timed, and recorded when it is finished, so an\n"
      "interrupted run goes on where it stopped. Candidates of a finished run are not tried again. --misses tunes what plans\n"
-     "asked for in vain. docs/tuning.md walks through it.",
+     "asked for in vain. docs/tuning.md walks through it.\n"
+     "layer: which stages of a layer share a kernel, by whole layers of --model and --tp in turns (docs/layer.md).",
      tune_options, CLI_PROBLEM_GRID, 1, mlaf_cli_tune, NULL},
     {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
      "Without --variant or --all: the variant that a plan of the problem would run.\n"

@@ -15,7 +15,7 @@
 
 #define MLAF_CLI_JSON_VERSION 1 /* of every JSON line; raised when a field changes its meaning */
 
-/* What the process returns. */
+/* Exit codes of the process. */
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERNAL = 4 };
 
 enum { CLI_FIELDS_MAX = 64 }; /* names of fields, of all operations */
@@ -37,7 +37,7 @@ typedef struct cli cli;
 
 enum { CLI_ARGUMENTS = 1024 }; /* as many shards as db merge takes at once */
 
-/* What a command's positional argument and shape options name. */
+/* Kinds of what a command's positional argument and shape options name. */
 enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp and numbers of fields may be lists */ };
 
 typedef struct cli_command {
@@ -144,7 +144,8 @@ mlaf_status mlaf_cli_field_names(const mlaf_op *const *ops, mlaf_err *err);
 /* Name and help text of a field's option; of the i-th. */
 void mlaf_cli_option_of(const mlaf_field *f, char *name, size_t name_size, char *help, size_t help_size);
 void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size);
-/* What was given over *p; a list counts as its first number. The rest keeps the value of string, model or defaults. */
+/* Writes the options that were given over *p; a list counts as its first number. The rest keeps the value of string, model or
+ * defaults. */
 mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p);
 /* The option of a field that another operation has, taken from the command line: the index of its word, 0 where it was not
  * given. For a command whose problems are several operations'. */
@@ -190,8 +191,6 @@ mlaf_status mlaf_cli_share(cli *c, cli_share *out);
 mlaf_status mlaf_cli_shard(cli *c, cli_problems *g);
 
 /* --- tune_print.c --- */
-/* True if an operation's variants have a split count (their knob); else the knob is 1, or a composition's number. */
-bool mlaf_cli_has_splits(const mlaf_op *op);
 /* Everything about one problem's run; its summary as one JSON line. */
 void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r);
 void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r);
@@ -266,53 +265,6 @@ typedef struct cli_subject {
 mlaf_status mlaf_cli_subject(cli *c, const mlaf_point *p, mlaf_gen *g, cli_subject *out);
 void mlaf_cli_subject_clear(cli_subject *s);
 
-/* --- code_args.c --- */
-/* One launch of any code object, as a JSON text describes it: docs/emulator.md. */
-typedef struct cli_code {
-  mlaf_device *dev;
-  struct mlaf_module *module;
-  void *buffers[64];
-  size_t bytes[64];
-  char *save[64];   /* file that a buffer goes to after a run; NULL: none */
-  int n_buffers, n_saves;
-  uint8_t args[4096];
-  mlaf_launch launch; /* args point into this struct: do not copy it */
-} cli_code;
-mlaf_status mlaf_cli_code_open(mlaf_device *dev, const char *code_path, const char *args_path, uint64_t seed,
-                               cli_code *out, mlaf_err *err);
-void mlaf_cli_code_close(cli_code *code);
-/* Launch it once, wait, and write the buffers that are to be saved. */
-mlaf_status mlaf_cli_code_run(cli_code *code, mlaf_err *err);
-
-/* --- evidence.c --- */
-/* What one round of the hot loop is made of: read from the disassembly, or counted while it ran in the emulator. */
-typedef struct cli_evidence {
-  unsigned mfma, valu, ds, vmem, smem, salu, waitcnt, nop, barrier, branch;
-  unsigned instructions;      /* of the round: the sum of the above and a few others */
-  unsigned loop_instructions; /* of the whole loop, seldom-taken paths included */
-  unsigned loops;             /* in the kernel */
-  unsigned start;             /* byte offset of the loop's header */
-  unsigned load_bytes;        /* vector-memory loads of one wave in one round */
-  double other_per_mfma;      /* instructions of the round that are no MFMA, over those that are; 0 without MFMA */
-  bool executed;              /* counted by execution: averages, rounded */
-} cli_evidence;
-/* `text` is mlaf_disassemble's; `symbol` names no range there, so one kernel a code object is assumed. */
-bool mlaf_cli_evidence(const char *text, cli_evidence *out);
-struct mlaf_profile;
-/* The same from counts of executions: a round is what is executed at least half as often as the most executed MFMA. */
-void mlaf_cli_evidence_executed(const struct mlaf_profile *p, cli_evidence *out);
-
-/* --- evidence_run.c --- */
-typedef struct cli_rig cli_rig;
-/* An emulator with a small case of the problem in it: one request of 1024 tokens. E_ARG when no emulator is like `target`.
- * The command's signals end its launches. */
-mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_point *p, const char *target, uint64_t seed, cli_rig **out,
-                              mlaf_err *err);
-void mlaf_cli_rig_close(cli_rig *rig);
-/* Run a decode kernel once and count. */
-mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, cli_evidence *out,
-                               mlaf_err *err);
-
 /* --- db_why.c, db_tools.c --- */
 int mlaf_cli_db_why(cli *c);
 int mlaf_cli_db_merge(cli *c);
@@ -320,12 +272,10 @@ int mlaf_cli_db_diff(cli *c);
 int mlaf_cli_db_check(cli *c);
 int mlaf_cli_db_gc(cli *c);
 
-/* --- profile_trace.c --- */
-/* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
-mlaf_status mlaf_cli_trace(const char *path, const struct mlaf_profile *p, size_t n, mlaf_err *err);
 /* --- the commands --- */
 int mlaf_cli_completion(cli *c);
 int mlaf_cli_tune(cli *c);
+int mlaf_cli_tune_layer(cli *c); /* tune layer */
 int mlaf_cli_verify(cli *c);
 int mlaf_cli_soak(cli *c); /* verify --soak */
 int mlaf_cli_bench(cli *c);

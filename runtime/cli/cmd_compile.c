@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "rig/evidence.h"
 #include "run/resources.h"
 
 typedef struct work {
@@ -15,7 +16,7 @@ typedef struct work {
   size_t n, findings;
   const char *culprit; /* variant of the first finding */
   cli_table *table;
-  cli_rig *rig; /* NULL: evidence is static */
+  count_rig *rig; /* NULL: evidence is static */
 } work;
 
 /* Also where a stop is noticed: the pool asks after every kernel. */
@@ -50,7 +51,7 @@ static mlaf_status write_code(work *w, const cli_kernel *k, const mlaf_compile_j
   return status;
 }
 
-static void json_evidence(cJSON *to, const cli_evidence *e) {
+static void json_evidence(cJSON *to, const rig_evidence *e) {
   const struct {
     const char *name;
     unsigned value;
@@ -77,7 +78,7 @@ static void json_evidence(cJSON *to, const cli_evidence *e) {
 }
 
 /* The columns behind the resources. "other/mfma" is what the guide's tables call non-MFMA instructions per MFMA. */
-static void table_evidence(work *w, const cli_evidence *e) {
+static void table_evidence(work *w, const rig_evidence *e) {
   const unsigned fields[] = {e->mfma, e->valu, e->ds, e->vmem, e->waitcnt, e->nop, e->barrier};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) mlaf_cli_table_cell(w->table, "%u", fields[i]);
   if (e->mfma) mlaf_cli_table_cell(w->table, "%.2f", e->other_per_mfma);
@@ -88,7 +89,7 @@ static void table_evidence(work *w, const cli_evidence *e) {
 
 /* One row or one JSON line. A kernel that did not compile has zeros and its finding. */
 static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, const mlaf_kernel_meta *m,
-                   const char *finding, const cli_evidence *evidence) {
+                   const char *finding, const rig_evidence *evidence) {
   if (w->c->json) {
     cJSON *e = mlaf_cli_event("kernel");
     cJSON_AddStringToObject(e, "symbol", k->desc->symbol);
@@ -122,17 +123,17 @@ static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, co
 }
 
 /* By execution where an emulator can run the kernel, else from the text. */
-static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compile_job *job, cli_evidence *out) {
+static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compile_job *job, rig_evidence *out) {
   char *text = NULL;
   mlaf_err why = {MLAF_OK, ""};
-  if (w->rig && k->stage == 0 && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
+  if (w->rig && k->stage == 0 && mlaf_count_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
     return MLAF_OK;
   if (mlaf_cli_go_on(w->c) != MLAF_OK) return w->c->err.status;
   if (why.status != MLAF_OK)
     mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "%s is counted statically: %s", k->desc->symbol, why.text);
   mlaf_status status = mlaf_disassemble(w->compiler, w->target, job->code, job->code_size, &text, &w->c->err);
   if (status != MLAF_OK) return status;
-  bool counted = mlaf_cli_evidence(text, out);
+  bool counted = mlaf_evidence(text, out);
   free(text);
   return counted ? MLAF_OK : mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a disassembly");
 }
@@ -140,14 +141,14 @@ static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compil
 static void open_rig(work *w, const mlaf_point *p) {
   mlaf_err why = {MLAF_OK, ""};
   if (!mlaf_cli_has(w->c, O_EVIDENCE)) return;
-  if (mlaf_cli_rig_open(w->c, p, w->target, 1, &w->rig, &why) != MLAF_OK)
+  if (mlaf_count_rig_open(&w->c->log, w->c->cancel, p, w->target, 1, &w->rig, &why) != MLAF_OK)
     mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "evidence is static: %s", why.text);
 }
 
-/* What is wrong with one kernel goes to its row; not OK: the command itself cannot go on. */
+/* Looks at one kernel, whose faults go to its row; not OK: the command itself cannot go on. */
 static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job *job) {
   mlaf_kernel_meta meta = {.vgpr_count = 0};
-  cli_evidence evidence = {0};
+  rig_evidence evidence = {0};
   mlaf_err why = {MLAF_OK, ""};
   mlaf_status status = job->status;
   if (status == MLAF_OK) {
@@ -201,7 +202,7 @@ int mlaf_cli_compile(cli *c) {
   if (status == MLAF_OK) status = mlaf_cli_kernels(c, g, w.target, &v, &w.kernels, &w.n);
   if (status == MLAF_OK) open_rig(&w, &p);
   if (status == MLAF_OK) status = run(&w, g);
-  mlaf_cli_rig_close(w.rig);
+  mlaf_count_rig_close(w.rig);
   if (status == MLAF_OK && w.findings) {
     char problem[MLAF_POINT_TEXT_MAX];
     mlaf_point_print(&p, problem, sizeof problem);

@@ -10,16 +10,11 @@
 #include "op/op.h"
 
 #define SOURCE_MAX ((size_t)2 << 30)
-/* In front of each file, as the loader's files have it. */
+/* Notice at the head of each file, as the loader's files have it. */
 #define NOTICE \
   "/* SPDX-License-Identifier: MIT */\n/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */\n"
 
 enum { OPS_MAX = 64 };
-/* What the loader's files do for a kernel. One that wants more of its launch must not be launched without it. */
-enum {
-  KNOWN_FLAGS = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
-                MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_APPENDS
-};
 
 typedef struct embedding {
   cli *c;
@@ -109,11 +104,13 @@ static bool is_first(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
 }
 
 static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *l, mlaf_text *out) {
-  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %u, {", k->sha256, k->symbol, k->threads,
-                k->rows_per_wg, k->step, k->slots, l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], l->n_maps);
+  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u,\n   {.dynamic_shared = %u, .cluster = {%u, %u, %u}, .flags = %u, ",
+                k->sha256, k->symbol, k->threads, k->rows_per_wg, k->step, k->slots, l->dynamic_shared, l->cluster[0],
+                l->cluster[1], l->cluster[2], l->flags);
+  mlaf_text_fmt(out, ".per_cu = %u, .values = %u, .n_maps = %u, .maps = {", l->per_cu, l->values, l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
     mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
-  mlaf_text_fmt(out, "%s, %u, %u},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", l->flags, l->per_cu);
+  mlaf_text_str(out, l->n_maps ? "}}},\n" : "{0, 0, 0, 0}}}},\n");
 }
 
 static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *arrays, mlaf_text *entries) {
@@ -128,9 +125,6 @@ static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *array
     if (st == MLAF_OK && launch.flags != k->flags) /* what the manifest says was checked with its plans */
       st = mlaf_fail(&x->c->err, MLAF_E_IO, "%s: its flags are %u, the bundle's manifest says %u: make the bundle again",
                      k->symbol, launch.flags, k->flags);
-    if (st == MLAF_OK && (launch.flags & ~(uint32_t)KNOWN_FLAGS || launch.values))
-      st = mlaf_fail(&x->c->err, MLAF_E_ARG, "%s (%s): nothing launches it from C yet, since it wants more of its launch (flags "
-                     "%#x): leave its problem out of the bundle", k->symbol, k->template_name, launch.flags);
     if (st == MLAF_OK) {
       if (is_first(x->b, k)) code_array(x, k, code, arrays);
       kernel_entry(k, &launch, entries);
@@ -175,29 +169,10 @@ static void find_ops(embedding *x) {
   }
 }
 
-static void op_tables(const embedding *x, mlaf_text *out) {
-  for (int o = 0; o < x->n_ops; o++) {
-    const mlaf_op *op = x->ops[o];
-    mlaf_text_fmt(out, "static const mlaf_embed_field fields_%d[] = {\n", o);
-    for (int i = 0; i < op->n_fields; i++) {
-      const mlaf_field *f = &op->fields[i];
-      mlaf_text_fmt(out, "  {\"%s\", ", f->name);
-      if (f->key) mlaf_text_fmt(out, "\"%s\", NULL, 0, ", f->key);
-      else mlaf_text_str(out, "NULL, (const char *const[]){");
-      for (int w = 0; !f->key && w <= f->max; w++) mlaf_text_fmt(out, "%s\"%s\"", w ? ", " : "", f->words[w]);
-      if (!f->key) mlaf_text_fmt(out, "}, %d, ", f->max + 1);
-      mlaf_text_fmt(out, "%d, %d, %d", f->role == MLAF_SIZE, f->moot_by, f->moot_at);
-      const bool size = f->role == MLAF_SIZE, more = size && f->also && *f->also;
-      mlaf_text_fmt(out, ", %d, %d, %d, %s", size ? f->steps : 0, size ? f->first : 0, size ? f->max : 0,
-                    more ? "(const int32_t[]){" : "NULL");
-      for (const int32_t *also = f->also; more && *also; also++) mlaf_text_fmt(out, "%d, ", *also);
-      mlaf_text_str(out, more ? "0}},\n" : "},\n");
-    }
-    mlaf_text_str(out, "};\n");
-  }
-  mlaf_text_str(out, "static const mlaf_embed_op ops[] = {");
+static void op_table(const embedding *x, mlaf_text *out) {
+  mlaf_text_str(out, "static const mlaf_embed_index_op ops[] = {");
   for (int o = 0; o < x->n_ops; o++)
-    mlaf_text_fmt(out, "%s{\"%s\", fields_%d, %d}", o ? ", " : "", x->ops[o]->name, o, x->ops[o]->n_fields);
+    mlaf_text_fmt(out, "%s{\"%s\", %d}", o ? ", " : "", x->ops[o]->name, x->ops[o]->n_fields);
   mlaf_text_str(out, "};\n");
 }
 
@@ -222,7 +197,7 @@ static mlaf_status check_loaders(const embedding *x) {
     while (f->name && !serves(f, x->ops[o])) f++;
     if (!f->name)
       return mlaf_fail(&x->c->err, MLAF_E_ARG, "the bundle has plans of %s, which nothing launches from C yet "
-                       "(runtime/ops/%s/embed): leave them out of the bundle", x->ops[o]->name, x->ops[o]->name);
+                       "(runtime/ops/%s/embed.lua): leave them out of the bundle", x->ops[o]->name, x->ops[o]->name);
   }
   return MLAF_OK;
 }
@@ -249,7 +224,7 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     x->targets++;
   }
   if (entries.data) mlaf_text_str(out, entries.data);
-  op_tables(x, out);
+  op_table(x, out);
   mlaf_text_fmt(out,
                 "static const mlaf_embed_target targets[] = {\n%s};\nconst mlaf_embed_index %s = {MLAF_EMBED_VERSION, "
                 "%zu, \"%s\", targets, ops, %d};\n", targets.data ? targets.data : "", x->name, x->targets, x->b->hash, x->n_ops);
@@ -264,9 +239,7 @@ static void header(const embedding *x, mlaf_text *out) {
   mlaf_text_fmt(out,
                 NOTICE "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n"
                 "#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n", x->b->hash, x->name, x->name);
-  for (const mlaf_embedded_file *f = mlaf_embedded_files; f->name; f++)
-    if (*f->ops && belongs(x, f) && strstr(f->name, ".h") && !strstr(f->name, "_inside.h"))
-      mlaf_text_fmt(out, "#include \"%s\"\n", f->name);
+  for (int o = 0; o < x->n_ops; o++) mlaf_text_fmt(out, "#include \"mlaf_embed_%s.h\"\n", x->ops[o]->name);
   mlaf_text_fmt(out,
                 "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
                 "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->name);

@@ -6,18 +6,19 @@
 
 static mlaf_status write_sources(cli *c, mlaf_gen *g, const char *dir, const cli_kernel *k, size_t n, const char *target) {
   mlaf_text manifest = MLAF_TEXT_INIT((size_t)16 << 20);
-  mlaf_text_str(&manifest, "# file\ttarget\ttemplate\tparams\ttemplate_hash\tsrc_hash\n");
+  mlaf_text_str(&manifest, "# file\ttarget\ttemplate\tparams\ttemplate_hash\tsrc_hash\tsha256\n"); /* of the code, of the file */
   mlaf_status status = mlaf_dir_make_open(dir, &c->err);
   for (size_t i = 0; status == MLAF_OK && i < n; i++) {
-    char suffix[8] = "";
+    char suffix[8] = "", digest[MLAF_HASH_HEX];
     status = mlaf_gen_suffix(g, k[i].desc->template_name, suffix, &c->err);
     if (status != MLAF_OK) break;
     char *path = mlaf_format("%s/%s%s", dir, k[i].desc->symbol, suffix);
     status = path ? mlaf_file_write(path, k[i].source, strlen(k[i].source), &c->err)
                   : mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a path");
     free(path);
-    mlaf_text_fmt(&manifest, "%s%s\t%s\t%s\t%s\t%s\t%s\n", k[i].desc->symbol, suffix, target,
-                  k[i].desc->template_name, k[i].desc->params, k[i].desc->template_hash, k[i].src_hash);
+    mlaf_sha256_hex(k[i].source, strlen(k[i].source), digest);
+    mlaf_text_fmt(&manifest, "%s%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k[i].desc->symbol, suffix, target,
+                  k[i].desc->template_name, k[i].desc->params, k[i].desc->template_hash, k[i].src_hash, digest);
   }
   /* last: a manifest names only files that are there */
   char *path = mlaf_format("%s/manifest.tsv", dir);

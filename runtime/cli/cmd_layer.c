@@ -55,9 +55,16 @@ static mlaf_status read_sizes(cli *c, asked *a) {
 
 /* --- what it does --- */
 
-static void print_check(const layer_rig *r, const layer_tolerance *t, const layer_checked *x) {
+rig_env mlaf_cli_rig_env(cli *c) {
+  rig_env e = {.ctx = c->ctx, .log = c->log, .cancel = c->cancel, .seed = mlaf_cli_seed(c), .err = &c->err};
+  if (mlaf_cli_has(c, O_NO_COMPILE)) e.plan_flags |= MLAF_PLAN_NO_COMPILE;
+  if (mlaf_cli_has(c, O_INVARIANT)) e.plan_flags |= MLAF_PLAN_BATCH_INVARIANT;
+  return e;
+}
+
+static void print_check(const cli *c, const layer_rig *r, const layer_tolerance *t, const layer_checked *x) {
   const layer_setup *s = &r->setup;
-  if (r->c->json) {
+  if (c->json) {
     cJSON *e = mlaf_cli_event("layer_check");
     cJSON_AddStringToObject(e, "model", s->model->name);
     cJSON_AddNumberToObject(e, "tp", s->tp);
@@ -81,24 +88,24 @@ static void print_check(const layer_rig *r, const layer_tolerance *t, const laye
          (long long)x->untouched);
 }
 
-static int check(layer_rig *r) {
+static int check(cli *c, layer_rig *r) {
   const layer_tolerance t = {.worst = mlaf_form_bound(&r->form), .row = 5e-3};
   layer_checked x;
   mlaf_status st = layer_rig_run(r);
   if (!st) st = layer_check(r, &t, &x);
-  if (st) return mlaf_cli_fail(r->c);
-  print_check(r, &t, &x);
+  if (st) return mlaf_cli_fail(c);
+  print_check(c, r, &t, &x);
   return CLI_OK;
 }
 
-static int profile(layer_rig *r) {
+static int profile(cli *c, layer_rig *r) {
   mlaf_ceilings ceilings;
-  int code = check(r);
+  int code = check(c, r);
   if (code) return code;
-  return layer_ceilings(r->c, &ceilings) ? mlaf_cli_fail(r->c) : layer_profile(r, &ceilings);
+  return layer_ceilings(r->env, &ceilings) ? mlaf_cli_fail(c) : mlaf_cli_layer_profile(c, r, &ceilings);
 }
 
-mlaf_status layer_print_problems(cli *c, const layer_setup *s) {
+mlaf_status mlaf_cli_layer_problems(cli *c, const layer_setup *s) {
   char text[MLAF_PROBLEM_TEXT_MAX], why[512];
   mlaf_layer_desc d;
   layer_describe(s, &d);
@@ -111,19 +118,20 @@ mlaf_status layer_print_problems(cli *c, const layer_setup *s) {
 }
 
 static int problems(cli *c, const asked *a) {
-  if (c->given[O_CASE]) return layer_case_problems(c, c->given[O_CASE]);
-  return layer_print_problems(c, &a->setup) ? mlaf_cli_fail(c) : CLI_OK;
+  if (c->given[O_CASE]) return mlaf_cli_layer_case_problems(c, c->given[O_CASE]);
+  return mlaf_cli_layer_problems(c, &a->setup) ? mlaf_cli_fail(c) : CLI_OK;
 }
 
 /* Plans take the context's lock themselves: it is given back meanwhile. */
 static int with_rig(cli *c, const layer_setup *s) {
   layer_rig r;
-  if (mlaf_cli_has(c, O_CROSSOVER)) return layer_crossover(c, s);
+  rig_env env = mlaf_cli_rig_env(c);
+  if (mlaf_cli_has(c, O_CROSSOVER)) return mlaf_cli_layer_crossover(c, s);
   const bool times = mlaf_cli_has(c, O_PROFILE) || mlaf_cli_has(c, O_FORMS);
   const int sets = times ? layer_sets_wanted(mlaf_ctx_device(c->ctx), s, mlaf_cli_has(c, O_PROFILE)) : 1;
   int code;
-  if (layer_rig_open(c, s, sets, &r)) code = mlaf_cli_fail(c);
-  else code = mlaf_cli_has(c, O_PROFILE) ? profile(&r) : mlaf_cli_has(c, O_FORMS) ? layer_forms(&r) : check(&r);
+  if (layer_rig_open(&env, s, sets, &r)) code = mlaf_cli_fail(c);
+  else code = mlaf_cli_has(c, O_PROFILE) ? profile(c, &r) : mlaf_cli_has(c, O_FORMS) ? mlaf_cli_layer_forms(c, &r) : check(c, &r);
   layer_rig_close(&r);
   return code;
 }
@@ -131,7 +139,7 @@ static int with_rig(cli *c, const layer_setup *s) {
 static int run(cli *c, const asked *a) {
   if (mlaf_cli_open(c, false)) return mlaf_cli_fail(c);
   pthread_mutex_unlock(&c->ctx->lock);
-  const int code = c->given[O_CASE] ? layer_case(c, c->given[O_CASE]) : with_rig(c, &a->setup);
+  const int code = c->given[O_CASE] ? mlaf_cli_layer_case(c, c->given[O_CASE]) : with_rig(c, &a->setup);
   pthread_mutex_lock(&c->ctx->lock);
   return code;
 }

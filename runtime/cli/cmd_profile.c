@@ -2,16 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "check/bench.h"
+#include "cli/cli.h"
 #include "device/profile.h"
+#include "report/report.h"
+#include "rig/code_args.h"
+#include "rig/evidence.h"
 
-/* What is profiled: a variant's launches on a bench's buffers, or one launch of a given code object. */
+/* Target of a profile: a variant's launches on a bench's buffers, or one launch of a given code object. */
 typedef struct target {
   cli_subject subject;
   mlaf_bench *bench;
   mlaf_prepared prepared;
-  cli_code *code;
+  code_call *code;
   mlaf_device *dev; /* owned with code only */
   char problem[MLAF_POINT_TEXT_MAX];
   const mlaf_launch *launches;
@@ -43,7 +46,7 @@ static mlaf_status open_code(cli *c, target *t) {
   if (!t->code) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a launch");
   mlaf_status st = mlaf_cli_open_device(c, &t->dev);
   if (st == MLAF_OK)
-    st = mlaf_cli_code_open(t->dev, c->given[O_CODE], c->given[O_ARGS], mlaf_cli_seed(c), t->code, &c->err);
+    st = mlaf_code_call_open(t->dev, c->given[O_CODE], c->given[O_ARGS], mlaf_cli_seed(c), t->code, &c->err);
   t->launches = &t->code->launch;
   t->n = 1;
   return st;
@@ -51,7 +54,7 @@ static mlaf_status open_code(cli *c, target *t) {
 
 static void close_target(target *t) {
   if (t->code) {
-    if (t->code->dev) mlaf_cli_code_close(t->code);
+    if (t->code->dev) mlaf_code_call_close(t->code);
     if (t->dev) mlaf_device_close(t->dev);
     free(t->code);
   }
@@ -67,7 +70,7 @@ static double cycles(const mlaf_profile_inst *x) {
   return sum;
 }
 
-/* What held it most besides its own issue, -1 for nothing worth a word (less than a tenth). */
+/* Returns what held it most besides its own issue, -1 where that is less than a tenth. */
 static int main_why(const mlaf_profile_inst *x) {
   int best = -1;
   for (int w = MLAF_PROFILE_ISSUE + 1; w < MLAF_PROFILE_WHYS; w++)
@@ -166,8 +169,8 @@ static uint64_t hot_bytes(const mlaf_profile *p) {
 }
 
 static void print_mix(const mlaf_profile *p) {
-  cli_evidence e = {.mfma = 0};
-  mlaf_cli_evidence_executed(p, &e);
+  rig_evidence e = {.mfma = 0};
+  mlaf_evidence_executed(p, &e);
   printf("\nhot path   %u instructions a round: %u mfma, %u valu, %u salu, %u ds, %u vmem, %u smem, %u waits, %u nop,"
          " %u barrier, %u branch",
          e.instructions, e.mfma, e.valu, e.salu, e.ds, e.vmem, e.smem, e.waitcnt, e.nop, e.barrier, e.branch);
@@ -230,8 +233,8 @@ static void json_use(cJSON *to, const mlaf_profile *p) {
 }
 
 static void json_mix(cJSON *to, const mlaf_profile *p) {
-  cli_evidence e = {.mfma = 0};
-  mlaf_cli_evidence_executed(p, &e);
+  rig_evidence e = {.mfma = 0};
+  mlaf_evidence_executed(p, &e);
   const struct {
     const char *name;
     unsigned value;
@@ -328,11 +331,11 @@ static int check_options(cli *c) {
   return CLI_OK;
 }
 
-/* With buffers to save: one whole run of the code object. It is all there is where nothing models times. */
+/* Runs to save buffers: one whole run of the code object. It is all there is where nothing models times. */
 static mlaf_status run_and_save(cli *c, target *t, bool *done) {
   const mlaf_device_info *info = mlaf_info(t->dev);
   if (!t->code || !t->code->n_saves) return MLAF_OK;
-  mlaf_status st = mlaf_cli_code_run(t->code, &c->err);
+  mlaf_status st = mlaf_code_call_run(t->code, &c->err);
   *done = mlaf_ops(t->dev)->features & MLAF_DEVICE_MODELLED && !mlaf_ops(t->dev)->profile;
   if (st == MLAF_OK && *done && !c->json)
     printf("%d buffer%s saved; emu:%s has no timing model\n", t->code->n_saves, t->code->n_saves == 1 ? "" : "s", info->target);
@@ -351,7 +354,7 @@ int mlaf_cli_profile(cli *c) {
   if (st == MLAF_OK) st = run_and_save(c, &t, &done);
   if (done) t.n = 0;
   if (st == MLAF_OK && !done) st = mlaf_profile_run(t.dev, t.launches, t.n, p, &timing, &c->err);
-  if (st == MLAF_OK && !done && c->given[O_TRACE]) st = mlaf_cli_trace(c->given[O_TRACE], p, t.n, &c->err);
+  if (st == MLAF_OK && !done && c->given[O_TRACE]) st = mlaf_report_trace(c->given[O_TRACE], p, t.n, &c->err);
   if (st == MLAF_OK && c->json)
     for (size_t i = 0; i < t.n; i++) print_json(c, &t, &p[i], i, &timing);
   else if (st == MLAF_OK && !done) print_text(c, &t, p, &timing);

@@ -3,8 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/report.h"
 #include "check/bench.h"
+#include "cli/cli.h"
+#include "report/report.h"
 
 #define PAGE_MAX ((size_t)256 << 20)
 

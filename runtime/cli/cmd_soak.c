@@ -157,7 +157,7 @@ static mlaf_status load_named(job *j, const mlaf_point *p, const char *name, sub
   return status;
 }
 
-/* What a plan loads, launched as it was loaded; its hashes are those of the variant that it names. */
+/* Loads what a plan loads, launched as it was loaded; its hashes are those of the variant that it names. */
 static mlaf_status load_planned(job *j, const mlaf_point *p, subject *s) {
   cli *c = j->c;
   mlaf_planned planned;
@@ -165,7 +165,7 @@ static mlaf_status load_planned(job *j, const mlaf_point *p, subject *s) {
   mlaf_build build = {.n = 0};
   int compiles = 0;
   mlaf_plan_opts opts = mlaf_cli_plan_opts(c);
-  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, &planned, &c->err);
+  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, NULL, &planned, &c->err);
   if (status != MLAF_OK) return status;
   s->loaded = planned.loaded;
   s->rung = mlaf_rung_name(planned.rung);
@@ -262,7 +262,7 @@ static void report(const job *j, const soak_case *x, const subject *s, const mla
                       status == MLAF_OK ? "" : why);
 }
 
-/* What is wrong with one variant says nothing of the others; a lost device does. */
+/* True for faults of one variant, which say nothing of the others; a lost device does. */
 static bool is_finding(mlaf_status s) { return s == MLAF_E_INCORRECT || s == MLAF_E_FAULT || s == MLAF_E_TIMEOUT; }
 
 /* Under the device's lock: a soak beside a tuning run would spoil its times. */

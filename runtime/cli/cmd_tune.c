@@ -8,7 +8,7 @@
 
 enum { SHOWN_WORK = 120 };
 
-/* Where a grid stands. */
+/* State of a grid. */
 typedef struct campaign {
   cli *c;
   const mlaf_point *list;
@@ -132,7 +132,7 @@ static int dry_run_one(campaign *whole, const mlaf_point *p) {
   return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }
 
-/* What each problem of a grid would cost: nothing is compiled, timed or recorded. */
+/* Prints what each problem of a grid would cost: nothing is compiled, timed or recorded. */
 static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *info, cli_table *t, size_t *tries, double *seconds) {
   cli *c = g->c;
   mlaf_variant *space = NULL;
@@ -314,12 +314,25 @@ static mlaf_status read_options(cli *c, campaign *g) {
   return lengths ? mlaf_lengths_parse(lengths, &g->opts.lengths, &c->err) : MLAF_OK;
 }
 
+/* "tune layer" and options that say nothing of it. */
+static int tune_layer(cli *c) {
+  static const struct {
+    cli_opt option;
+    const char *name;
+  } others[] = {{O_STRATEGY, "strategy"}, {O_LENGTHS, "lengths"}, {O_SET, "set"}, {O_SHARD, "shard"}, {O_MISSES, "misses"},
+                {O_MAX_CANDIDATES, "max-candidates"}, {O_GIVE_UP, "give-up"}, {O_NO_LIBRARY, "no-library"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (mlaf_cli_has(c, others[i].option)) return mlaf_cli_usage(c, "--%s says nothing of `tune layer`", others[i].name);
+  return mlaf_cli_tune_layer(c);
+}
+
 int mlaf_cli_tune(cli *c) {
   campaign g = {.n = 0};
   cli_problems problems = {NULL, 0};
   bool misses = mlaf_cli_has(c, O_MISSES);
   if (mlaf_cli_has(c, O_RESUME) && mlaf_cli_has(c, O_NO_RESUME))
     return mlaf_cli_usage(c, "--resume and --no-resume exclude each other");
+  if (c->n_arguments && !strcmp(c->arguments[0], "layer")) return tune_layer(c);
   if (misses && mlaf_cli_names_problem(c))
     return mlaf_cli_usage(c, "--misses takes its problems from the database: give no other");
   mlaf_status status = read_options(c, &g);

@@ -265,8 +265,9 @@ int mlaf_cli_db_why(cli *c) {
   if (c->n_arguments != 2) return mlaf_cli_usage(c, "db why wants a problem string");
   if (c->given[O_LENGTHS] && mlaf_lengths_parse(c->given[O_LENGTHS], &lengths, &c->err) != MLAF_OK) return mlaf_cli_fail(c);
   if (mlaf_op_stored(c->arguments[1]) != mlaf_op_of(c->arguments[1]))
-    return mlaf_cli_usage(c, "%.40s... is a knob of several operations, which no plan serves: mlaforge layer --crossover says "
-                          "which value holds and why", c->arguments[1]);
+    return mlaf_cli_usage(c, "%.40s... is a knob of several operations, which no plan serves: mlaforge %s says which value holds "
+                          "and why", c->arguments[1],
+                          strncmp(c->arguments[1], "mla_layer:", 10) ? "layer --crossover" : "tune layer --dry-run");
   if (mlaf_point_parse(NULL, c->arguments[1], &p, reason, sizeof reason) != MLAF_OK)
     return mlaf_cli_usage(c, "'%s': %s", c->arguments[1], reason);
   why w = {.c = c, .problem = &p, .dev = &dev, .taken = MLAF_RUNG_BASELINE + 1};

@@ -4,10 +4,9 @@
 
 #include <stddef.h>
 
-/* The files of runtime/embed, runtime/op/embed and runtime/ops/<operation>/embed, each sort sorted by name, ended by a row of
- * NULL. */
+/* The files that a project takes in (tools/embed-files.lua), sorted by name, ended by a row of NULL. */
 typedef struct mlaf_embedded_file {
-  const char *ops; /* whose, with a blank behind each name; "": every operation's */
+  const char *ops; /* operations that want it, with a blank behind each name; "": all */
   const char *name, *text;
 } mlaf_embedded_file;
 extern const mlaf_embedded_file mlaf_embedded_files[];

@@ -31,8 +31,8 @@ static void run_form(layer_rig *r, mlaf_form form, result *x) {
   const layer_tolerance bound = {.worst = mlaf_form_bound(&r->form), .row = 5e-3};
   *x = (result){.status = MLAF_E_ARG};
   x->status = form == MLAF_FORM_ACC_ME ? run_layer(r, x) : layer_chain(r, form, &bound, &x->checked, &x->timing);
-  snprintf(x->why, sizeof x->why, "%.250s", x->status ? r->c->err.text : "");
-  if (x->status != MLAF_E_CANCELLED) r->c->err = (mlaf_err){.status = MLAF_OK};
+  snprintf(x->why, sizeof x->why, "%.250s", x->status ? r->env->err->text : "");
+  if (x->status != MLAF_E_CANCELLED) *r->env->err = (mlaf_err){.status = MLAF_OK};
 }
 
 static void print_json(const layer_rig *r, mlaf_form form, const result *x) {
@@ -66,10 +66,10 @@ static void print_row(const layer_rig *r, cli_table *t, mlaf_form form, const re
   mlaf_cli_table_cell(t, "%s", x->status ? x->why : "");
 }
 
-int layer_forms(layer_rig *r) {
+int mlaf_cli_layer_forms(cli *c, layer_rig *r) {
   static const char *const columns[] = {"form", ">kB a token", ">document", ">MFLOP",   ">document",
                                         ">us",  ">off fp64",   "what",      "|not run", NULL};
-  cli_table *t = r->c->json ? NULL : mlaf_cli_table_new(columns);
+  cli_table *t = c->json ? NULL : mlaf_cli_table_new(columns);
   int code = CLI_OK;
   for (int f = 0; f < MLAF_FORMS; f++) {
     result x;

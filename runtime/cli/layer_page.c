@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/layer.h"
-#include "cli/report.h"
+#include "report/report.h"
 
 enum { LEFT = 84, AXIS = 560, ROW = 30, TOP = 26, RIGHT = 150, TICKS = 8 };
 
@@ -67,7 +67,8 @@ static void table(mlaf_text *t, const layer_part *parts, size_t n) {
   mlaf_text_str(t, "</table>");
 }
 
-mlaf_status layer_page(const layer_rig *r, const layer_part *parts, size_t n, const mlaf_timing *whole, const char *path) {
+mlaf_status mlaf_cli_layer_page(const layer_rig *r, const layer_part *parts, size_t n, const mlaf_timing *whole,
+                                const char *path) {
   mlaf_text t = MLAF_TEXT_INIT(1 << 20);
   double sum = 0, floors = 0;
   for (size_t i = 0; i < n; i++) sum += parts[i].ns, floors += parts[i].floor_ns;
@@ -82,12 +83,12 @@ mlaf_status layer_page(const layer_rig *r, const layer_part *parts, size_t n, co
   picture(&t, parts, n);
   table(&t, parts, n);
   mlaf_text_str(&t, "</body></html>\n");
-  FILE *out = t.failed ? NULL : mlaf_file_create(path, &r->c->err);
+  FILE *out = t.failed ? NULL : mlaf_file_create(path, r->env->err);
   mlaf_status st = MLAF_OK;
-  if (!out) st = t.failed ? mlaf_fail(&r->c->err, MLAF_E_NOMEM, "no memory for the page") : r->c->err.status;
+  if (!out) st = t.failed ? mlaf_fail(r->env->err, MLAF_E_NOMEM, "no memory for the page") : r->env->err->status;
   else {
     const bool torn = fputs(t.data, out) < 0;
-    if (fclose(out) || torn) st = mlaf_fail(&r->c->err, MLAF_E_IO, "'%s' is not written whole: %s", path, strerror(errno));
+    if (fclose(out) || torn) st = mlaf_fail(r->env->err, MLAF_E_IO, "'%s' is not written whole: %s", path, strerror(errno));
   }
   mlaf_text_free(&t);
   return st;

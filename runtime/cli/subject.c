@@ -30,7 +30,7 @@ static mlaf_status load_planned(cli *c, const mlaf_point *p, cli_subject *s) {
   mlaf_planned planned;
   mlaf_plan_opts opts = mlaf_cli_plan_opts(c);
   const double start = mlaf_now();
-  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, &planned, &c->err);
+  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, NULL, &planned, &c->err);
   if (status != MLAF_OK) return status;
   s->plan_s = mlaf_now() - start;
   s->compiles = planned.compiles;

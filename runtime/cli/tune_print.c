@@ -1,11 +1,9 @@
-/* What a tuning run prints: its candidates, its choice, what it cost. */
+/* Output of a tuning run: its candidates, its choice, what it cost. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "op/calls.h"
-
-bool mlaf_cli_has_splits(const mlaf_op *op) { return op->calls && op->calls->knob_most; }
 
 static void candidate_json(const char *problem, const mlaf_tuner_item *item) {
   cJSON *e = mlaf_cli_event("candidate");
@@ -88,7 +86,7 @@ static void summary_text(const cli *c, const mlaf_tuner_result *r) {
 void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r) {
   const mlaf_op *op = mlaf_op_of(problem);
   const char *const columns[] = {">us", "source", "bound", ">vgpr", ">agpr", ">lds", ">scratch", ">error",
-                                 op && mlaf_cli_has_splits(op) ? ">splits" : ">knob", "variant",
+                                 op && mlaf_has_splits(op) ? ">splits" : ">knob", "variant",
                                  "where the time goes (us)", NULL};
   if (c->json) {
     for (size_t i = 0; i < r->n; i++) candidate_json(problem, &r->items[i]);

@@ -19,11 +19,8 @@ static bool find(const mlaf_elf *elf, const char *name, mlaf_elf_symbol *out) {
 }
 
 static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_err *err) {
-  const uint32_t known = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS |
-                         MLAF_KERNEL_SCALES | MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_APPENDS | MLAF_KERNEL_ABSORBS |
-                         MLAF_KERNEL_INVARIANT;
   bool good = l->magic == MLAF_LAUNCH_MAGIC && l->size == sizeof *l && l->n_maps <= MLAF_MAPS_MAX &&
-              !l->schedule && !(l->flags & ~known) &&
+              !l->schedule && !(l->flags & ~(uint32_t)MLAF_KERNEL_KNOWN) &&
               (l->flags & MLAF_KERNEL_FITS || !(l->flags & (MLAF_KERNEL_MEETS | MLAF_KERNEL_INVARIANT))) &&
               l->per_cu <= PER_CU_MAX;
   for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= 1 && l->maps[i].of <= MLAF_TENSORS_MAX;

@@ -121,7 +121,7 @@ mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *
   const void **parts = calloc(n, sizeof *parts);
   size_t *sizes = calloc(n, sizeof *sizes);
   if (parts && sizes) {
-    const char *fixed[] = {KEY_EPOCH, job->target, identity, job->source};
+    const char *fixed[] = {KEY_EPOCH, job->target, identity, mlaf_vendor_request(job->source)};
     for (size_t i = 0; i < n; i++) {
       parts[i] = i < 4 ? fixed[i] : job->options[i - 4];
       sizes[i] = strlen(parts[i]);

@@ -109,6 +109,11 @@ mlaf_vendor mlaf_vendor_of_source(const char *source) {
   return MLAF_VENDORS;
 }
 
+const char *mlaf_vendor_request(const char *source) {
+  const char *at = strstr(source, "\n" MLAF_MATMUL_MAGIC);
+  return at ? at + 1 : source;
+}
+
 mlaf_status mlaf_vendor_code(const char *source, const mlaf_vendor_library *with, void **code, size_t *size, mlaf_err *err) {
   char *text = mlaf_format(CODE_MAGIC MADE_WITH "%s\n%s", with->identity, source);
   if (!text) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a library's product");

@@ -23,6 +23,8 @@ typedef struct mlaf_vendor_library {
 mlaf_status mlaf_vendor_find(mlaf_vendor which, mlaf_vendor_library *out, mlaf_err *err);
 /* The library of a source; MLAF_VENDORS: a compiler's. */
 mlaf_vendor mlaf_vendor_of_source(const char *source);
+/* The source from its first line that means something to a library, without the comments in front: its key covers no more. */
+const char *mlaf_vendor_request(const char *source);
 const char *mlaf_vendor_name(mlaf_vendor which); /* "cublaslt" */
 
 /* The code of such a source, malloc'ed. */

@@ -76,6 +76,7 @@ typedef struct text_rows {
 
 static bool near_text(void *user, int64_t id, const mlaf_choice_row *row) {
   const text_rows *t = user;
+  if (!mlaf_point_same_shape(t->p, &row->choice.at)) return true; /* it goes on with a word that says more of the shape */
   near_choice *x = room(t->list);
   if (!x) return false;
   memcpy(x->problem, row->choice.problem, sizeof x->problem);

@@ -6,7 +6,7 @@
 
 #include "db/db.h"
 
-#define MLAF_DB_SCHEMA 4           /* user_version this build writes: the number of the last migration */
+#define MLAF_DB_SCHEMA 5           /* user_version this build writes: the number of the last migration */
 #define MLAF_DB_BUSY_MS 20000      /* how long a write waits for another process */
 #define MLAF_DB_MISS_BUSY_MS 50    /* a miss is a hint: planning never waits for it */
 #define MLAF_DB_KNOB_MAX 4096 /* what a row may say: earlier versions made so many; planning passes their choices over */

@@ -14,6 +14,8 @@
   "ALTER TABLE " table " RENAME COLUMN combine TO kernel2; ALTER TABLE " table " ADD COLUMN kernel3 INTEGER REFERENCES kernel;" \
   "ALTER TABLE " table " ADD COLUMN kernel4 INTEGER REFERENCES kernel;"
 
+#define OLD_PROBLEM "problem IN (SELECT id FROM problem WHERE canonical <> mlaf_canonical(canonical))"
+
 /* Never edit a migration that has shipped: append the next one and raise MLAF_DB_SCHEMA. `kernel` is what other tuners
  * call a configuration: a template and its parameters, with the hashes that say which text and code they gave. */
 static const char *const migrations[] = {
@@ -62,6 +64,14 @@ static const char *const migrations[] = {
     STAGED("sample") STAGED("choice")
     "UPDATE sample SET sum = " SAMPLE_SUM(sample) " WHERE sum IS " SAMPLE_SUM_3(sample) ";"
     "UPDATE choice SET sum = " CHOICE_SUM(choice) " WHERE sum IS " CHOICE_SUM_3(choice) ";",
+    /* 5: lists of problems are "FIRST:...+NEXT:..."; what followed stood among the fields of the first. Sums, of which the string
+       is a part, as above. */
+    "UPDATE sample SET sum = 'whole' WHERE " OLD_PROBLEM " AND sum IS " SAMPLE_SUM(sample) ";"
+    "UPDATE choice SET sum = 'whole' WHERE " OLD_PROBLEM " AND sum IS " CHOICE_SUM(choice) ";"
+    "UPDATE problem SET family = mlaf_family(canonical), canonical = mlaf_canonical(canonical)"
+    " WHERE canonical <> mlaf_canonical(canonical);"
+    "UPDATE sample SET sum = " SAMPLE_SUM(sample) " WHERE sum = 'whole';"
+    "UPDATE choice SET sum = " CHOICE_SUM(choice) " WHERE sum = 'whole';",
 };
 _Static_assert(sizeof migrations / sizeof *migrations == MLAF_DB_SCHEMA, "one migration per schema version");
 
@@ -97,9 +107,19 @@ static void family(sqlite3_context *context, int n, sqlite3_value **values) {
   sqlite3_result_text(context, out, -1, SQLITE_TRANSIENT);
 }
 
+/* mlaf_canonical(problem string): as today's library writes it; what is none stays as it is. */
+static void canonical(sqlite3_context *context, int n, sqlite3_value **values) {
+  const char *text = (const char *)sqlite3_value_text(values[0]);
+  char out[MLAF_POINT_TEXT_MAX];
+  mlaf_point p;
+  if (text && mlaf_point_stored(text, &p, NULL, 0) == MLAF_OK && mlaf_point_print(&p, out, sizeof out) == MLAF_OK) text = out;
+  sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
 mlaf_status mlaf_db_migrate(mlaf_db *db, int *found, mlaf_err *err) {
   const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-  if (sqlite3_create_function(db->sql, "mlaf_family", 1, flags, NULL, family, NULL, NULL) != SQLITE_OK)
+  if (sqlite3_create_function(db->sql, "mlaf_family", 1, flags, NULL, family, NULL, NULL) != SQLITE_OK ||
+      sqlite3_create_function(db->sql, "mlaf_canonical", 1, flags, NULL, canonical, NULL, NULL) != SQLITE_OK)
     return mlaf_db_fail(db, err, "preparing the connection");
   mlaf_status status = mlaf_db_begin(db, err);
   if (status != MLAF_OK) return status;

@@ -209,6 +209,10 @@ static const char *parse_problem(const char *field, size_t n, char *out, size_t 
   if (mlaf_point_stored(out, problem, why + used, why_size - used) != MLAF_OK) return why;
   mlaf_point_print(problem, canonical, sizeof canonical);
   if (strcmp(canonical, out) == 0) return NULL;
+  if (strchr(canonical, '+') && !strchr(out, '+')) { /* a list as it was written before there was a + */
+    snprintf(out, size, "%s", canonical);
+    return NULL;
+  }
   snprintf(why, why_size, "is not in canonical form; write '%s'", canonical);
   return why;
 }

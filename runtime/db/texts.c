@@ -142,8 +142,10 @@ mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mla
 typedef struct looking {
   mlaf_db *db;
   const char *device;
-  char shape[MLAF_POINT_TEXT_MAX]; /* the family and a comma: canonical texts of its problems go on with batch and ctx */
-  const char **seen;                 /* problems of the rows that matched, each up to its tab */
+  const mlaf_point *p;
+  char shape[MLAF_POINT_TEXT_MAX]; /* of its first problem the family and a comma: texts of such problems go on with sizes, which
+                                      problems may follow, and with what followed before there were lists */
+  const char **seen;               /* problems of the rows that matched */
   size_t n_seen, cap;
   mlaf_db_texts_fn fn;
   void *user;
@@ -195,8 +197,9 @@ static bool look_in(looking *k, size_t number) {
     text_line *line = &f->lines[i];
     const char *problem;
     if (differs(k, line, &problem) || is_seen(k, problem) || read_row(k->db, f, line, NULL) != MLAF_OK) continue;
-    if (strcmp(line->row->device, k->device) != 0) continue;
-    if (!remember(k, problem)) return false;
+    if (strcmp(line->row->device, k->device) != 0 || !mlaf_point_same_shape(k->p, &line->row->choice.at)) continue;
+    if (is_seen(k, line->row->choice.problem)) continue; /* written as before */
+    if (!remember(k, line->row->choice.problem)) return false;
     if (line->row->protocol != MLAF_DB_PROTOCOL) continue;
     if (!k->fn(k->user, (int64_t)number << LINE_BITS | (int64_t)i, line->row)) return false;
   }
@@ -215,11 +218,11 @@ void mlaf_db_texts_get_ready(mlaf_db *db, const char *device) {
 
 mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_point *p, mlaf_db_texts_fn fn, void *user,
                                mlaf_err *err) {
-  looking k = {.db = db, .device = device, .fn = fn, .user = user};
+  looking k = {.db = db, .device = device, .p = p, .fn = fn, .user = user};
   bool memory = true;
   if (mlaf_point_family(p, k.shape, sizeof k.shape - 1) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no choices");
-  snprintf(k.shape + strlen(k.shape), 2, ",");
+  snprintf(k.shape + strcspn(k.shape, "+"), 2, ",");
   for (size_t i = db->texts->n; memory && i-- > 0;) memory = look_in(&k, i);
   free(k.seen);
   return memory ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem");

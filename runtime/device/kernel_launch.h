@@ -39,14 +39,16 @@ enum {
   /* What it loads ahead into registers passes through L1, which has what shared memory leaves: an SM shall not stay as a kernel
    * before it wanted it, with hardly any (CUDA; a hint). */
   MLAF_KERNEL_WANTS_L1 = 64,
-  /* Blocks behind a projection's append rows (templates/lib/projection/side.h): mla_append's arguments are behind the rest. */
-  MLAF_KERNEL_APPENDS = 128,
-  /* Its query heads go on into the latent space (templates/lib/projection/ring_absorb.h): mla_q_absorb's arguments and a map of
-   * its weights are behind those. */
-  MLAF_KERNEL_ABSORBS = 256,
+  /* A joint kernel: it serves the second, the third problem of its list, too, whose arguments are behind the first's
+   * (op/joint.h). */
+  MLAF_KERNEL_SECOND = 128,
+  MLAF_KERNEL_THIRD = 256,
   /* A FITS kernel with this flag cuts each request by its own length alone (templates/mla_decode/lib/own_cut.h). The grid has as
    * many blocks as run at once, which take the parts of all requests in turns; partial results lie as those of splits do. */
-  MLAF_KERNEL_INVARIANT = 512
+  MLAF_KERNEL_INVARIANT = 512,
+  /* All that a compiler's code object may say. */
+  MLAF_KERNEL_KNOWN = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
+                      MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD | MLAF_KERNEL_INVARIANT
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

@@ -10,38 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mlaf_embed_device_kernel_launch.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 7
-enum { MLAF_EMBED_FIELDS = 16, MLAF_EMBED_STAGES = 4, MLAF_EMBED_MAPS = 8 };
+#define MLAF_EMBED_VERSION 8
+enum { MLAF_EMBED_FIELDS = 16, MLAF_EMBED_STAGES = 4 };
 
 /* --- what NAME.c holds; nobody else needs to look --- */
-typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
 typedef struct mlaf_embed_kernel {
   const unsigned char *code;
   const char *symbol;
   uint32_t threads, rows_per_wg, step, slots;
-  uint32_t shared, cluster[3]; /* CUDA only; maps, too */
-  uint32_t n_maps;
-  mlaf_embed_map maps[MLAF_EMBED_MAPS];
-  uint32_t flags, per_cu; /* mlaf_embed_inside.h */
+  mlaf_embed_kernel_launch launch;
 } mlaf_embed_kernel;
-/* A field of an operation's problems. A SIZE is tuned for: the nearest will do. All others are in the kernel. */
-typedef struct mlaf_embed_field {
-  const char *name, *key;    /* key: letters before its number in texts; NULL: one of its words */
-  const char *const *words;
-  int32_t n_words, is_size;
-  int32_t moot_by, moot_at;  /* where field moot_by (-1: none) is moot_at this one says nothing */
-  int32_t steps, first, most; /* of a SIZE: plans are made for so many values to a doubling, from first to most; 0: for each */
-  const int32_t *also;       /* and for these, which end with 0; NULL: no others */
-} mlaf_embed_field;
-typedef struct mlaf_embed_op {
+typedef struct mlaf_embed_index_op {
   const char *name; /* "mla_decode" */
-  const mlaf_embed_field *fields;
   int32_t n_fields;
-} mlaf_embed_op;
+} mlaf_embed_index_op;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t op;                         /* of the index */
   int32_t values[MLAF_EMBED_FIELDS];  /* of the operation's fields */
@@ -58,7 +46,7 @@ typedef struct mlaf_embed_index {
   int32_t version, n_targets;
   const char *bundle; /* SHA-256 of the manifest this was made from */
   const mlaf_embed_target *targets;
-  const mlaf_embed_op *ops;
+  const mlaf_embed_index_op *ops;
   int32_t n_ops;
 } mlaf_embed_index;
 

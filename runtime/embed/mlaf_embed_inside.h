@@ -1,65 +1,130 @@
 /* SPDX-License-Identifier: MIT */
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
-/* Between mlaf_embed.c and the operations' files: what a plan holds, how the nearest is found, how kernels are launched. Nothing
- * here is for programs. */
+/* The library's own files, which stand beside this one, include it in place of base/base.h, device/device.h and op/calls.h: it
+ * has as much of those as checking and filling a launch takes. Below that stands what the loader and the operations' files have
+ * between them. Nothing here is for programs. */
 #ifndef MLAF_EMBED_INSIDE_H
 #define MLAF_EMBED_INSIDE_H
 
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "mlaf_embed.h"
 
-/* What a kernel says of its launch, as mlaforge's runtime/device/kernel_launch.h. per_cu: blocks that a compute unit holds at
- * once; 0: one. */
-enum { EMBED_OVERLAPS = 1, EMBED_TURNS = 2, EMBED_MEETS = 4, EMBED_FITS = 8, EMBED_SCALES = 16, EMBED_WANTS_L1 = 64,
-       EMBED_APPENDS = 128 };
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* functions of one table have the same parameters */
+#define MLAF_EMBED_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
+#else
+#define MLAF_EMBED_PRINTF(format_at, args_at)
+#endif
 
-/* What an operation says of choosing, as mlaforge's runtime/op/calls.h; NULL: nothing. */
-typedef struct mlaf_embed_rules {
-  const char *op;
-  int (*any_lengths)(const mlaf_embed_kernel *first); /* as good for requests of any lengths */
-  int (*stands_back)(const int32_t *asked, const int32_t *tuned);
-  int32_t (*fit_knob)(const int32_t *asked, const mlaf_embed_kernel *first, int32_t knob);
-  int knob_wants_second; /* above 1 there must be a second kernel */
-} mlaf_embed_rules;
+/* --- base/base.h and mlaforge/status.h --- */
+#define MLAF_EMBED_E_ARG MLAF_EMBED_ARG
+#define MLAF_EMBED_E_PROBLEM MLAF_EMBED_ARG
+#define MLAF_EMBED_E_TEMPLATE MLAF_EMBED_NO_KERNEL
+enum { MLAF_EMBED_HASH_HEX = 65, MLAF_EMBED_ERR_MAX = 1024 };
+typedef struct mlaf_embed_err {
+  mlaf_embed_status status;
+  char text[MLAF_EMBED_ERR_MAX];
+} mlaf_embed_err;
+/* Record status and reason; returns the status. err NULL: nobody asks. */
+mlaf_embed_status mlaf_embed_fail(mlaf_embed_err *err, mlaf_embed_status status, const char *fmt, ...) MLAF_EMBED_PRINTF(3, 4);
 
+/* --- device/device.h --- */
+typedef struct mlaf_embed_device mlaf_embed_device;
+typedef struct mlaf_embed_module mlaf_embed_module;
+typedef struct mlaf_embed_function mlaf_embed_function; /* a loaded kernel */
+typedef struct mlaf_embed_device_info { int32_t compute_units, wave_size; } mlaf_embed_device_info;
+typedef struct mlaf_embed_launch {
+  const mlaf_embed_function *fn;
+  uint32_t grid[3], block[3];
+  const void *args;
+  size_t args_size;
+  uint32_t cluster[3], flags, lds;
+} mlaf_embed_launch;
+enum { MLAF_EMBED_LAUNCH_OVERLAPS = 1, MLAF_EMBED_LAUNCH_LIBRARY = 2 };
+typedef struct mlaf_embed_tensor {
+  const void *data;
+  uint64_t cols, rows, row_stride; /* bytes */
+  uint32_t box_cols, box_rows, swizzle;
+} mlaf_embed_tensor;
+typedef struct mlaf_embed_device_ops {
+  mlaf_embed_status (*tensor_map_encode)(mlaf_embed_device *dev, const mlaf_embed_tensor *tensor, void *map, mlaf_embed_err *err);
+} mlaf_embed_device_ops;
+typedef struct mlaf_embed_device_base { /* the head of a device */
+  const mlaf_embed_device_ops *ops;
+  mlaf_embed_device_info info;
+} mlaf_embed_device_base;
+static inline const mlaf_embed_device_ops *mlaf_embed_ops(const mlaf_embed_device *dev) {
+  return ((const mlaf_embed_device_base *)(const void *)dev)->ops;
+}
+static inline const mlaf_embed_device_info *mlaf_embed_info(const mlaf_embed_device *dev) {
+  return &((const mlaf_embed_device_base *)(const void *)dev)->info;
+}
+
+/* --- op/calls.h: of an operation's functions those that check, choose and launch --- */
+#include "mlaf_embed_op_bound.h"
+#include "mlaf_embed_op_second.h"
+#include "mlaf_embed_op_work.h"
+
+enum { MLAF_EMBED_ARGS_MAX = 768 };
+typedef struct mlaf_embed_whole_args {
+  _Alignas(16) unsigned char bytes[MLAF_EMBED_ARGS_MAX];
+} mlaf_embed_whole_args;
+typedef struct mlaf_embed_calls {
+  size_t args_size;
+  uint32_t n_mapped;
+  uint32_t (*parameter_bytes)(int stage, const mlaf_embed_kernel_launch *launch);
+  const struct mlaf_embed_args_table *arguments; /* NULL: the functions have their own */
+  mlaf_embed_status (*check_stages)(const mlaf_embed_bound *b, mlaf_embed_err *err);
+  void (*settle)(mlaf_embed_bound *b);
+  mlaf_embed_status (*check_args)(const mlaf_embed_bound *b, uint32_t knob, const void *args, mlaf_embed_err *err);
+  size_t (*workspace)(const mlaf_embed_bound *b, uint32_t knob, int64_t rows);
+  mlaf_embed_status (*prepare)(const mlaf_embed_bound *b, uint32_t knob, const void *args, mlaf_embed_prepared *out,
+                               mlaf_embed_err *err);
+  const mlaf_embed_second_form *second;
+  uint32_t (*fit_knob)(const mlaf_embed_point *p, const mlaf_embed_fit_kernel *k, uint32_t knob);
+  bool (*stands_back)(const mlaf_embed_point *asked, const mlaf_embed_point *tuned);
+  bool (*any_lengths)(uint32_t flags);
+  bool (*needs_second)(uint32_t flags);
+  double reach; /* of the tuning database */
+} mlaf_embed_calls;
+#include "mlaf_embed_op_offer.h"
+
+/* --- between the loader and the operations' files --- */
+struct mlaf_embed_function {
+  void *module, *function;
+  const mlaf_embed_kernel *kernel;
+  int failed; /* the driver error with which it was refused; 0: it was not */
+};
 struct mlaf_embed_plan {
   mlaf_embed *owner;
   mlaf_embed_plan *next;
-  const mlaf_embed_rules *rules;
-  const mlaf_embed_row *row; /* the nearest: of the asked problem's shape */
-  int32_t knob;
-  const mlaf_embed_kernel *kernels[MLAF_EMBED_STAGES]; /* by stage; NULL: none */
-  void *functions[MLAF_EMBED_STAGES];
+  const mlaf_embed_row *row; /* the nearest */
+  mlaf_embed_bound bound;    /* its kernels; the point is the row's */
 };
 
 /* The plan for a problem whose fields have these values, in the record's order. */
-mlaf_embed_status mlaf_embed_plan_for(mlaf_embed *e, const mlaf_embed_rules *rules, const int32_t *values,
-                                      const mlaf_embed_plan **out, char *why, size_t size);
+mlaf_embed_status mlaf_embed_plan_for(mlaf_embed *e, const mlaf_embed_op *op, const int32_t *values, const mlaf_embed_plan **out,
+                                      char *why, size_t why_size);
+/* Check, fill and launch. `args` is the operation's struct of arguments. */
+mlaf_embed_status mlaf_embed_run(const mlaf_embed_plan *plan, const mlaf_embed_op *op, const void *args, void *stream, char *why,
+                                 size_t why_size);
 
-/* Write the reason, return the status. */
-mlaf_embed_status mlaf_embed_fail(char *why, size_t size, mlaf_embed_status status, const char *fmt, ...);
+/* A kernel that is no plan's, by its symbol: loaded once by the thread that plans, in second->kernel's place; then any thread may
+ * ask for it. NULL: not loaded. */
+mlaf_embed_status mlaf_embed_second_load(mlaf_embed *e, const mlaf_embed_second_form *second, char *why, size_t why_size);
+const mlaf_embed_function *mlaf_embed_second(const mlaf_embed *e, const mlaf_embed_second_form *second);
+/* Launch one that was prepared. */
+mlaf_embed_status mlaf_embed_launch_one(mlaf_embed *e, const mlaf_embed_launch *launch, void *stream, mlaf_embed_err *err);
 
-/* A kernel that is no plan's, by its symbol: loaded once by the thread that plans; then any thread may ask for it. `what`: behind
- * "no kernel embedded ". */
-mlaf_embed_status mlaf_embed_extra_load(mlaf_embed *e, const char *symbol, const char *what, char *why, size_t size);
-const mlaf_embed_kernel *mlaf_embed_extra(const mlaf_embed *e, const char *symbol, void **function); /* NULL: not loaded */
-
-/* What every execute asks first: that nothing is NULL, and that x is a plan of the operation with these rules. */
-mlaf_embed_status mlaf_embed_expect(const mlaf_embed_plan *x, const void *args, const mlaf_embed_rules *rules, char *why,
-                                    size_t size);
-/* And what it begins and ends its launches with: enter and leave, below, in words. `code`: of the driver, between them. */
-mlaf_embed_status mlaf_embed_begin(const mlaf_embed *e, int *previous, char *why, size_t size);
-mlaf_embed_status mlaf_embed_end(const mlaf_embed *e, int previous, int code, char *why, size_t size);
-
-/* Make our device current on this thread and remember what was; leave puts it back. Driver errors are numbers other than 0. */
-int mlaf_embed_enter(const mlaf_embed *e, int *previous);
-void mlaf_embed_leave(const mlaf_embed *e, int previous);
-uint32_t mlaf_embed_units(const mlaf_embed *e); /* multiprocessors */
-uint32_t mlaf_embed_wave(const mlaf_embed *e);  /* threads of a warp or wave */
-/* With the device current. `args`: the parameter block; grid y is in clusters, x and z in blocks, rounded up to whole ones. */
-int mlaf_embed_launch(const mlaf_embed *e, const mlaf_embed_kernel *k, void *function, const uint32_t grid[3], void *args,
-                      size_t size, void *stream);
-/* A tensor map of 128 bytes over rows of 16-bit numbers, `stride` bytes apart; zeros where there are none. */
-int mlaf_embed_encode(const mlaf_embed *e, const mlaf_embed_map *want, const void *data, uint64_t cols, uint64_t rows,
-                      uint64_t stride, void *map);
+/* Status and reason of err for a caller. */
+mlaf_embed_status mlaf_embed_say(const mlaf_embed_err *err, mlaf_embed_status status, char *why, size_t why_size);
+/* What every call asks first: that nothing is NULL, and that x is a plan of this operation. */
+mlaf_embed_status mlaf_embed_expect(const mlaf_embed_plan *x, const void *args, const mlaf_embed_op *op, mlaf_embed_err *err);
 
 #endif

@@ -96,7 +96,8 @@ typedef struct variant_call {
   size_t most; /* a list of so many at most; 0: name or nothing */
   const mlaf_gen_measured *measured; /* of "nearby" */
   size_t n_measured;
-  bool any;
+  bool any;         /* of "inside": ahead */
+  const char *next; /* of "inside"; NULL: none */
   mlaf_gen_nearby *nearby;
   mlaf_variant *list; /* owned by the caller of mlaf_gen_call until success: Lua may raise half-way */
   size_t n;
@@ -140,7 +141,8 @@ static void read_nearby(lua_State *L, mlaf_gen_nearby *out) {
   lua_getfield(L, -1, "variant");
 }
 
-/* api.<function>(problem, target[, name, most or measured, any]); the result is one variant, or for "space" and "best" a list. */
+/* api.<function>(problem, target[, name, most or measured, any, next]); the result is one variant, or where there is a `most` a
+ * list. */
 static int call_variants(lua_State *L) {
   variant_call *c = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
@@ -151,7 +153,8 @@ static int call_variants(lua_State *L) {
   else if (c->nearby) push_measured(L, c->measured, c->n_measured);
   else lua_pushinteger(L, (lua_Integer)c->most);
   lua_pushboolean(L, c->any);
-  lua_call(L, 4, 1);
+  lua_pushstring(L, c->next);
+  lua_call(L, 5, 1);
   if (c->nearby) read_nearby(L, c->nearby);
   bool is_list = c->most > 0;
   size_t n = is_list ? lua_rawlen(L, -1) : 1;
@@ -171,6 +174,7 @@ static char *question(const variant_call *c) {
   mlaf_text t = MLAF_TEXT_INIT(256 * 1024);
   if (!c->g->memo || c->most == SIZE_MAX) return NULL;
   mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, c->problem, c->name ? c->name : "", c->most, c->any);
+  if (c->next) mlaf_text_fmt(&t, "%s\n", c->next);
   for (size_t i = 0; i < c->n_measured; i++) {
     const mlaf_gen_measured *m = &c->measured[i];
     mlaf_text_fmt(&t, "%s %s %s %s %a %d\n", m->problem, m->variant, m->template_hash, m->lengths, m->ns, m->slow);
@@ -276,6 +280,13 @@ mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target,
   v.rejected = NULL;
   mlaf_variant_clear(&v);
   return MLAF_OK;
+}
+
+mlaf_status mlaf_gen_inside(mlaf_gen *g, const char *problem, const char *target, const char *name, bool ahead, const char *next,
+                            mlaf_variant **list, size_t *n, mlaf_err *err) {
+  enum { MOST = 8 };
+  variant_call c = {.g = g, .function = "inside", .target = target, .name = name, .most = MOST, .any = ahead, .next = next};
+  return some_variants(&c, problem, list, n, err);
 }
 
 mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const char *problem, const char *target, const mlaf_gen_measured *measured,

@@ -73,6 +73,11 @@ mlaf_status mlaf_gen_refit(mlaf_gen *g, const char *problem, const char *target,
  * other kernels are as good for any lengths and this is not; NULL: it may. */
 mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target, const char *name, char **reason,
                            mlaf_err *err);
+/* Variants that serve in place of the one of that name a caller who knows more of its launches, best first: `ahead`, what tables
+ * and older rows hold is older than the launch before; `next`, the problem executed next over this one's outputs alone, which a
+ * joint kernel serves, too (NULL: none). Mostly there are none. */
+mlaf_status mlaf_gen_inside(mlaf_gen *g, const char *problem, const char *target, const char *name, bool ahead, const char *next,
+                            mlaf_variant **list, size_t *n, mlaf_err *err);
 /* What was measured on a problem of the same shape. */
 typedef struct mlaf_gen_measured {
   const char *problem; /* its string */

@@ -1,28 +1,36 @@
 /* Matrices of 8 bits are for few tokens: kernels that read them go over all of a matrix once for every 128 tokens or fewer, and
- * bytes become numbers of 16 bits each time. So a layer of such matrices has a second one beside it, by 16 bits: with
- * MLAF_LAYER_KEEP_16 of copies that are made once, else as MLAF_LAYER_DEQUANT_MANY says. Which one serves how many tokens the
- * plans' estimates tell. */
+ * bytes become numbers of 16 bits each time. So a layer of such matrices has a second one beside it: with MLAF_LAYER_KEEP_16 by
+ * copies of 16 bits that are made once, else one that dequantises each matrix before its product. A stored choice tells which one
+ * serves how many tokens, else the plans' estimates. */
 #include "layer/inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Estimates of kernels by 8 and by 16 bits are off by so much of each other. Where copies are kept, those serve in doubt. */
-static const double MARGIN = 0.92;
+static int64_t most_tokens(const layer_shape *s, layer_form form) {
+  return form == FORM_ABSORBED ? (int64_t)s->d.batch_max * layer_q_len_most(s) : s->d.prefill_tokens;
+}
 
-bool layer_alternative_desc(const layer_shape *s, mlaf_layer_desc *out) {
-  const uint32_t keep = MLAF_LAYER_KEEP_16, fixed = MLAF_LAYER_DEQUANT_MANY | MLAF_LAYER_DEQUANT_NEVER;
-  *out = s->d;
-  if (!s->d.weights || (s->d.flags & fixed && !(s->d.flags & keep))) return false;
-  out->flags &= ~(keep | fixed);
-  if (s->d.flags & keep) {
-    out->flags &= ~(uint32_t)MLAF_LAYER_KV_B_16;
-    out->weights = MLAF_LAYER_WEIGHTS_16;
-    return true;
+bool layer_has_alternative(const layer_shape *s) {
+  if (s->d.weights && s->d.flags & MLAF_LAYER_KEEP_16) return true;
+  for (int form = 0; form < LAYER_FORMS; form++)
+    for (int k = 0; most_tokens(s, form) && k <= layer_class_of(most_tokens(s, form)); k++) {
+      const int64_t tokens = INT64_C(1) << k < most_tokens(s, form) ? INT64_C(1) << k : most_tokens(s, form);
+      if (layer_takes(s, ALT_DEQUANT_WEIGHTS, tokens)) return true;
+    }
+  return false;
+}
+
+mlaf_status layer_alternative_shape(const layer_shape *s, layer_shape *out, mlaf_err *err) {
+  mlaf_layer_desc d = s->d;
+  d.flags &= ~(uint32_t)MLAF_LAYER_KEEP_16;
+  if (s->d.flags & MLAF_LAYER_KEEP_16) {
+    d.flags &= ~(uint32_t)MLAF_LAYER_KV_B_16;
+    d.weights = MLAF_LAYER_WEIGHTS_16;
   }
-  if (s->invariant) return false; /* DEQUANT_MANY rounds once more in some calls alone */
-  const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s);
-  out->flags |= MLAF_LAYER_DEQUANT_MANY;
-  return (few > s->d.prefill_tokens ? few : s->d.prefill_tokens) > LAYER_BESIDE_MOST;
+  const mlaf_status st = layer_shape_take(&d, s->joined, out, err);
+  out->dequantises = !st && out->d.weights;
+  return st;
 }
 
 /* --- copies --- */
@@ -36,8 +44,7 @@ typedef struct copy {
 enum { COPIES = LAYER_MATRICES + 1 };
 
 static void add_copy(const layer_shape *s, layer_kind stage, const layer_tensor *from, layer_tensor *to, copy *list, int *n) {
-  const int i = stage == LAYER_O_PROJ ? LAYER_MATRICES - 1 : (int)stage;
-  list[(*n)++] = (copy){(layer_kind)(LAYER_TO_16 + i), from, to, layer_matrix(s, stage)};
+  list[(*n)++] = (copy){layer_dequant_of(stage), from, to, layer_matrix(s, stage)};
 }
 
 static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[COPIES]) {
@@ -45,15 +52,15 @@ static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[COPIES]
   const layer_weights *w = &l->weights;
   int n = 0;
   if (s->d.q_rank && s->joined) {
-    add_copy(s, LAYER_QKV_A, &w->qkv_a, &to->qkv_a, list, &n);
+    add_copy(s, STAGE_QKV_A, &w->qkv_a, &to->qkv_a, list, &n);
   } else {
-    if (s->d.q_rank) add_copy(s, LAYER_Q_A, &w->q_a, &to->q_a, list, &n);
-    add_copy(s, LAYER_KV_A, &w->kv_a, &to->kv_a, list, &n);
+    if (s->d.q_rank) add_copy(s, STAGE_Q_A, &w->q_a, &to->q_a, list, &n);
+    add_copy(s, STAGE_KV_A, &w->kv_a, &to->kv_a, list, &n);
   }
-  add_copy(s, LAYER_Q_B, &w->q_b, &to->q_b, list, &n);
-  add_copy(s, LAYER_O_PROJ, &w->o, &to->o, list, &n);
+  add_copy(s, STAGE_Q_B, &w->q_b, &to->q_b, list, &n);
+  add_copy(s, STAGE_O_PROJ, &w->o, &to->o, list, &n);
   if (layer_kv_b_bytes(s) == 1)
-    list[n++] = (copy){LAYER_DEQUANT, &w->kv_b, &to->kv_b, {layer_kv_b_rows(s), s->d.rank}};
+    list[n++] = (copy){STAGE_DEQUANT_KV_B, &w->kv_b, &to->kv_b, {layer_kv_b_rows(s), s->d.rank}};
   return n;
 }
 
@@ -103,7 +110,7 @@ static double estimate(const mlaf_layer *l, layer_form form, int64_t tokens) {
   for (int i = 0; i < s->n[form]; i++) {
     layer_kind parts[LAYER_PARTS];
     const layer_kind kind = s->kinds[form][i];
-    const int n = kind == LAYER_DECODE || kind == LAYER_PREFILL ? 0 : layer_parts_of(s, kind, tokens, parts);
+    const int n = kind == STAGE_DECODE || kind == STAGE_PREFILL ? 0 : layer_parts_of(s, kind, tokens, parts);
     for (int k = 0; k < n; k++) {
       mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
       if (mlaf_plan_query(layer_plan_of(s, &l->plans, parts[k], &z), &info) || !(info.ns > 0)) return 0;
@@ -113,23 +120,28 @@ static double estimate(const mlaf_layer *l, layer_form form, int64_t tokens) {
   return sum;
 }
 
+/* Without estimates of both, copies serve the tokens that tuning/layer-stages.tsv says, and nothing is dequantised. */
 static bool is_better(const mlaf_layer *layer, layer_form form, int64_t tokens) {
+  const layer_alternative alt = layer->copies ? ALT_COPIES_16 : ALT_DEQUANT_WEIGHTS;
   const double own = estimate(layer, form, tokens), other = estimate(layer->alternative, form, tokens);
-  const bool known = own > 0 && other > 0, keeps = layer->copies != NULL;
-  if (!known) return keeps && tokens > LAYER_BESIDE_MOST;
-  return keeps ? own > MARGIN * other : own > other;
+  if (own > 0 && other > 0) return own > layer->shape.choices.by_default[alt].margin * other;
+  return layer->copies && tokens >= layer->shape.choices.by_default[alt].from;
 }
 
 /* Batch-invariant: one of the two serves all calls, and copies were asked for. */
+static bool serves(const mlaf_layer *layer, layer_form form, int64_t tokens) {
+  const layer_choice stored = layer->shape.choices.stored[layer_class_of(tokens)];
+  if (layer->shape.invariant) return true;
+  return stored && !layer->copies ? stored >> ALT_DEQUANT_WEIGHTS & 1 : is_better(layer, form, tokens);
+}
+
 static void choose(mlaf_layer *layer) {
   const layer_shape *s = &layer->shape;
-  const int64_t most[LAYER_FORMS] = {[LAYER_FEW] = (int64_t)s->d.batch_max * layer_q_len_most(s),
-                                     [LAYER_MANY] = s->d.prefill_tokens};
-  for (int form = 0; form < LAYER_FORMS; form++)
-    for (int k = 0; s->n[form] && k <= layer_class_of(most[form]); k++) {
-      const int64_t tokens = INT64_C(1) << k < most[form] ? INT64_C(1) << k : most[form];
-      layer->by_alternative[form][k] = s->invariant || is_better(layer, (layer_form)form, tokens);
-    }
+  for (int form = 0; form < LAYER_FORMS; form++) {
+    const int64_t most = most_tokens(s, (layer_form)form);
+    for (int k = 0; s->n[form] && k <= layer_class_of(most); k++)
+      layer->by_alternative[form][k] = serves(layer, (layer_form)form, INT64_C(1) << k < most ? INT64_C(1) << k : most);
+  }
 }
 
 const mlaf_layer *layer_serving(const mlaf_layer *layer, const layer_sizes *z) {
@@ -138,26 +150,28 @@ const mlaf_layer *layer_serving(const mlaf_layer *layer, const layer_sizes *z) {
 
 /* --- making --- */
 
-static mlaf_status make(mlaf_ctx *ctx, const mlaf_layer_desc *d, mlaf_layer *layer) {
+static mlaf_status make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
   mlaf_err err;
   mlaf_layer *other = layer->alternative = calloc(1, sizeof *other);
   if (!other) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory for a layer by 16 bits");
-  mlaf_status st = err.status = layer_shape_take(d, layer->shape.joined, &other->shape, &err);
+  mlaf_status st = err.status = layer_alternative_shape(&layer->shape, &other->shape, &err);
   if (st) return mlaf_shared_report(ctx->shared, &err);
+  other->shape.d.plan = plan;
   other->shared = ctx->shared; /* the layer's reference */
   other->weights = layer->weights;
+  layer_choices_by_default(&other->shape, mlaf_info(mlaf_ctx_device(ctx))->target);
+  if (layer->shape.d.flags & MLAF_LAYER_KEEP_16) layer_choices_read(ctx, &other->shape);
+  else memcpy(other->shape.choices.stored, layer->shape.choices.stored, sizeof layer->shape.choices.stored);
   st = layer_plans_make(ctx, &other->shape, &other->plans);
-  if (!st && layer->shape.d.flags & MLAF_LAYER_KEEP_16) st = make_copies(ctx, d->plan, layer, &other->weights);
+  if (!st && layer->shape.d.flags & MLAF_LAYER_KEEP_16) st = make_copies(ctx, plan, layer, &other->weights);
   other->shape.d.plan = NULL; /* the caller's, and done with */
   if (!st) choose(layer);
   return st;
 }
 
 mlaf_status layer_alternative_make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
-  mlaf_layer_desc d;
-  if (!layer_alternative_desc(&layer->shape, &d)) return MLAF_OK;
-  d.plan = plan;
-  const mlaf_status st = make(ctx, &d, layer);
+  if (!layer_has_alternative(&layer->shape)) return MLAF_OK;
+  const mlaf_status st = make(ctx, plan, layer);
   if (!st || layer->shape.d.flags & MLAF_LAYER_KEEP_16) return st;
   layer_alternative_clear(layer); /* 8 bits do without */
   return MLAF_OK;
@@ -167,6 +181,7 @@ void layer_alternative_clear(mlaf_layer *layer) {
   if (layer->alternative) layer_plans_clear(&layer->alternative->plans);
   free(layer->alternative);
   layer->alternative = NULL;
+  memset(layer->by_alternative, 0, sizeof layer->by_alternative);
   if (layer->copies) mlaf_ops(layer->shared->dev)->mem_free(layer->shared->dev, layer->copies, &(mlaf_err){MLAF_OK, ""});
   layer->copies = NULL;
 }

@@ -35,7 +35,7 @@ static size_t lists_of(const layer_shape *s, const mlaf_layer_args *a) {
 
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
   const chunked_head *many = chunked_head_of(a->schedule);
-  return (layer_sizes){.form = many ? LAYER_MANY : LAYER_FEW,
+  return (layer_sizes){.form = many ? FORM_PREFILL : FORM_ABSORBED,
                        .tokens = many ? many->tokens : a->tokens ? a->tokens : (int64_t)a->batch * a->q_len,
                        .batch = many ? many->batch : a->batch,
                        .q_len = a->q_len,
@@ -131,7 +131,7 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"hidden", a->hidden, ALIGN, true, true},
       {"out", a->out, ALIGN, true, true},
       {"residual", a->residual, ALIGN, residual, residual},
-      {"positions", a->positions, sizeof(int64_t), layer_turns(s) || layer_scales(s), true},
+      {"positions", a->positions, sizeof(int64_t), layer_rotates(s) || layer_scales(s), true},
       {"slots", a->slots, sizeof(int64_t), true, true},
       {"cache", a->cache, ALIGN, pages, true},
       {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
@@ -189,9 +189,9 @@ static size_t place(size_t *at, int64_t rows, int64_t row) {
   return here;
 }
 
-/* Of those that a call of this layer makes 16 bits, numbers. */
+/* Elements of the largest matrix that a call may make 16 bits. */
 static int64_t largest_matrix(const layer_shape *s) {
-  static const layer_kind stages[] = {LAYER_QKV_A, LAYER_Q_B, LAYER_O_PROJ}; /* qkv_a holds q_a and kv_a */
+  static const layer_kind stages[] = {STAGE_QKV_A, STAGE_Q_B, STAGE_O_PROJ}; /* qkv_a holds q_a and kv_a */
   int64_t most = 0;
   for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
     const layer_extent e = layer_matrix(s, stages[i]);
@@ -201,7 +201,7 @@ static int64_t largest_matrix(const layer_shape *s) {
 }
 
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
-  const bool few = z->form == LAYER_FEW;
+  const bool few = z->form == FORM_ABSORBED;
   const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, fresh = few ? 0 : z->tokens;
   layer_places p;
   size_t at = z->lists == SIZE_MAX ? 0 : (z->lists + LAYER_ALIGN - 1) / LAYER_ALIGN * LAYER_ALIGN;
@@ -209,16 +209,16 @@ layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   p.q = place(&at, rows, layer_q_row(s));
   p.qout = place(&at, absorbed, layer_kv_row(s));
   p.u = place(&at, absorbed, s->d.rank);
-  p.kv_b = place(&at, !few && layer_dequantises(s) ? layer_kv_b_rows(s) : 0, s->d.rank);
+  p.kv_b = place(&at, !few && layer_dequantises_kv_b(s) ? layer_kv_b_rows(s) : 0, s->d.rank);
   p.kv = place(&at, fresh * s->heads, s->d.nope + s->d.v);
   p.k_pe = place(&at, fresh, s->d.rope);
   p.o = place(&at, rows, s->d.v);
-  p.w = place(&at, layer_widens(s, z->tokens) ? largest_matrix(s) : 0, 1);
+  p.w = place(&at, layer_dequantises_weights(s, z->tokens) ? largest_matrix(s) : 0, 1);
   p.scratch = at;
   return p;
 }
 
-/* As far as sizes go. */
+/* Page lists in place of a block table: only sizes are looked at. */
 static void first_form(mlaf_execute_args *a) {
   a->block_table = a->seq_lens = NULL;
   a->page_rows = 0;
@@ -227,9 +227,9 @@ static void first_form(mlaf_execute_args *a) {
 static size_t workspace_of(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, const layer_sizes *z) {
   layer_stage_args args;
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, z);
-  if (kind == LAYER_PREFILL) return mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule);
+  if (kind == STAGE_PREFILL) return mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule);
   layer_fill(layer, kind, a, &args);
-  if (kind == LAYER_DECODE) first_form(&args.decode);
+  if (kind == STAGE_DECODE) first_form(&args.decode);
   return mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
 }
 
@@ -253,8 +253,8 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
 
 static const layer_tensor *tensor_of(const mlaf_layer *l, layer_kind stage) {
   const layer_weights *w = &l->weights;
-  return stage == LAYER_QKV_A ? &w->qkv_a : stage == LAYER_Q_A ? &w->q_a : stage == LAYER_KV_A ? &w->kv_a
-         : stage == LAYER_Q_B ? &w->q_b : &w->o;
+  return stage == STAGE_QKV_A ? &w->qkv_a : stage == STAGE_Q_A ? &w->q_a : stage == STAGE_KV_A ? &w->kv_a
+         : stage == STAGE_Q_B ? &w->q_b : &w->o;
 }
 
 static void fill_w(const layer_tensor *w, mlaf_projection_args *out) {
@@ -271,7 +271,7 @@ static void fill_a(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *
   out->x = a->hidden;
   out->x_token_stride = or_else(a->hidden_token_stride, s->d.hidden);
   fill_w(tensor_of(l, kind), out);
-  out->y = kind == LAYER_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
+  out->y = kind == STAGE_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
   out->y_token_stride = layer_c_row(s);
 }
 
@@ -313,7 +313,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->q_pe_head_stride = out->q_pe_out_head_stride = layer_q_row(s);
     out->q_pe_token_stride = out->q_pe_out_token_stride = (int64_t)s->heads * layer_q_row(s);
   }
-  if (!layer_turns(s) || (layer_turns_on_read(s) && !turned)) return;
+  if (!layer_rotates(s) || (layer_rotates_on_read(s) && !turned)) return;
   out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
@@ -341,7 +341,7 @@ void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequa
   out->y = y;
 }
 
-/* Rows `first` on of each head of kv_b. */
+/* The rows from `first` on of each head of kv_b. */
 static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
   const layer_tensor *w = &l->weights.kv_b;
   fill_w(w, out);
@@ -355,7 +355,7 @@ static void fill_absorb(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   fill_kv_b(l, 0, out);
   out->x = q;
   out->y = qout;
-  if (!layer_turns(&l->shape)) return;
+  if (!layer_rotates(&l->shape)) return;
   out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_PROJECTION_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
@@ -377,8 +377,8 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->scale = d->scale;
   out->qo_indptr = a->qo_indptr;
   out->page_rows = a->page_rows;
-  out->rope_table = layer_turns_on_read(&l->shape) ? d->cos : NULL;
-  out->rope_rows = layer_turns_on_read(&l->shape) ? (int32_t)d->table_rows : 0;
+  out->rope_table = layer_rotates_on_read(&l->shape) ? d->cos : NULL;
+  out->rope_rows = layer_rotates_on_read(&l->shape) ? (int32_t)d->table_rows : 0;
   if (a->block_table) {
     out->block_table = a->block_table;
     out->seq_lens = a->seq_lens;
@@ -392,7 +392,7 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->kv_indices_size = a->kv_indices_size;
 }
 
-/* Of a plan that goes on: W_UV, as fill_kv_b has it. */
+/* Attention that makes values, too: W_UV of each head, from kv_b. */
 static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *out) {
   mlaf_projection_args w;
   fill_kv_b(l, l->shape.d.nope, &w);
@@ -403,7 +403,7 @@ static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *ou
   out->o = NULL;
 }
 
-/* Cache, pages and W; kv_b: where it has 16 bits, if its own has 8. */
+/* Cache, pages and W. kv_b: the copy of 16 bits, read where the layer's own has 8. */
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv_b, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
@@ -419,10 +419,10 @@ static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->table_width = a->block_table ? a->block_table_width : 0;
   out->table_stride = a->block_table ? or_else(a->block_table_stride, a->block_table_width) : 0;
   out->table_indptr = a->block_table ? NULL : a->kv_indptr;
-  out->w = layer_dequantises(s) ? kv_b : l->weights.kv_b.data;
-  out->w_row_stride = layer_dequantises(s) ? d->rank : l->weights.kv_b.stride;
+  out->w = layer_dequantises_kv_b(s) ? kv_b : l->weights.kv_b.data;
+  out->w_row_stride = layer_dequantises_kv_b(s) ? d->rank : l->weights.kv_b.stride;
   out->w_head_stride = (d->nope + d->v) * out->w_row_stride;
-  if (!layer_turns_on_read(s)) return;
+  if (!layer_rotates_on_read(s)) return;
   out->rope_table = d->cos;
   out->rope_rows = d->table_rows;
 }
@@ -471,7 +471,7 @@ static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->residual_token_stride = a->residual_token_stride;
 }
 
-/* Whichever operation wants one. */
+/* Hands the scratch part of the workspace to an operation that takes a workspace. */
 static void give_scratch(const mlaf_calls *calls, const mlaf_layer_args *a, size_t at, layer_stage_args *out) {
   void *const scratch = behind(a->workspace, at);
   const size_t size = a->workspace_size > at ? a->workspace_size - at : 0;
@@ -486,31 +486,31 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
   char *const c = behind(a->workspace, p.c), *const q = behind(a->workspace, p.q), *const qout = behind(a->workspace, p.qout);
   char *const u = behind(a->workspace, p.u), *const o = behind(a->workspace, p.o);
   const layer_kind stage = layer_stage_of(kind);
-  if (kind == LAYER_DECODE) {
+  if (kind == STAGE_DECODE) {
     out->decode = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
     out->decode.q = qout;
     out->decode.o = u;
     fill_decode(l, a, &z, &out->decode);
-    if (layer_goes_on(&l->shape, &l->plans, &z)) fill_values(l, o, &out->decode);
-  } else if (kind == LAYER_APPEND || kind == LAYER_TURN) {
+    if (layer_fuses_v_out(&l->shape, &l->plans, &z)) fill_values(l, o, &out->decode);
+  } else if (kind == STAGE_APPEND || kind == STAGE_APPEND_ROPE_Q) {
     out->append = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
     out->append.tokens = z.tokens;
-    fill_append(l, a, c, kind == LAYER_TURN ? q : NULL, &out->append);
-  } else if (kind == LAYER_SCALE) {
+    fill_append(l, a, c, kind == STAGE_APPEND_ROPE_Q ? q : NULL, &out->append);
+  } else if (kind == STAGE_Q_SCALE) {
     out->scale = (mlaf_q_scale_args)MLAF_Q_SCALE_ARGS_INIT;
     out->scale.tokens = z.tokens;
     fill_scale(l, a, q, &out->scale);
-  } else if (kind == LAYER_DEQUANT) {
+  } else if (kind == STAGE_DEQUANT_KV_B) {
     layer_fill_dequant(&l->weights.kv_b, layer_kv_b_rows(&l->shape), behind(a->workspace, p.kv_b), &out->dequant);
   } else if (layer_is_dequant(kind)) {
     layer_fill_dequant(tensor_of(l, stage), layer_matrix(&l->shape, stage).rows, behind(a->workspace, p.w), &out->dequant);
-  } else if (kind == LAYER_GATHER) {
+  } else if (kind == STAGE_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, &p, &out->gather);
   } else {
     layer_kind parts[LAYER_PARTS];
     layer_parts_of(&l->shape, kind, z.tokens, parts);
-    const bool beside = parts[0] == LAYER_BESIDE || parts[0] == LAYER_LATENT;
+    const bool beside = parts[0] == STAGE_Q_B_APPEND || parts[0] == STAGE_Q_B_APPEND_ABSORB;
     if (beside) out->q_b = (mlaf_q_b_args)MLAF_Q_B_ARGS_INIT;
     else out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
     out->projection.tokens = z.tokens;
@@ -518,19 +518,19 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
       out->q_b.append.tokens = z.tokens;
       fill_append(l, a, c, NULL, &out->q_b.append);
     }
-    if (parts[0] == LAYER_LATENT) {
+    if (parts[0] == STAGE_Q_B_APPEND_ABSORB) {
       fill_q_b(l, a, c, NULL, &out->projection);
       out->q_b.absorb.tokens = z.tokens;
       fill_absorb(l, a, NULL, qout, &out->q_b.absorb);
-    } else if (beside || layer_stage_of(parts[0]) == LAYER_Q_B) fill_q_b(l, a, c, q, &out->projection);
-    else if (kind == LAYER_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
-    else if (kind == LAYER_V_OUT) {
+    } else if (beside || layer_stage_of(parts[0]) == STAGE_Q_B) fill_q_b(l, a, c, q, &out->projection);
+    else if (kind == STAGE_Q_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
+    else if (kind == STAGE_V_OUT) {
       fill_kv_b(l, l->shape.d.nope, &out->projection);
       out->projection.x = u;
       out->projection.y = o;
-    } else if (stage == LAYER_O_PROJ) fill_o_proj(l, a, o, &out->projection);
+    } else if (stage == STAGE_O_PROJ) fill_o_proj(l, a, o, &out->projection);
     else fill_a(l, stage, a, c, &out->projection);
-    if (kind >= LAYER_BY_16) {
+    if (kind >= STAGE_PRODUCT_16) {
       const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
       fill_w(&made, &out->projection);
     }

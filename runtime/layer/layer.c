@@ -15,7 +15,7 @@ static mlaf_status report(mlaf_shared *shared, mlaf_status st, mlaf_err *err) {
 
 static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
   const mlaf_layer_desc *d = &s->d;
-  if (!layer_turns(s)) return MLAF_OK;
+  if (!layer_rotates(s)) return MLAF_OK;
   if (!d->cos || (uintptr_t)d->cos % 16 || (uintptr_t)d->sin % 16)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cos is %p, sin %p: tables of rotations are wanted, 16-byte aligned; sin "
                      "may be NULL", d->cos, d->sin);
@@ -25,7 +25,7 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
                      "0 or a multiple of %lld from %lld on", (long long)d->table_rows, (long long)d->table_row_stride,
                      (long long)multiple, (long long)least);
   const bool dense = !d->sin && !(d->flags & MLAF_LAYER_TABLE_16) && (!d->table_row_stride || d->table_row_stride == d->rope);
-  if (layer_turns_on_read(s) && (!dense || d->table_rows > INT32_MAX))
+  if (layer_rotates_on_read(s) && (!dense || d->table_rows > INT32_MAX))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: with MLAF_LAYER_ROPE_ON_READ sin must be NULL and cos a dense table in "
                      "fp32, P/2 cosines and P/2 sines a row, of at most 2^31-1 rows");
   return MLAF_OK;
@@ -39,8 +39,34 @@ static mlaf_status take(mlaf_layer *layer, const mlaf_layer_desc *desc, const ml
   return st ? st : layer_weights_take(&layer->shape, weights, n, &layer->weights, err);
 }
 
-mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
-                              mlaf_layer **out) {
+static void clear(mlaf_layer *layer) {
+  layer_alternative_clear(layer);
+  layer_plans_clear(&layer->plans);
+  layer->plans = (layer_plans){.prefill = NULL};
+}
+
+static mlaf_status make_plans(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
+  mlaf_status st = layer_plans_make(ctx, &layer->shape, &layer->plans);
+  return st ? st : layer_alternative_make(ctx, plan, layer);
+}
+
+/* Stored choices that cannot be planned (a bundle has not their kernels) are skipped, and defaults serve. */
+static mlaf_status make_chosen(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer, const layer_choice *forced) {
+  layer_choices_by_default(&layer->shape, mlaf_info(mlaf_ctx_device(ctx))->target);
+  if (forced) layer_choices_force(&layer->shape, *forced);
+  else layer_choices_read(ctx, &layer->shape);
+  mlaf_status st = make_plans(ctx, plan, layer);
+  if (!st || forced || !layer_choices_forget(&layer->shape)) return st;
+  char why[MLAF_ERR_MAX];
+  mlaf_ctx_last_message(ctx, why, sizeof why);
+  mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "stored choices of a layer are skipped: %s", why);
+  clear(layer);
+  layer_shape_set_absorb(&layer->shape, false);
+  return make_plans(ctx, plan, layer);
+}
+
+mlaf_status layer_create_as(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
+                            const layer_choice *forced, mlaf_layer **out) {
   mlaf_err err;
   if (!ctx) return MLAF_E_ARG;
   if (!desc || !out || (n_weights && !weights)) return mlaf_plan_refuse(ctx, MLAF_E_ARG, "mlaf_layer_create: a pointer is NULL");
@@ -48,12 +74,10 @@ mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const 
   if (!layer) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory for a layer");
   mlaf_status st = report(ctx->shared, take(layer, desc, weights, n_weights, &err), &err);
   layer->shared = ctx->shared;
-  if (!st) st = layer_plans_make(ctx, &layer->shape, &layer->plans);
-  if (!st) st = layer_alternative_make(ctx, desc->plan, layer);
+  if (!st) st = make_chosen(ctx, desc->plan, layer, forced);
   layer->shape.d.plan = NULL; /* the caller's, and done with */
   if (st) {
-    layer_alternative_clear(layer);
-    layer_plans_clear(&layer->plans);
+    clear(layer);
     free(layer);
     return st;
   }
@@ -62,10 +86,14 @@ mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const 
   return MLAF_OK;
 }
 
+mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
+                              mlaf_layer **out) {
+  return layer_create_as(ctx, desc, weights, n_weights, NULL, out);
+}
+
 void mlaf_layer_destroy(mlaf_layer *layer) {
   if (!layer) return;
-  layer_alternative_clear(layer);
-  layer_plans_clear(&layer->plans);
+  clear(layer);
   mlaf_shared_release(layer->shared);
   free(layer);
 }
@@ -89,7 +117,7 @@ static size_t workspace_most(const mlaf_layer *layer) {
       const size_t size = layer_workspace(layer, &a);
       if (size > most) most = size;
     }
-  if (!s->n[LAYER_MANY]) return most;
+  if (!s->n[FORM_PREFILL]) return most;
   const chunked_head head = chunked_most(p->prefill, s->d.prefill_tokens);
   a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
   a.schedule = (const int32_t *)(const void *)&head;
@@ -146,11 +174,11 @@ static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const ml
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
-  if (kind == LAYER_PREFILL) return run_prefill(layer, a, stream);
-  if (kind == LAYER_V_OUT && layer_goes_on(&layer->shape, &layer->plans, &z)) return MLAF_OK;
+  if (kind == STAGE_PREFILL) return run_prefill(layer, a, stream);
+  if (kind == STAGE_V_OUT && layer_fuses_v_out(&layer->shape, &layer->plans, &z)) return MLAF_OK;
   layer_fill(layer, kind, a, &args);
   mlaf_status st = MLAF_OK;
-  if (kind == LAYER_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
+  if (kind == STAGE_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
   return st ? st : mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
 }
 
@@ -162,14 +190,14 @@ static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mla
   return st;
 }
 
-/* What becomes of a block table, ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
- * stage's weights are on their way meanwhile. */
+/* Makes page lists of a block table ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
+ * stage's weights are loaded meanwhile. */
 static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   if (!z.lists || a->flags & MLAF_LAYER_SAME_TABLES) return MLAF_OK;
-  layer_fill(layer, LAYER_DECODE, a, &args);
-  return mlaf_plan_make(layer_plan_of(&layer->shape, &layer->plans, LAYER_DECODE, &z), &args, a->workspace, false, stream);
+  layer_fill(layer, STAGE_DECODE, a, &args);
+  return mlaf_plan_make(layer_plan_of(&layer->shape, &layer->plans, STAGE_DECODE, &z), &args, a->workspace, false, stream);
 }
 
 /* One stage, or EVERY one. What a stage finds wrong it reports itself. */
@@ -184,8 +212,8 @@ static mlaf_status run_stages(const mlaf_layer *layer, int64_t one, const mlaf_l
   const layer_form form = layer_sizes_of(s, a).form;
   mlaf_status st = MLAF_OK;
   if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
-  /* With the first stage, never at once before decode: that may read lists ahead of its wait. */
-  if (form == LAYER_FEW && one <= 0) st = make_lists(layer, a, stream);
+  /* Lists are made with the first stage, never right before decode: that may read lists ahead of its wait. */
+  if (form == FORM_ABSORBED && one <= 0) st = make_lists(layer, a, stream);
   for (int i = 0; !st && i < s->n[form]; i++)
     if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
   return st;
@@ -223,14 +251,26 @@ mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *a
 
 /* --- looking inside --- */
 
+const layer_shape *layer_shape_of(const mlaf_layer *layer) { return &layer->shape; }
+
+layer_choice layer_choice_of_call(const mlaf_layer *layer, const mlaf_layer_args *args) {
+  const layer_sizes z = layer_sizes_of(&layer->shape, args);
+  const mlaf_layer *l = layer_serving(layer, &z);
+  layer_choice choice = layer_choice_for(&l->shape, z.tokens) & (1 << ALT_Q_B_APPEND);
+  if (l->shape.absorbs && layer_takes(&l->shape, ALT_Q_B_APPEND_ABSORB, z.tokens)) choice |= 1 << ALT_Q_B_APPEND_ABSORB;
+  if (layer_fuses_v_out(&l->shape, &l->plans, &z)) choice |= 1 << ALT_DECODE_V_OUT;
+  if (layer_dequantises_weights(&l->shape, z.tokens)) choice |= 1 << ALT_DEQUANT_WEIGHTS;
+  return choice;
+}
+
 size_t mlaf_layer_stages(const mlaf_layer *layer) {
   if (!layer) return 0;
-  const int own = layer->shape.n[LAYER_FEW], other = layer->alternative ? layer->alternative->shape.n[LAYER_FEW] : 0;
+  const int own = layer->shape.n[FORM_ABSORBED], other = layer->alternative ? layer->alternative->shape.n[FORM_ABSORBED] : 0;
   return (size_t)(own > other ? own : other);
 }
 
 mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream) {
-  return layer ? run(layer, i < LAYER_KINDS ? (int64_t)i : LAYER_KINDS, args, stream) : MLAF_E_ARG;
+  return layer ? run(layer, i < LAYER_STAGES ? (int64_t)i : LAYER_STAGES, args, stream) : MLAF_E_ARG;
 }
 
 static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out) {
@@ -238,19 +278,17 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
   const size_t row = LAYER_ELEMENT * (size_t)z->tokens, heads = row * (size_t)s->heads;
   const struct {
     size_t at, bytes;
-  } of[LAYER_KINDS] = {
-      [LAYER_QKV_A] = {p.c, row * (size_t)layer_c_row(s)},    [LAYER_Q_A] = {p.c, row * (size_t)layer_c_row(s)},
-      [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
-      [LAYER_BESIDE] = {p.q, heads * (size_t)layer_q_row(s)},
-      [LAYER_SCALE] = {p.q, heads * (size_t)layer_q_row(s)},
-      [LAYER_DEQUANT] = {p.kv_b, LAYER_ELEMENT * (size_t)(layer_kv_b_rows(s) * s->d.rank)},
-      [LAYER_LATENT] = {p.qout, heads * (size_t)layer_kv_row(s)},
-      [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
-      [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},          [LAYER_PREFILL] = {p.o, heads * (size_t)s->d.v},
-      [LAYER_GATHER] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},
+  } of[LAYER_VALUES] = {
+      [TENSOR_Q_LOW] = {p.c, row * (size_t)layer_c_row(s)},
+      [TENSOR_Q] = {p.q, heads * (size_t)layer_q_row(s)},
+      [TENSOR_Q_LATENT] = {p.qout, heads * (size_t)layer_kv_row(s)},
+      [TENSOR_SUMS] = {p.u, heads * (size_t)s->d.rank},
+      [TENSOR_KV_B] = {p.kv_b, LAYER_ELEMENT * (size_t)(layer_kv_b_rows(s) * s->d.rank)},
+      [TENSOR_KEYS] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},
+      [TENSOR_VALUES] = {p.o, heads * (size_t)s->d.v},
   };
-  out->output_at = of[kind].at;
-  out->output_bytes = of[kind].bytes;
+  out->output_at = of[layer_output_of(kind)].at;
+  out->output_bytes = of[layer_output_of(kind)].bytes;
 }
 
 /* Added to *out. cached: tokens that a prefill attends to beside the new ones; its requests are taken as alike. */
@@ -258,18 +296,18 @@ static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_s
                             mlaf_err *err) {
   mlaf_point p;
   mlaf_work expands = {.bytes = 0};
-  mlaf_status st = kind == LAYER_PREFILL ? layer_point(s, LAYER_GATHER, 1, &p, err) : MLAF_OK;
-  if (!st && kind == LAYER_PREFILL && cached) {
+  mlaf_status st = kind == STAGE_PREFILL ? layer_point(s, STAGE_GATHER, 1, &p, err) : MLAF_OK;
+  if (!st && kind == STAGE_PREFILL && cached) {
     layer_point_size(&p, "tokens", cached);
     expands = p.op->calls->work(&p);
   }
   if (!st) st = layer_point(s, kind, z->q_len, &p, err);
   if (st) return st;
-  if (kind == LAYER_PREFILL) {
+  if (kind == STAGE_PREFILL) {
     layer_point_size(&p, "batch", z->batch);
     layer_point_size(&p, "tokens", (z->tokens + z->batch - 1) / z->batch);
     layer_point_size(&p, "ctx", (z->tokens + cached + z->batch - 1) / z->batch);
-  } else if (kind == LAYER_DECODE) {
+  } else if (kind == STAGE_DECODE) {
     layer_point_size(&p, "batch", z->batch);
     layer_point_size(&p, "ctx", z->ctx);
   } else layer_point_size(&p, "tokens", z->tokens);
@@ -293,12 +331,12 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
   const layer_shape *s = &layer->shape;
   if (i >= (size_t)s->n[z.form]) return report(layer->shared, no_stage(s, i, z.form, &err), &err);
   const layer_kind kind = s->kinds[z.form][i];
-  const bool on = layer_goes_on(s, &layer->plans, &z), idle = on && kind == LAYER_V_OUT;
+  const bool on = layer_fuses_v_out(s, &layer->plans, &z), idle = on && kind == STAGE_V_OUT;
   mlaf_layer_stage said = {.struct_size = out->struct_size, .name = layer_stage_name(kind), .operation = layer_operation(kind),
-                           .plan = layer_plan_of(s, &layer->plans, idle ? LAYER_DECODE : kind, &z)};
-  say_output(s, on && kind == LAYER_DECODE ? LAYER_V_OUT : kind, &z, &said);
-  if (!idle) st = say_work(s, kind, &z, z.form == LAYER_MANY ? chunked_keys(a->schedule) : 0, &said, &err);
-  if (!st && on && kind == LAYER_DECODE) st = say_work(s, LAYER_V_OUT, &z, 0, &said, &err);
+                           .plan = layer_plan_of(s, &layer->plans, idle ? STAGE_DECODE : kind, &z)};
+  say_output(s, on && kind == STAGE_DECODE ? STAGE_V_OUT : kind, &z, &said);
+  if (!idle) st = say_work(s, kind, &z, z.form == FORM_PREFILL ? chunked_keys(a->schedule) : 0, &said, &err);
+  if (!st && on && kind == STAGE_DECODE) st = say_work(s, STAGE_V_OUT, &z, 0, &said, &err);
   if (!st) *out = said;
   return report(layer->shared, st, &err);
 }

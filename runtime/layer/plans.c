@@ -6,12 +6,6 @@
 
 /* --- sizes that plans are made for --- */
 
-int layer_class_of(int64_t n) {
-  int k = 0;
-  while (k < LAYER_CLASSES - 1 && INT64_C(1) << k < n) k++;
-  return k;
-}
-
 static const mlaf_field *field(const mlaf_op *op, const char *name) {
   for (int i = 0; i < op->n_fields; i++)
     if (!strcmp(op->fields[i].name, name)) return &op->fields[i];
@@ -54,7 +48,7 @@ typedef struct wanted {
   size_t n;
 } wanted;
 
-static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside, mlaf_plan **to) {
+static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan_inside inside, mlaf_plan **to) {
   w->list[w->n] = (mlaf_plan_wish){*p, opts, inside};
   w->to[w->n++] = to;
 }
@@ -67,30 +61,32 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
   for (int k = first; !st && k <= last; k++) {
     if (!layer_is_dequant(kind) && !layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
-    want(w, &p, &w->rows, 0, &out->by_rows[kind][k]);
+    want(w, &p, &w->rows, (mlaf_plan_inside){.ahead = false}, &out->by_rows[kind][k]);
   }
   return st;
 }
 
 static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
-  const uint32_t ahead = s->d.flags & MLAF_LAYER_ROWS_ANYWHERE ? 0 : (uint32_t)MLAF_PLAN_AHEAD;
-  mlaf_point p;
+  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE);
+  mlaf_point p, v_out;
   if (!out->decode[q_len - 1]) out->decode[q_len - 1] = calloc(n_decode(out), sizeof **out->decode);
   mlaf_plan **plans = out->decode[q_len - 1];
   if (!plans) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
-  mlaf_status st = layer_point(s, LAYER_DECODE, q_len, &p, err);
+  mlaf_status st = layer_point(s, STAGE_DECODE, q_len, &p, err);
+  if (!st) st = layer_point(s, STAGE_V_OUT, q_len, &v_out, err);
   for (size_t i = 0; !st && i < n_decode(out); i++) {
     layer_point_size(&p, "ctx", out->ctxs[i / (size_t)out->n_batches]);
     const int32_t batch = out->batches[i % (size_t)out->n_batches];
     layer_point_size(&p, "batch", batch);
-    const uint32_t on = layer_may_go_on(s, (int64_t)batch * q_len) ? (uint32_t)MLAF_PLAN_GOES_ON : 0;
-    want(w, &p, &w->decode, ahead | on, &plans[i]);
+    mlaf_plan_inside inside = {.ahead = ahead};
+    if (layer_may_fuse_v_out(s, (int64_t)batch * q_len)) inside.next = v_out;
+    want(w, &p, &w->decode, inside, &plans[i]);
   }
   return st;
 }
 
 static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wanted *w, mlaf_err *err) {
-  const size_t most = (size_t)LAYER_KINDS * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out) + CHUNKED_PARTS;
+  const size_t most = (size_t)LAYER_STAGES * LAYER_CLASSES + LAYER_Q_LENS * n_decode(out) + CHUNKED_PARTS;
   *w = (wanted){.n = 0};
   mlaf_status st = mlaf_plan_read_opts(s->d.plan, &w->rows, err);
   if (st) return st;
@@ -107,21 +103,21 @@ static void free_wanted(wanted *w) {
   free(w->to);
 }
 
-/* One after the other; what they compile was compiled together before. Frees what is wanted. */
+/* Makes the plans one after the other; their kernels were compiled together before. Frees what is wanted. */
 static mlaf_status make_wanted(mlaf_ctx *ctx, wanted *w, mlaf_status st) {
   for (size_t i = 0; !st && i < w->n; i++) {
-    const mlaf_registry_how how = {.quiet = true, .inside = w->list[i].inside};
+    const mlaf_registry_how how = {.quiet = true, .inside = &w->list[i].inside};
     st = mlaf_registry_get(ctx, &w->list[i].at, w->list[i].opts, &how, w->to[i]);
   }
   free_wanted(w);
   return st;
 }
 
-/* All plans but a prefill's and those of queries that q_b takes on. */
+/* All plans but a prefill's and those of STAGE_Q_B_APPEND_ABSORB. */
 static mlaf_status want_all(const layer_shape *s, layer_plans *out, wanted *w, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
-  for (int k = 0; !st && k < LAYER_KINDS; k++)
-    if (k != LAYER_LATENT && k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k))
+  for (int k = 0; !st && k < LAYER_STAGES; k++)
+    if (k != STAGE_Q_B_APPEND_ABSORB && k != STAGE_DECODE && k != STAGE_PREFILL && layer_rows_most(s, k))
       st = want_by_rows(s, k, out, w, err);
   for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
     if (layer_plans_q_len(s, q)) st = want_decode(s, q, out, w, err);
@@ -143,16 +139,17 @@ static mlaf_status make_all(mlaf_ctx *ctx, const layer_shape *s, layer_plans *ou
   return make_wanted(ctx, &w, report(ctx, st, &err));
 }
 
-/* Everything that will be planned, with the queries that q_b may take on. What fails here fails again when plans are made. */
+/* Compiles everything that will be planned together. A failure is ignored: it comes again when plans are made. */
 static void compile_all(mlaf_ctx *ctx, const layer_shape *shape, layer_plans *out) {
   wanted w;
   mlaf_err ignored;
   layer_shape s = *shape;
-  if (layer_shape_may_join(&s, mlaf_info(mlaf_ctx_device(ctx))->target)) layer_shape_set_latent(&s, true);
+  if (layer_shape_may_absorb(&s)) layer_shape_set_absorb(&s, true);
   mlaf_status st = begin_wanted(&s, out, &w, &ignored);
-  if (!st && s.latent && layer_rows_most(&s, LAYER_LATENT)) st = want_by_rows(&s, LAYER_LATENT, out, &w, &ignored);
+  if (!st && s.absorbs && layer_rows_most(&s, STAGE_Q_B_APPEND_ABSORB))
+    st = want_by_rows(&s, STAGE_Q_B_APPEND_ABSORB, out, &w, &ignored);
   if (!st) st = want_all(&s, out, &w, &ignored);
-  if (!st && layer_rows_most(&s, LAYER_PREFILL)) st = want_prefill(&s, &w, &ignored);
+  if (!st && layer_rows_most(&s, STAGE_PREFILL)) st = want_prefill(&s, &w, &ignored);
   if (!st) mlaf_plan_compile_together(ctx, w.list, w.n);
   free_wanted(&w);
 }
@@ -160,36 +157,36 @@ static void compile_all(mlaf_ctx *ctx, const layer_shape *shape, layer_plans *ou
 static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
   mlaf_err err;
   mlaf_point p;
-  mlaf_status st = layer_point(s, LAYER_DECODE, layer_q_len_most(s), &p, &err);
+  mlaf_status st = layer_point(s, STAGE_DECODE, layer_q_len_most(s), &p, &err);
   if (!st) st = list_batches(p.op, s->d.batch_max, out, &err);
   if (!st) list_ctxs(s, out);
   return report(ctx, st, &err);
 }
 
-/* Queries go into the latent space in q_b's launch if there are kernels for it: by themselves, or in the bundle. */
-static void try_latent(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
-  if (!layer_shape_may_join(s, mlaf_info(mlaf_ctx_device(ctx))->target)) return;
-  layer_shape_set_latent(s, true);
-  if (layer_rows_most(s, LAYER_LATENT)) {
+/* Plans q_b's kernel with append and q_absorb, where it is chosen and there are such kernels on the device or in the bundle. */
+static void try_absorb(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
+  if (!layer_shape_may_absorb(s)) return;
+  layer_shape_set_absorb(s, true);
+  if (layer_rows_most(s, STAGE_Q_B_APPEND_ABSORB)) {
     wanted w;
     mlaf_err err;
     mlaf_status st = begin_wanted(s, out, &w, &err);
-    if (!st) st = want_by_rows(s, LAYER_LATENT, out, &w, &err);
+    if (!st) st = want_by_rows(s, STAGE_Q_B_APPEND_ABSORB, out, &w, &err);
     if (!make_wanted(ctx, &w, st)) return;
   }
   for (int c = 0; c < LAYER_CLASSES; c++) {
-    mlaf_plan_release(out->by_rows[LAYER_LATENT][c]);
-    out->by_rows[LAYER_LATENT][c] = NULL;
+    mlaf_plan_release(out->by_rows[STAGE_Q_B_APPEND_ABSORB][c]);
+    out->by_rows[STAGE_Q_B_APPEND_ABSORB][c] = NULL;
   }
-  layer_shape_set_latent(s, false);
+  layer_shape_set_absorb(s, false);
 }
 
 mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
   mlaf_status st = make_sizes(ctx, s, out);
   if (!st) compile_all(ctx, s, out);
-  if (!st) try_latent(ctx, s, out);
+  if (!st) try_absorb(ctx, s, out);
   if (!st) st = make_all(ctx, s, out);
-  if (!st && layer_rows_most(s, LAYER_PREFILL)) {
+  if (!st && layer_rows_most(s, STAGE_PREFILL)) {
     mlaf_chunked_prefill_desc d = layer_chunked(s);
     d.plan = s->d.plan;
     st = mlaf_chunked_prefill_create(ctx, &d, &out->prefill);
@@ -200,7 +197,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 void layer_plans_clear(layer_plans *p) {
   const size_t n = n_decode(p);
   mlaf_chunked_prefill_destroy(p->prefill);
-  for (int k = 0; k < LAYER_KINDS; k++)
+  for (int k = 0; k < LAYER_STAGES; k++)
     for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);
   for (int q = 0; q < LAYER_Q_LENS; q++) {
     for (size_t i = 0; p->decode[q] && i < n; i++) mlaf_plan_release(p->decode[q][i]);
@@ -223,17 +220,17 @@ static int first_from(const int32_t *list, int n, int32_t x) {
 }
 
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
-  if (kind == LAYER_PREFILL) return p->prefill->fresh;
+  if (kind == STAGE_PREFILL) return p->prefill->fresh;
   layer_kind parts[LAYER_PARTS];
   layer_parts_of(s, kind, z->tokens, parts);
   kind = parts[0];
   if (layer_is_dequant(kind)) return p->by_rows[kind][0];
-  if (kind != LAYER_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
+  if (kind != STAGE_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
   int q = s->invariant ? layer_q_len_most(s) : z->q_len; /* how a request is computed does not follow the longest one's tokens */
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];
 }
 
-bool layer_goes_on(const layer_shape *s, const layer_plans *p, const layer_sizes *z) {
-  return z->form == LAYER_FEW && mlaf_plan_goes_on(layer_plan_of(s, p, LAYER_DECODE, z));
+bool layer_fuses_v_out(const layer_shape *s, const layer_plans *p, const layer_sizes *z) {
+  return z->form == FORM_ABSORBED && mlaf_plan_serves_next(layer_plan_of(s, p, STAGE_DECODE, z));
 }

@@ -8,23 +8,6 @@
 #include "layer/inside.h"
 
 enum { CHUNK = 16384 }; /* the default */
-enum { BLOCK_HEADS = 96 }; /* from so many on a block each fills a GPU of 132 SMs */
-
-static const struct {
-  const char *name, *operation;
-} kinds[LAYER_KINDS] = {
-    [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
-    [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_BESIDE] = {"q_b", "mla_q_b"},
-    [LAYER_LATENT] = {"q_b", "mla_q_b"},      [LAYER_SCALE] = {"q_scale", "mla_q_scale"},
-    [LAYER_DEQUANT] = {"dequant", "mla_dequant"},
-    [LAYER_APPEND] = {"append", "mla_append"},
-    [LAYER_TURN] = {"append", "mla_append"},  [LAYER_GATHER] = {"gather", "mla_gather_kv_b"},
-    [LAYER_PREFILL] = {"prefill", "mla_prefill"},
-    [LAYER_ABSORB] = {"q_absorb", "mla_q_absorb"}, [LAYER_DECODE] = {"decode", "mla_decode"},
-    [LAYER_V_OUT] = {"v_out", "mla_v_out"},   [LAYER_O_PROJ] = {"o_proj", "mla_o_proj"},
-};
-const char *layer_stage_name(layer_kind kind) { return kinds[kind].name; }
-const char *layer_operation(layer_kind kind) { return kinds[kind].operation; }
 
 int32_t layer_q_len_most(const layer_shape *s) {
   int32_t most = LAYER_Q_LENS;
@@ -32,81 +15,14 @@ int32_t layer_q_len_most(const layer_shape *s) {
   return most;
 }
 
-layer_extent layer_matrix(const layer_shape *s, layer_kind stage) {
-  const mlaf_layer_desc *d = &s->d;
-  switch (stage) {
-    case LAYER_QKV_A: return (layer_extent){layer_c_row(s), d->hidden};
-    case LAYER_Q_A: return (layer_extent){d->q_rank, d->hidden};
-    case LAYER_KV_A: return (layer_extent){layer_kv_row(s), d->hidden};
-    case LAYER_Q_B: return (layer_extent){(int64_t)s->heads * layer_q_row(s), d->q_rank ? d->q_rank : d->hidden};
-    default: return (layer_extent){d->hidden, (int64_t)s->heads * d->v};
-  }
-}
-
-/* A product by itself, or behind what makes its matrix 16 bits. */
-static int product_parts(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind *out) {
-  const bool matrix = kind <= LAYER_Q_B || kind == LAYER_O_PROJ;
-  const int i = kind == LAYER_O_PROJ ? LAYER_MATRICES - 1 : (int)kind;
-  if (!matrix || !layer_widens(s, tokens)) return out[0] = kind, 1;
-  out[0] = (layer_kind)(LAYER_TO_16 + i);
-  out[1] = (layer_kind)(LAYER_BY_16 + i);
-  return 2;
-}
-
-int layer_parts_of(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind out[LAYER_PARTS]) {
-  const bool many = tokens > LAYER_BESIDE_MOST, joint = kind == LAYER_BESIDE || kind == LAYER_LATENT;
-  const bool one = kind == LAYER_LATENT && !many && tokens >= LAYER_LATENT_LEAST;
-  int n = product_parts(s, !joint || one ? kind : many ? LAYER_Q_B : LAYER_BESIDE, tokens, out);
-  if (joint && many) out[n++] = LAYER_APPEND;
-  if (kind == LAYER_LATENT && !one) out[n++] = LAYER_ABSORB;
-  return n;
-}
-
-/* Whether calls of this form launch this, with so many tokens in all. */
-static bool launched(const layer_shape *s, layer_form form, layer_kind kind, int64_t tokens) {
-  for (int i = 0; i < s->n[form]; i++) {
-    layer_kind parts[LAYER_PARTS];
-    const int n = layer_parts_of(s, s->kinds[form][i], tokens, parts);
-    for (int k = 0; k < n; k++)
-      if (parts[k] == kind) return true;
-  }
-  return false;
-}
-
-bool layer_launches(const layer_shape *s, layer_kind kind, int64_t tokens) {
-  const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s);
-  return (tokens <= few && launched(s, LAYER_FEW, kind, tokens)) ||
-         (tokens <= s->d.prefill_tokens && launched(s, LAYER_MANY, kind, tokens));
-}
-
-/* Where stages change their launches. */
-static const int64_t edges[] = {1, LAYER_LATENT_LEAST - 1, LAYER_LATENT_LEAST, LAYER_BESIDE_MOST, LAYER_BESIDE_MOST + 1};
-enum { EDGES = sizeof edges / sizeof *edges };
-
-int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
-  if (layer_is_dequant(kind)) return 1;
-  for (int i = 0; i < EDGES; i++)
-    if (layer_launches(s, kind, edges[i])) return edges[i];
-  return 1;
-}
-
-int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
-  const int64_t few = (int64_t)s->d.batch_max * layer_q_len_most(s), many = s->d.prefill_tokens;
-  int64_t most = 0;
-  for (int i = 0; i < EDGES; i++)
-    if (edges[i] > most && layer_launches(s, kind, edges[i])) most = edges[i];
-  if (few > most && layer_launches(s, kind, few)) most = few;
-  if (many > most && layer_launches(s, kind, many)) most = many;
-  return most && layer_is_dequant(kind) ? 1 : most; /* the same launch for any number */
-}
-
 /* --- stages as problems --- */
 
 static const char *const styles[] = {"pairs", "halves", "unrotated"};
 
-/* Of rows that stay. Turning queries rotates the key, too, which an append behind it then writes anew. */
+/* The rope style of rows as they are cached. With rope on read they are unrotated: STAGE_APPEND writes them again behind
+ * STAGE_APPEND_ROPE_Q, which rotates the key with the queries. */
 static const char *append_style(const layer_shape *s) {
-  return styles[layer_turns_on_read(s) ? MLAF_LAYER_UNROTATED : s->d.rope_style];
+  return styles[layer_rotates_on_read(s) ? MLAF_LAYER_UNROTATED : s->d.rope_style];
 }
 
 static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, size_t size) {
@@ -117,48 +33,47 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   const int some = d->q_rank < 512 ? d->q_rank : 512;
   static const char *const encodings[] = {"", ",e4m3fn", ",e4m3fnuz"};
   const char *cache = d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged";
-  const char *w = kind >= LAYER_BY_16 ? "" : encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
-  if (kind >= LAYER_TO_16 && kind < LAYER_BY_16) {
+  const char *w = kind >= STAGE_PRODUCT_16 ? "" : encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
+  if (kind >= STAGE_DEQUANT_WEIGHTS && kind < STAGE_PRODUCT_16) {
     const layer_extent e = layer_matrix(s, layer_stage_of(kind));
     return snprintf(out, size, "mla_dequant:c%lld,%s%s,t%lld", (long long)e.columns, type, w, (long long)e.rows);
   }
   switch (layer_stage_of(kind)) {
-    case LAYER_QKV_A:
+    case STAGE_QKV_A:
       return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank, d->rank, d->rope, type, w);
-    case LAYER_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s%s", d->hidden, d->q_rank - some, some, type, w);
-    case LAYER_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s%s", d->hidden, d->rank, d->rope, type, w);
-    case LAYER_Q_B:
+    case STAGE_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s%s", d->hidden, d->q_rank - some, some, type, w);
+    case STAGE_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s%s", d->hidden, d->rank, d->rope, type, w);
+    case STAGE_Q_B:
       return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
                       d->q_rank && norms ? ",norm" : "", type, w);
-    case LAYER_BESIDE: {
-      const int n = print(s, LAYER_Q_B, q_len, out, size);
-      const bool pairs = !d->rope || !strcmp(append_style(s), "pairs");
-      return n + snprintf(out + n, size - (size_t)n, ",append_%s,r%d%s%s%s", cache, d->rank, pairs ? "" : ",append_",
-                          pairs ? "" : append_style(s), norms ? ",append_norm" : "");
+    case STAGE_Q_B_APPEND: {
+      const int n = print(s, STAGE_Q_B, q_len, out, size);
+      return n + snprintf(out + n, size - (size_t)n, "+mla_append:r%d,%s,%s%s", d->rank, cache,
+                          d->rope ? append_style(s) : styles[MLAF_LAYER_PAIRS], norms ? ",norm" : "");
     }
-    case LAYER_LATENT: {
-      const int n = print(s, LAYER_BESIDE, q_len, out, size);
-      return n + snprintf(out + n, size - (size_t)n, ",absorb_%s", style);
+    case STAGE_Q_B_APPEND_ABSORB: {
+      const int n = print(s, STAGE_Q_B_APPEND, q_len, out, size);
+      return n + snprintf(out + n, size - (size_t)n, "+mla_q_absorb:%s", style);
     }
-    case LAYER_SCALE: return snprintf(out, size, "mla_q_scale:h%d,n%d,%s", s->heads, layer_q_row(s), type);
-    case LAYER_DEQUANT:
+    case STAGE_Q_SCALE: return snprintf(out, size, "mla_q_scale:h%d,n%d,%s", s->heads, layer_q_row(s), type);
+    case STAGE_DEQUANT_KV_B:
       return snprintf(out, size, "mla_dequant:c%d,%s%s,t%lld", d->rank, type, kv_b, (long long)layer_kv_b_rows(s));
-    case LAYER_APPEND:
-    case LAYER_TURN:
-      return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
-                      cache, kind == LAYER_TURN ? style : append_style(s), norms ? ",norm" : "");
-    case LAYER_ABSORB:
+    case STAGE_APPEND:
+    case STAGE_APPEND_ROPE_Q:
+      return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == STAGE_APPEND_ROPE_Q ? s->heads : 0, d->rank,
+                      d->rope, type, cache, kind == STAGE_APPEND_ROPE_Q ? style : append_style(s), norms ? ",norm" : "");
+    case STAGE_Q_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s%s,%s", s->heads, d->nope, d->rope, d->rank, type, kv_b, style);
-    case LAYER_DECODE:
+    case STAGE_DECODE:
       return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
-                      q_len > 1 ? ",causal" : "", type, d->page_size, layer_turns_on_read(s) ? ",rope_" : "",
-                      layer_turns_on_read(s) ? style : "");
-    case LAYER_GATHER:
+                      q_len > 1 ? ",causal" : "", type, d->page_size, layer_rotates_on_read(s) ? ",rope_" : "",
+                      layer_rotates_on_read(s) ? style : "");
+    case STAGE_GATHER:
       return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s%s%s", s->heads, d->nope, d->rope, d->v, d->rank, type,
-                      cache, layer_turns_on_read(s) ? ",rope_" : "", layer_turns_on_read(s) ? style : "");
-    case LAYER_PREFILL:
+                      cache, layer_rotates_on_read(s) ? ",rope_" : "", layer_rotates_on_read(s) ? style : "");
+    case STAGE_PREFILL:
       return snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,%s,causal", s->heads, d->nope, d->rope, d->v, type);
-    case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s%s", s->heads, d->rank, d->v, type, kv_b);
+    case STAGE_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s%s", s->heads, d->rank, d->v, type, kv_b);
     default:
       return snprintf(out, size, "mla_o_proj:d%d,h%d,v%d%s,%s%s", d->hidden, s->heads, d->v,
                       d->flags & MLAF_LAYER_RESIDUAL ? ",residual" : "", type, w);
@@ -169,7 +84,7 @@ mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_p
   char text[MLAF_POINT_TEXT_MAX], why[256] = "";
   print(s, kind, q_len, text, sizeof text);
   mlaf_status st = mlaf_point_parse(NULL, text, out, why, sizeof why);
-  if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", kinds[layer_stage_of(kind)].name, text, why);
+  if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", layer_stage_name(layer_stage_of(kind)), text, why);
   for (int i = 0; i < out->op->n_fields; i++)
     if (out->op->fields[i].role == MLAF_SIZE && !layer_is_dequant(kind)) out->v[i] = 1;
   return MLAF_OK;
@@ -192,7 +107,7 @@ mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
   d.batch = 1;
   d.tokens = s->d.prefill_tokens;
   d.crossover = s->d.prefill_crossover;
-  if (layer_turns_on_read(s)) d.rotate = s->d.rope_style == MLAF_LAYER_PAIRS ? MLAF_CHUNKED_PAIRS : MLAF_CHUNKED_HALVES;
+  if (layer_rotates_on_read(s)) d.rotate = s->d.rope_style == MLAF_LAYER_PAIRS ? MLAF_CHUNKED_PAIRS : MLAF_CHUNKED_HALVES;
   return d;
 }
 
@@ -246,68 +161,19 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |
                          MLAF_LAYER_DEQUANT_MANY | MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_NEVER;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
-  if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & (MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_MANY))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16 or "
-                     "MLAF_LAYER_DEQUANT_MANY, which dequantise: leave one out");
+  if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & MLAF_LAYER_KEEP_16)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16, which "
+                     "dequantises: leave one out");
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }
 
-/* Where queries are scaled, they are as soon as they are there. kv_b of 16 bits comes first of all: those that gather read it
- * ahead of their waits, as the constant that it else is, and no launch behind this one begins before it is over. */
-static void order(layer_shape *s, layer_form form, const layer_kind *behind, int n_behind) {
-  const bool two = s->d.q_rank && !s->joined;
-  int n = 0;
-  if (form == LAYER_MANY && layer_dequantises(s)) s->kinds[form][n++] = LAYER_DEQUANT;
-  if (two) s->kinds[form][n++] = LAYER_Q_A;
-  s->kinds[form][n++] = s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A;
-  s->kinds[form][n++] = behind[0];
-  if (layer_scales(s)) s->kinds[form][n++] = LAYER_SCALE;
-  for (int i = 1; i < n_behind; i++) s->kinds[form][n++] = behind[i];
-  s->n[form] = n;
-}
-
-static void order_forms(layer_shape *s) {
-  const layer_kind few[] = {LAYER_BESIDE, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
-  const layer_kind latent[] = {LAYER_LATENT, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
-  const layer_kind apart[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
-  const layer_kind many[] = {LAYER_Q_B, layer_turns(s) ? LAYER_TURN : LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
-  const layer_kind read[] = {LAYER_Q_B, LAYER_TURN, LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
-  if (s->d.flags & MLAF_LAYER_APPEND_APART) order(s, LAYER_FEW, apart, sizeof apart / sizeof *apart);
-  else if (s->latent) order(s, LAYER_FEW, latent, sizeof latent / sizeof *latent);
-  else order(s, LAYER_FEW, few, sizeof few / sizeof *few);
-  if (s->d.prefill_tokens && layer_turns_on_read(s)) order(s, LAYER_MANY, read, sizeof read / sizeof *read);
-  else if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
-}
-
-/* Queries that are scaled on their way must be somewhere. */
-bool layer_shape_may_join(const layer_shape *s, const char *target) {
-  const mlaf_layer_desc *d = &s->d;
-  return !strcmp(target, "sm_90a") && s->heads >= BLOCK_HEADS && d->q_rank && !d->weights &&
-         !layer_scales(s) && !(d->flags & (MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_NO_NORMS));
-}
-
-bool layer_may_go_on(const layer_shape *s, int64_t tokens) {
-  const bool known = !layer_turns_on_read(s); /* no device has run the two together yet */
-  return known && layer_kv_b_bytes(s) == LAYER_ELEMENT && !(s->d.flags & MLAF_LAYER_V_OUT_APART) &&
-         s->heads >= BLOCK_HEADS && s->d.v == MLAF_PLAN_VALUES && tokens >= LAYER_VALUES_LEAST && tokens <= LAYER_VALUES_MOST;
-}
-
-void layer_shape_set_latent(layer_shape *s, bool latent) {
-  s->latent = latent;
-  order_forms(s);
-}
-
-/* Batch-invariant plans: the stages that are one launch with few tokens and two with many are two with all. */
+/* Batch-invariant plans: all stages are separate kernels, for any number of tokens. */
 static mlaf_status take_invariance(layer_shape *s, mlaf_err *err) {
   mlaf_plan_opts opts;
   mlaf_status st = mlaf_plan_read_opts(s->d.plan, &opts, err);
   if (st || !(opts.flags & MLAF_PLAN_BATCH_INVARIANT)) return st;
-  if (s->d.flags & MLAF_LAYER_DEQUANT_MANY)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: MLAF_LAYER_DEQUANT_MANY rounds weights once more in calls of more than "
-                     "%d tokens, and plan asks for BATCH_INVARIANT: leave one of them out", LAYER_BESIDE_MOST);
   s->invariant = true;
-  s->d.flags |= MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART;
   return MLAF_OK;
 }
 
@@ -315,9 +181,9 @@ static mlaf_status take_invariance(layer_shape *s, mlaf_err *err) {
 static mlaf_status check_stages(const layer_shape *s, mlaf_err *err) {
   mlaf_point p;
   mlaf_status st = MLAF_OK;
-  for (int k = 0; !st && k < LAYER_KINDS; k++)
+  for (int k = 0; !st && k < LAYER_STAGES; k++)
     for (int q = 1; !st && layer_rows_most(s, k) && q <= LAYER_Q_LENS; q++)
-      if (k == LAYER_DECODE ? layer_plans_q_len(s, q) : q == 1) st = layer_point(s, k, q, &p, err);
+      if (k == STAGE_DECODE ? layer_plans_q_len(s, q) : q == 1) st = layer_point(s, k, q, &p, err);
   return st;
 }
 
@@ -340,7 +206,8 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   out->heads = d->heads / d->tp_size;
   st = take_invariance(out, err);
   if (st) return st;
-  order_forms(out);
+  layer_choices_by_default(out, NULL);
+  layer_order_stages(out);
   return check_stages(out, err);
 }
 
@@ -389,11 +256,11 @@ static void list_prefill(listing *l, const layer_shape *s) {
 static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind, mlaf_err *err) {
   mlaf_point p;
   mlaf_status st = MLAF_OK;
-  if (kind == LAYER_PREFILL) {
+  if (kind == STAGE_PREFILL) {
     list_prefill(l, s);
     return MLAF_OK;
   }
-  if (kind != LAYER_DECODE) {
+  if (kind != STAGE_DECODE) {
     st = layer_point(s, kind, 1, &p, err);
     for (int64_t t = past(layer_rows_least(s, kind)); !st && t <= past(layer_rows_most(s, kind)) && !l->found; t *= 2) {
       layer_point_rows(&p, t);
@@ -411,7 +278,7 @@ static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind,
 
 static mlaf_status list_layer(listing *l, const layer_shape *s, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
-  for (int k = 0; !st && k < LAYER_KINDS && !l->found; k++)
+  for (int k = 0; !st && k < LAYER_STAGES && !l->found; k++)
     if (layer_rows_most(s, k)) st = list_stage(l, s, k, err);
   return st;
 }
@@ -419,26 +286,26 @@ static mlaf_status list_layer(listing *l, const layer_shape *s, mlaf_err *err) {
 /* Plans that only the alternative of an 8-bit layer has: of copies all products, else those of many tokens. */
 static mlaf_status list_alternative(listing *l, const layer_shape *s, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
-  for (int k = 0; !st && k < LAYER_KINDS && !l->found; k++) {
-    const bool product = k < LAYER_SCALE || k == LAYER_ABSORB || k == LAYER_V_OUT || k == LAYER_O_PROJ;
-    if ((s->d.weights ? k >= LAYER_TO_16 : product) && layer_rows_most(s, k)) st = list_stage(l, s, k, err);
+  for (int k = 0; !st && k < LAYER_STAGES && !l->found; k++) {
+    const bool product = k < STAGE_Q_SCALE || k == STAGE_Q_ABSORB || k == STAGE_V_OUT || k == STAGE_O_PROJ;
+    if ((s->d.weights ? k >= STAGE_DEQUANT_WEIGHTS : product) && layer_rows_most(s, k)) st = list_stage(l, s, k, err);
   }
   return st;
 }
 
 /* Plans that make the copies that a layer keeps. */
 static mlaf_status list_copies(listing *l, const layer_shape *s, mlaf_err *err) {
-  const layer_kind made[] = {s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A, LAYER_Q_A, LAYER_Q_B, LAYER_MATRICES - 1};
+  const layer_kind made[] = {s->d.q_rank && s->joined ? STAGE_QKV_A : STAGE_KV_A, STAGE_Q_A, STAGE_Q_B, STAGE_O_PROJ};
   mlaf_status st = MLAF_OK;
   mlaf_point p;
   if (!(s->d.flags & MLAF_LAYER_KEEP_16)) return MLAF_OK;
   for (int i = 0; !st && i < 4 && !l->found; i++) {
-    if (made[i] == LAYER_Q_A && (s->joined || !s->d.q_rank)) continue;
-    st = layer_point(s, (layer_kind)(LAYER_TO_16 + made[i]), 1, &p, err);
+    if (made[i] == STAGE_Q_A && (s->joined || !s->d.q_rank)) continue;
+    st = layer_point(s, layer_dequant_of(made[i]), 1, &p, err);
     if (!st) found(l, &p);
   }
   if (!st && !l->found && layer_kv_b_bytes(s) == 1) {
-    st = layer_point(s, LAYER_DEQUANT, 1, &p, err);
+    st = layer_point(s, STAGE_DEQUANT_KV_B, 1, &p, err);
     if (!st) found(l, &p);
   }
   return st;
@@ -450,13 +317,13 @@ mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_
   layer_shape s;
   listing l = {.left = i, .out = out, .size = out_size};
   if (!desc || !out || !out_size) return MLAF_E_ARG;
-  mlaf_layer_desc other;
   mlaf_status st = layer_shape_take(desc, joined, &s, &err);
   if (!st) st = list_layer(&l, &s, &err);
-  if (!st && !l.found && layer_alternative_desc(&s, &other)) {
+  if (!st && !l.found && layer_has_alternative(&s)) {
+    layer_shape other;
     st = list_copies(&l, &s, &err);
-    if (!st) st = layer_shape_take(&other, joined, &s, &err);
-    if (!st) st = list_alternative(&l, &s, &err);
+    if (!st) st = layer_alternative_shape(&s, &other, &err);
+    if (!st) st = list_alternative(&l, &other, &err);
   }
   if (!st && !l.found) out[0] = 0;
   if (st && why && why_size) snprintf(why, why_size, "%s", err.text);

@@ -24,6 +24,13 @@ typedef struct mlaf_bound {
   uint32_t facts[MLAF_FACTS];        /* what the operation makes of all this once and for all (calls->settle); else 0 */
 } mlaf_bound;
 
+/* What fitting a knob must know of the first kernel. */
+typedef struct mlaf_fit_kernel {
+  uint32_t rows_per_wg;
+  uint32_t step;  /* what a round of a workgroup covers; 0: not known, nothing is fitted */
+  uint32_t slots; /* workgroups that the device runs at once; 0: not known */
+} mlaf_fit_kernel;
+
 /* Everything that launches need, filled from checked arguments: no allocation. */
 enum { MLAF_PARAMETERS_MAX = 1536 };
 typedef struct mlaf_prepared {

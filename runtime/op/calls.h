@@ -6,43 +6,8 @@
 #include "op/bound.h"
 #include "op/cases.h"
 #include "op/data.h"
-#include "op/kernel.h"
+#include "op/second.h"
 #include "op/verified.h"
-
-/* What fitting a knob must know of the first kernel. */
-typedef struct mlaf_fit_kernel {
-  uint32_t rows_per_wg;
-  uint32_t step;  /* what a round of a workgroup covers; 0: not known, nothing is fitted */
-  uint32_t slots; /* workgroups that the device runs at once; 0: not known */
-} mlaf_fit_kernel;
-
-/* A launch of the kernel of a second form. Its args point to the parameters: do not copy it. */
-enum { MLAF_SECOND_PARAMETERS = 256 };
-typedef struct mlaf_second_prepared {
-  _Alignas(16) unsigned char parameters[MLAF_SECOND_PARAMETERS];
-  mlaf_launch launch;
-} mlaf_second_prepared;
-
-/* A second form of the arguments (block tables of mla_decode): one more kernel, launched before the others, makes the first
- * form of
- * it, in the workspace. */
-typedef struct mlaf_second_form {
-  const mlaf_kernel_ref *kernel; /* for whoever builds it. Every bundle of the operation has it */
-  const char *what;              /* "the kernel that reads block tables" */
-  bool (*wanted)(const void *args);
-  /* Bytes of workspace, the other kernels' included; SIZE_MAX where there are too many, or no such arguments. */
-  size_t (*workspace)(const mlaf_bound *b, uint32_t knob, const void *args);
-  /* What all its launches have in common. */
-  mlaf_launch (*like)(const mlaf_function *fn);
-  /* Check all and fill its launch. `fn` NULL: it is not loaded. *first, of args_size bytes: the arguments' first form, launched
-   * next; its first word is 0 where there is nothing to do, and nothing to launch. */
-  mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const mlaf_function *fn, const void *args, void *first,
-                         mlaf_second_prepared *out, mlaf_err *err);
-  /* The same for a caller that keeps what the kernel makes elsewhere, and for several launches: it is written to `at`, and only
-   * what goes into it is checked. */
-  mlaf_status (*prepare_at)(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, void *first,
-                            mlaf_second_prepared *out, mlaf_err *err);
-} mlaf_second_form;
 
 enum { MLAF_ARGS_MAX = 768 };
 
@@ -53,6 +18,9 @@ typedef struct mlaf_calls {
   size_t workspace_at, workspace_size_at; /* in it: void *workspace, size_t workspace_size; both 0: there never is one */
   bool libraries;    /* a kernel may be a vendor library's product (device/matmul.h) */
   uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
+  /* What the functions of op/args_launch.h, and of op/table_calls.h, go by. NULL: the operation has its own. */
+  const struct mlaf_args_table *arguments;
+  const struct mlaf_table *table;
 
   /* --- who may run --- */
   /* Bytes of the parameter block of a kernel at `stage` that says `launch` of itself. */
@@ -108,6 +76,11 @@ typedef struct mlaf_calls {
   /* The same bits of two runs; an output that one of them left out does not count. */
   bool (*same)(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 
+  /* --- joint kernels (op/joint.h): the first input is what `before`, of an operation of the same kind, puts out, and is never in
+   * memory. `before` outlives it. NULL: it follows no problem --- */
+  mlaf_status (*chain_case)(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
+  void (*chain_data)(mlaf_data *d, const mlaf_data *before); /* sets are counted as those of `before` are */
+
   /* --- data to time and soak on (op/data.h) --- */
   /* The device and the pool are borrowed; what the pool hands out must not be asked for anew while the data is open. E_ARG when
    * it does not fit the device. */
@@ -136,5 +109,8 @@ typedef struct mlaf_whole_args {
  * header is
  * shorter, one of a newer one may be longer if it asks for nothing unknown. NULL: E_ARG. */
 const void *mlaf_args_take(const mlaf_calls *calls, const void *args, mlaf_whole_args *whole, mlaf_err *err);
+
+/* True if the knob of the operation's variants is a split count. */
+static inline bool mlaf_has_splits(const mlaf_op *op) { return op->calls && op->calls->knob_most; }
 
 #endif

@@ -28,11 +28,13 @@ typedef struct mlaf_field {
   const int32_t *also;  /* and for these, which end with 0; NULL: no others */
   int moot_by, moot_at;      /* where field moot_by (-1: none) is moot_at this one says nothing: it is 0, and
                                 has no key in the text */
+  int part;                  /* 0: the operation's own; else of the n-th problem that may follow (op/joint.h) */
   const char *range, *about; /* for help texts */
 } mlaf_field;
 
 typedef struct mlaf_point mlaf_point;
 struct mlaf_calls; /* op/calls.h */
+struct mlaf_joint; /* op/joint.h */
 
 typedef struct mlaf_op {
   const char *name, *example; /* "mla_decode", and a whole text */
@@ -42,6 +44,7 @@ typedef struct mlaf_op {
   /* What no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
   mlaf_status (*check)(const mlaf_point *p, char *why, size_t why_size);
   const struct mlaf_calls *calls; /* what it does */
+  const struct mlaf_joint *joint; /* problems that may follow one of it in a launch; NULL: none */
 } mlaf_op;
 
 struct mlaf_point {
@@ -71,7 +74,8 @@ static inline bool mlaf_field_is_switch(const mlaf_field *f) { return mlaf_field
 void mlaf_point_init(const mlaf_op *op, mlaf_point *out);
 /* Check every field and canonicalise. `why` (may be NULL) names the field, its value and the accepted range. */
 mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t why_size);
-/* "mla_decode:h16,r512,...": always a string; E_ARG when it does not fit. */
+/* "mla_decode:h16,r512,...": always a string; E_ARG when it does not fit. Problems that follow stand behind a +, with what the
+ * first does not say already: "mla_q_b:l1536,...,t1+mla_append:r512,paged,pairs,norm". */
 mlaf_status mlaf_point_print(const mlaf_point *p, char *out, size_t size);
 /* The same, for the length of an expression: f(mlaf_point_text(p).s). */
 typedef struct mlaf_point_string {
@@ -80,7 +84,8 @@ typedef struct mlaf_point_string {
 mlaf_point_string mlaf_point_text(const mlaf_point *p);
 /* The same without the fields of SIZE: equal for points whose kernels can execute each other. */
 mlaf_status mlaf_point_family(const mlaf_point *p, char *out, size_t size);
-/* Inverse of print; fields in any order. `op` NULL: the text says which. `out` is untouched on failure. */
+/* Inverse of print; fields in any order, and of problems that follow also as words of the first ("append_paged"), as they were
+ * before there were lists. `op` NULL: the text says which. `out` is untouched on failure. */
 mlaf_status mlaf_point_parse(const mlaf_op *op, const char *text, mlaf_point *out, char *why, size_t why_size);
 /* The same of whatever choices are stored for. */
 mlaf_status mlaf_point_stored(const char *text, mlaf_point *out, char *why, size_t why_size);

@@ -1,7 +1,6 @@
-/* The one grammar: check, print and parse any operation's points. */
-#include "op/op.h"
+/* The one grammar: check and print any operation's points; parse.c reads them. */
+#include "op/joint.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,19 +87,36 @@ static void put_number(printed *t, int32_t v) {
   put(t, s);
 }
 
+/* A field with its value, behind *join. */
+static void put_field(printed *t, const char *key, const char *const *words, int32_t most, int32_t v, const char **join) {
+  if (words && !words[0][0] && !v) return;
+  put(t, *join);
+  *join = ",";
+  put(t, key ? key : v >= 0 && v <= most ? words[v] : "?");
+  if (key) put_number(t, v);
+}
+
+/* A problem that follows, with what is not said before it. */
+static void put_part(printed *t, const mlaf_point *p, const mlaf_joint_part *part) {
+  const char *join = "";
+  put(t, "+");
+  put(t, part->op);
+  for (const mlaf_joint_field *f = part->fields; f->field; f++)
+    if (mlaf_joint_is_own(f))
+      put_field(t, f->key, f->words, p->op->fields[f->of].max - f->less, p->v[f->of] - f->less, &join);
+}
+
 static mlaf_status print(const mlaf_point *p, bool sizes, char *out, size_t size) {
   if (!p || !out || !size) return MLAF_E_ARG;
   printed t = {out, size, 0};
   const char *join = ":";
   put(&t, p->op->name);
   for FIELDS_OF(f, p->op) {
-    const int32_t v = p->v[f - p->op->fields];
-    if ((f->role == MLAF_SIZE && !sizes) || (mlaf_field_is_flag(f) && !v) || (f->key && is_moot(p, f))) continue;
-    put(&t, join);
-    join = ",";
-    put(&t, f->key ? f->key : v >= 0 && v <= f->max ? f->words[v] : "?");
-    if (f->key) put_number(&t, v);
+    if (f->part || (f->role == MLAF_SIZE && !sizes) || (f->key && is_moot(p, f))) continue;
+    put_field(&t, f->key, f->words, f->max, p->v[f - p->op->fields], &join);
   }
+  for (int i = 0; i < mlaf_joint_parts(p->op); i++)
+    if (mlaf_joint_has(p, i)) put_part(&t, p, &p->op->joint->parts[i]);
   out[t.n < size ? t.n : size - 1] = 0;
   return t.n < size ? MLAF_OK : MLAF_E_ARG;
 }
@@ -112,105 +128,4 @@ mlaf_point_string mlaf_point_text(const mlaf_point *p) {
   mlaf_point_string text;
   print(p, true, text.s, sizeof text.s);
   return text;
-}
-
-/* --- parse --- */
-
-static bool is(const char *word, const char *s, size_t n) { return strlen(word) == n && !memcmp(word, s, n); }
-
-/* Decimal digits only, no sign, no leading zero, inside int32. */
-static bool parse_number(const char *s, size_t n, int32_t *out) {
-  int64_t v = 0;
-  if (!n || n > 10 || (n > 1 && s[0] == '0')) return false;
-  for (size_t i = 0; i < n; i++) {
-    if (!isdigit((unsigned char)s[i])) return false;
-    v = v * 10 + (s[i] - '0');
-  }
-  if (v > INT32_MAX) return false;
-  *out = (int32_t)v;
-  return true;
-}
-
-/* vLLM's words for rope styles are taken for the grammar's, alone or behind a prefix ("rope_neox"); printed are the grammar's. */
-static size_t in_grammar_words(const char *s, size_t n, char *out, size_t size) {
-  static const struct {
-    const char *theirs, *ours;
-  } words[] = {{"neox", "halves"}, {"gptj", "pairs"}};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    const size_t w = strlen(words[i].theirs), front = n - w;
-    if (n < w || memcmp(s + front, words[i].theirs, w) || (front && s[front - 1] != '_') || n + 2 >= size) continue;
-    return (size_t)snprintf(out, size, "%.*s%s", (int)front, s, words[i].ours);
-  }
-  return 0;
-}
-
-/* Which field an item of the text sets, -1: unknown or malformed. */
-static int parse_item(const char *s, size_t n, mlaf_point *p) {
-  char ours[40];
-  const size_t renamed = in_grammar_words(s, n, ours, sizeof ours);
-  if (renamed) s = ours, n = renamed;
-  size_t letters = 0;
-  while (letters < n && s[letters] >= 'a' && s[letters] <= 'z') letters++;
-  for (int i = 0; i < p->op->n_fields; i++) {
-    const mlaf_field *f = &p->op->fields[i];
-    for (int32_t w = 0; f->words && w <= f->max; w++)
-      if (n && is(f->words[w], s, n)) {
-        p->v[i] = w;
-        return i;
-      }
-    if (f->key && is(f->key, s, letters) && parse_number(s + letters, n - letters, &p->v[i])) return i;
-  }
-  return -1;
-}
-
-static mlaf_status parse_items(const char *text, mlaf_point *p, char *why, size_t size) {
-  const char *s = text + strlen(p->op->name) + 1, *example = p->op->example;
-  unsigned seen = 0;
-  for (;; s++) {
-    const size_t n = strcspn(s, ","), at = (size_t)(s - text) + 1;
-    const int shown = (int)(n < 80 ? n : 80), i = parse_item(s, n, p);
-    if (i < 0)
-      return mlaf_point_fault(why, size, "unknown or malformed field '%.*s' at character %zu, e.g. %s", shown, s, at, example);
-    if (seen & 1u << i) return mlaf_point_fault(why, size, "field '%.*s' at character %zu is given twice", shown, s, at);
-    seen |= 1u << i;
-    s += n;
-    if (!*s) break;
-  }
-  for FIELDS_OF(f, p->op)
-    if (f->required && !(seen & 1u << (f - p->op->fields)))
-      return mlaf_point_fault(why, size, "%s is missing (\"%s\" and a number), e.g. %s", f->label, f->key, example);
-  return MLAF_OK;
-}
-
-static bool begins(const mlaf_op *op, const char *text) {
-  const size_t n = strlen(op->name);
-  return !strncmp(text, op->name, n) && text[n] == ':';
-}
-
-const mlaf_op *mlaf_op_of(const char *text) {
-  for (int i = 0; mlaf_ops_all[i]; i++)
-    if (begins(mlaf_ops_all[i], text)) return mlaf_ops_all[i];
-  return NULL;
-}
-
-static mlaf_status no_operation(const mlaf_op *op, const char *text, char *why, size_t size) {
-  char names[400] = "";
-  size_t n = 0;
-  for (int i = 0; !op && mlaf_ops_all[i] && n < sizeof names; i++)
-    n += (size_t)snprintf(names + n, sizeof names - n, "%s\"%s:\"", i ? " or " : "", mlaf_ops_all[i]->name);
-  if (op) snprintf(names, sizeof names, "\"%s:\"", op->name);
-  return mlaf_point_fault(why, size, "'%.80s' does not begin with %s, e.g. %s", text, names,
-                          op ? op->example : mlaf_ops_all[0] ? mlaf_ops_all[0]->example : "");
-}
-
-mlaf_status mlaf_point_parse(const mlaf_op *op, const char *text, mlaf_point *out, char *why, size_t size) {
-  if (!text || !out) return MLAF_E_ARG;
-  const mlaf_op *named = !op ? mlaf_op_of(text) : begins(op, text) ? op : NULL;
-  if (!named) return no_operation(op, text, why, size);
-  mlaf_point p;
-  mlaf_point_init(named, &p);
-  mlaf_status st = parse_items(text, &p, why, size);
-  if (!st) st = mlaf_point_check(&p, why, size);
-  if (!st) *out = p;
-  return st;
 }

@@ -3,7 +3,7 @@
 #define MLAF_PROJECTION_CASE_H
 
 #include "op/numeric.h"
-#include "op/projection.h"
+#include "op/projection_calls.h"
 
 /* What a case is about. */
 typedef struct mlaf_projection_spec {

@@ -66,7 +66,8 @@ static void chain(mlaf_plan *plan, const mlaf_op *op, mlaf_shared *shared) {
   mlaf_loaded_chain(plan->from.loaded, &ahead);
 }
 
-static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out, mlaf_err *err) {
+static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                            mlaf_plan **out, mlaf_err *err) {
   mlaf_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a plan");
   pthread_mutex_lock(&ctx->lock);
@@ -74,7 +75,7 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   int compiles = 0;
   if (opts->flags & MLAF_PLAN_TABLES)
     st = mlaf_second_kernel_open(ctx, p->op, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
-  if (!st) st = mlaf_planner_run(ctx, p, opts, &plan->from, err);
+  if (!st) st = mlaf_planner_run(ctx, p, opts, inside, &plan->from, err);
   if (!st) chain(plan, p->op, ctx->shared);
   plan->from.compiles += compiles;
   pthread_mutex_unlock(&ctx->lock);
@@ -91,22 +92,21 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   return MLAF_OK;
 }
 
-mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside,
-                                    mlaf_plan **out) {
+mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts,
+                                    const mlaf_plan_inside *inside, mlaf_plan **out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_plan_opts o;
   mlaf_status st = mlaf_plan_read_opts(opts, &o, &err);
-  o.flags |= inside;
-  if (!st) st = plan_new(ctx, p, &o, out, &err);
+  if (!st) st = plan_new(ctx, p, &o, inside, out, &err);
   err.status = st;
   return st ? mlaf_shared_report(ctx->shared, &err) : MLAF_OK;
 }
 
 mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
-  return mlaf_plan_create_inside(ctx, p, opts, 0, out);
+  return mlaf_plan_create_inside(ctx, p, opts, NULL, out);
 }
 
-bool mlaf_plan_goes_on(const mlaf_plan *plan) {
+bool mlaf_plan_serves_next(const mlaf_plan *plan) {
   const mlaf_bound *b = mlaf_plan_bound(plan);
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (b->stage[i].fn && b->stage[i].launch.values) return true;

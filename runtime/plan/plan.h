@@ -13,21 +13,18 @@
 mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf_err *err);
 /* mlaf_plan_create of a checked point. Failures are reported. */
 mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
-/* What whoever executes a plan says of it, and kernels may then go by: a layer. Where there are no such kernels it is as without.
- *   AHEAD    tables, and all rows of the cache but those of a request's last query tokens, are older than the launch before:
- *            they may be read before that launch is over
- *   GOES_ON  the combine kernel may go on into values of MLAF_PLAN_VALUES columns; mlaf_plan_goes_on tells whether it does */
-enum { MLAF_PLAN_AHEAD = 1 << 30, MLAF_PLAN_GOES_ON = 1 << 29, MLAF_PLAN_VALUES = 128 };
-mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside,
-                                    mlaf_plan **out);
-bool mlaf_plan_goes_on(const mlaf_plan *plan);
+/* The same, given what its caller knows; `inside` may be NULL. */
+mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts,
+                                    const mlaf_plan_inside *inside, mlaf_plan **out);
+/* Whether its kernels serve the problem that is executed next, too. */
+bool mlaf_plan_serves_next(const mlaf_plan *plan);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* A plan to come. */
 typedef struct mlaf_plan_wish {
   mlaf_point at;
   const mlaf_plan_opts *opts;
-  uint32_t inside; /* MLAF_PLAN_AHEAD ... */
+  mlaf_plan_inside inside;
 } mlaf_plan_wish;
 /* Has what these plans would compile one after the other compiled by all workers at once; the plans then find it in the cache.
  * Returns how many kernels were. Nothing but time depends on it: what does not compile is said when its plan is made. Plans that

@@ -20,6 +20,7 @@ typedef struct planner {
   mlaf_ctx *ctx;
   const mlaf_point *problem;
   const mlaf_plan_opts *opts;
+  const mlaf_plan_inside *inside; /* what the caller knows; NULL: nothing */
   mlaf_planned *out;
   mlaf_planner_wishes *wishes; /* NULL; else nothing is compiled or loaded, and what would be compiled is added here */
   mlaf_text notes;
@@ -101,80 +102,66 @@ static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mla
   return st;
 }
 
-/* A variant's twins serve whoever executes a plan and says more of it than is known of others (mlaf_plan_create_inside). */
-typedef enum twin_kind {
-  TWIN_VALUES, /* its combine kernel goes on into values, and it reads ahead where that is allowed */
-  TWIN_AHEAD,  /* it reads ahead of its wait */
-  TWINS
-} twin_kind;
-
-/* FAMILY:PARAMS/sN,SECOND. False: it has no such twin, or nobody asks for one. */
-static bool name_twin(const planner *p, const char *of, twin_kind kind, char *out, size_t size) {
-  const char *rest = strchr(of, ':'), *second = strchr(of, '/');
-  const uint32_t flags = p->opts->flags;
-  const char *ahead = flags & MLAF_PLAN_AHEAD ? "_ahead" : "";
-  if (flags & MLAF_PLAN_BATCH_INVARIANT) return false;
-  if (!rest || (kind == TWIN_VALUES ? !(flags & MLAF_PLAN_GOES_ON) || !second : !*ahead)) return false;
-  const int family = (int)(rest - of);
-  int n = 0;
-  if (kind == TWIN_AHEAD) n = snprintf(out, size, "%.*s%s%s", family, of, ahead, rest);
-  else
-    n = snprintf(out, size, "%.*s%s%.*s,values=%d", family, of, ahead, (int)(second - rest + (ptrdiff_t)strcspn(second, ",")),
-                 rest, MLAF_PLAN_VALUES);
-  return n > 0 && (size_t)n < size;
+/* Variants in place of b's for a caller who knows more of its launches, best first; *n 0: there are none, or nothing is known. */
+static void list_inside(planner *p, const mlaf_build *b, mlaf_gen **gen, mlaf_variant **list, size_t *n) {
+  const mlaf_plan_inside *in = p->inside;
+  mlaf_err ignored;
+  *n = 0;
+  if (!in || (!in->ahead && !in->next.op) || p->opts->flags & MLAF_PLAN_BATCH_INVARIANT || mlaf_ctx_gen(p->ctx, gen, &ignored))
+    return;
+  mlaf_point_string next = {""};
+  if (in->next.op) next = mlaf_point_text(&in->next);
+  if (mlaf_gen_inside(*gen, mlaf_point_text(p->problem).s, info(p)->target, b->name, in->ahead, in->next.op ? next.s : NULL, list,
+                      n, &ignored))
+    *n = 0;
 }
 
-static mlaf_status start_twin(planner *p, const mlaf_build *b, twin_kind kind, mlaf_gen **gen, mlaf_build *twin) {
-  char name[sizeof b->name];
-  mlaf_variant v = {.name = NULL};
+static mlaf_status make_inside(planner *p, mlaf_gen *gen, mlaf_build *b) {
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_err ignored;
-  if (!name_twin(p, b->name, kind, name, sizeof name)) return MLAF_E_NOT_TUNED;
-  mlaf_status st = mlaf_ctx_gen(p->ctx, gen, &ignored);
-  if (!st) st = mlaf_gen_variant(*gen, mlaf_point_text(p->problem).s, info(p)->target, name, &v, &ignored);
-  if (!st) st = mlaf_build_init(&v, twin, &ignored);
-  mlaf_variant_clear(&v);
+  if (mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) return MLAF_OK;
+  mlaf_status st = mlaf_build_now(b, gen, p->ctx->compiler, target, compiles(p), &p->out->compiles, &ignored);
+  if (!st) st = mlaf_build_check(b, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
+  if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
   return st;
 }
 
-/* In place of a kernel its twin, where that runs. */
-static bool take_twin(planner *p, twin_kind kind, mlaf_build *b) {
-  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
+/* In place of a kernel one for this caller, where one runs. */
+static bool take_inside(planner *p, mlaf_build *b) {
   mlaf_gen *gen;
-  mlaf_build twin = {.n = 0};
+  mlaf_variant *list = NULL;
   mlaf_err ignored;
-  mlaf_status st = start_twin(p, b, kind, &gen, &twin);
-  if (!st && !mlaf_build_take_known(&twin, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) {
-    st = mlaf_build_now(&twin, gen, p->ctx->compiler, target, compiles(p), &p->out->compiles, &ignored);
-    if (!st) st = mlaf_build_check(&twin, p->problem->op->calls, mlaf_ctx_device(p->ctx), &ignored);
-    if (!st) mlaf_build_remember(&twin, &p->ctx->hashes, target, toolchain);
+  size_t n;
+  bool taken = false;
+  list_inside(p, b, &gen, &list, &n);
+  for (size_t i = 0; !taken && i < n; i++) {
+    mlaf_build other = {.n = 0};
+    taken = !mlaf_build_init(&list[i], &other, &ignored) && !make_inside(p, gen, &other);
+    mlaf_build_clear(taken ? b : &other);
+    if (taken) *b = other;
   }
-  mlaf_build_clear(st ? &twin : b);
-  if (!st) *b = twin;
-  return !st;
-}
-static bool take_some_twin(planner *p, mlaf_build *b) {
-  for (int kind = 0; kind < TWINS; kind++)
-    if (take_twin(p, kind, b)) return true;
-  return false;
+  mlaf_variants_free(list, n);
+  return taken;
 }
 
-/* Of a build, or of its twin, what no cache has. */
+/* What no cache has of a build, or of the one that this caller gets in its place. */
 static void wish(planner *p, mlaf_build *b) {
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
   mlaf_gen *gen;
-  mlaf_build twin = {.n = 0};
+  mlaf_build other = {.n = 0};
+  mlaf_variant *list = NULL;
   mlaf_err ignored;
-  size_t n = 0;
-  int kind = 0;
-  while (kind < TWINS && start_twin(p, b, kind, &gen, &twin)) kind++;
-  mlaf_build *x = kind < TWINS ? &twin : b;
+  size_t n, n_jobs = 0;
+  list_inside(p, b, &gen, &list, &n);
+  mlaf_build *x = n && !mlaf_build_init(&list[0], &other, &ignored) ? &other : b;
   const bool there = mlaf_planner_wishes_seen(p->wishes, x) ||
                      (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
                      mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
-  if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n, &ignored))
+  if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n_jobs, &ignored))
     mlaf_planner_wishes_add(p->wishes, x, p->problem->op->calls);
-  mlaf_build_clear(&twin);
+  mlaf_build_clear(&other);
+  mlaf_variants_free(list, n);
 }
 
 /* The code of a build: from the cache, or made, if that is allowed. `problem` is the one that its variant was chosen for. */
@@ -184,7 +171,7 @@ static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf
     return err->status;
   }
   if (p->wishes) wish(p, b);
-  if (p->wishes || take_some_twin(p, b)) return MLAF_OK;
+  if (p->wishes || take_inside(p, b)) return MLAF_OK;
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
   mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
@@ -695,14 +682,15 @@ static mlaf_status run_ladder(planner *p) {
   return mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? st : MLAF_OK;
 }
 
-static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes,
-                       mlaf_planned *out, mlaf_err *err) {
+static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                       mlaf_planner_wishes *wishes, mlaf_planned *out, mlaf_err *err) {
   planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */
   if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");
   *out = (mlaf_planned){.source = "none"};
   p->ctx = ctx;
   p->problem = problem;
   p->opts = opts;
+  p->inside = inside;
   p->out = out;
   p->wishes = wishes;
   if (opts->lengths && !mlaf_lengths_parse(opts->lengths, &p->lengths, err)) mlaf_lengths_print(&p->lengths, p->lengths_text);
@@ -721,14 +709,15 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan
   return st;
 }
 
-mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
-                             mlaf_err *err) {
-  return run(ctx, problem, opts, NULL, out, err);
+mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                             mlaf_planned *out, mlaf_err *err) {
+  return run(ctx, problem, opts, inside, NULL, out, err);
 }
 
-void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes) {
+void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                              mlaf_planner_wishes *wishes) {
   mlaf_planned nothing;
   mlaf_err ignored;
   if (ctx->bundle || opts->flags & MLAF_PLAN_NO_COMPILE || opts->effort == MLAF_EFFORT_MEASURE) return;
-  if (!run(ctx, p, opts, wishes, &nothing, &ignored)) free(nothing.notes);
+  if (!run(ctx, p, opts, inside, wishes, &nothing, &ignored)) free(nothing.notes);
 }

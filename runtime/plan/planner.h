@@ -19,10 +19,9 @@ typedef struct mlaf_planned {
   double ns, error;
 } mlaf_planned;
 
-/* The context's lock must be held. `p` has been checked, and so have the public flags; beside them are those of
- * mlaf_plan_create_inside. */
-mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planned *out,
-                             mlaf_err *err);
+/* The context's lock must be held. `p` and the options have been checked; `inside` may be NULL. */
+mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                             mlaf_planned *out, mlaf_err *err);
 
 /* A kernel that plans would have compiled: a build that has this one stage alone, with its source. */
 typedef struct mlaf_planner_wish {
@@ -46,7 +45,8 @@ bool mlaf_planner_wishes_seen(mlaf_planner_wishes *w, const mlaf_build *b);
 void mlaf_planner_wishes_add(mlaf_planner_wishes *w, mlaf_build *b, const mlaf_calls *calls);
 /* Adds what mlaf_planner_run would compile, and neither compiles nor loads. What it cannot tell is missing. Not of a context with
  * a bundle. The context's lock must be held. */
-void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_planner_wishes *wishes);
+void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                              mlaf_planner_wishes *wishes);
 
 /* The rung of the context's bundle: fills *out, or says in `err` why the bundle does not serve the problem (E_NOT_COMPILED) and
  * which command would change that. in_reach: not with what lies too far away (op/nearest.h). What is passed over on the

@@ -106,26 +106,27 @@ static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_point *p,
 
 mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_point *p, bool in_reach, mlaf_planned *out, mlaf_text *notes,
                                 mlaf_err *err) {
-  const mlaf_bundle_plan **list = NULL;
+  mlaf_offer *list = NULL;
   size_t n = 0;
   mlaf_err why = {MLAF_OK, ""};
   mlaf_status st = mlaf_bundle_rank(ctx->bundle, mlaf_info(mlaf_ctx_device(ctx))->target, p, &list, &n, err);
   if (st) return st;
   if (!n) return not_in_bundle(ctx, p, err);
-  if (in_reach && too_far(list[0], p, notes, err)) {
+  if (in_reach && too_far(list[0].of, p, notes, err)) {
     free(list);
     return err->status;
   }
   for (size_t i = 0; i < n && (!i || st); i++) {
+    const mlaf_bundle_plan *x = list[i].of;
     mlaf_bundle_fitted f;
-    mlaf_bundle_fit(list, n, list[i], p, &f);
+    mlaf_bundle_fit(list, n, i, p, &f);
     st = load(ctx, &f, p, &out->loaded, &why);
     if (!st) {
-      describe(list[i], &f, p, out);
+      describe(x, &f, p, out);
       break;
     }
-    mlaf_text_fmt(notes, "%sthe bundle's %s of %s: %.400s", notes->len ? "; " : "", list[i]->variant, list[i]->text, why.text);
-    mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "plan: passing over the bundle's %s of %s: %s", list[i]->variant, list[i]->text,
+    mlaf_text_fmt(notes, "%sthe bundle's %s of %s: %.400s", notes->len ? "; " : "", x->variant, x->text, why.text);
+    mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "plan: passing over the bundle's %s of %s: %s", x->variant, x->text,
                   why.text);
   }
   free(list);

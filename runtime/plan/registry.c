@@ -40,9 +40,18 @@ static uint64_t hash_lengths(const mlaf_plan_opts *o) {
   return h;
 }
 
-static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o, uint32_t inside) {
+/* 0: nothing is known. */
+static uint64_t hash_inside(const mlaf_plan_inside *in) {
+  if (!in || (!in->ahead && !in->next.op)) return 0;
+  uint64_t h = 1469598103934665603u ^ in->ahead;
+  for (const char *s = in->next.op ? in->next.op->name : ""; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
+  for (int i = 0; in->next.op && i < in->next.op->n_fields; i++) h = (h ^ (uint32_t)in->next.v[i]) * 1099511628211u;
+  return h;
+}
+
+static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o, const mlaf_plan_inside *inside) {
   const uint32_t idle = MLAF_PLAN_TABLES | (p->op->calls->libraries ? 0 : (uint32_t)MLAF_PLAN_LIBRARY);
-  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~idle), o->effort, hash_lengths(o), inside};
+  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~idle), o->effort, hash_lengths(o), hash_inside(inside)};
 }
 
 /* FNV-1a over words, then mixed. Of the lengths their hash is enough: few contexts see two. */
@@ -175,7 +184,7 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts
 
 static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
 
-bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside) {
+bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside) {
   const mlaf_plan_opts *o = opts ? opts : &none;
   mlaf_point at = *p;
   if (o->struct_size < offsetof(mlaf_plan_opts, lengths)) return false;

@@ -9,11 +9,22 @@
 #include "mlaforge/plan.h"
 #include "op/op.h"
 
+/* What whoever executes a plan knows of its launches, and kernels may then go by: a layer. Where there are no such kernels it is
+ * as without. */
+typedef struct mlaf_plan_inside {
+  /* Tables, and all rows of the cache but those of a request's last query tokens, are older than the launch before: they may be
+   * read before that launch is over. */
+  bool ahead;
+  /* The problem that is executed next, over this one's outputs and nothing else's: a joint kernel may serve it, too.
+   * mlaf_plan_serves_next tells. next.op NULL: none. */
+  mlaf_point next;
+} mlaf_plan_inside;
+
 typedef struct mlaf_registry_key {
   mlaf_point at; /* sizes rounded up (mlaf_field_round) */
   int32_t flags, effort;
   uint64_t lengths; /* a hash of them */
-  uint64_t inside;  /* of mlaf_plan_create_inside. Not among the flags, which are as the caller has them */
+  uint64_t inside;  /* a hash of mlaf_plan_inside; 0: nothing is known */
 } mlaf_registry_key;
 
 typedef struct mlaf_registry_entry {
@@ -40,15 +51,15 @@ typedef struct mlaf_registry {
 typedef struct mlaf_registry_how {
   bool on_stream; /* for a launch on `stream`: no plan is made while that captures */
   bool quiet;     /* not on a request's way: nothing is logged */
-  uint32_t inside; /* mlaf_plan_create_inside (plan/plan.h) */
   void *stream;
   int32_t *compiles; /* what making it compiled is added here; may be NULL */
+  const mlaf_plan_inside *inside; /* may be NULL */
 } mlaf_registry_how;
 /* mlaf_plan_get's whole, of a checked point; how->quiet false: a plan that is made leaves a line in the log. */
 mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_registry_how *how,
                               mlaf_plan **out);
 /* True if such a plan is there. */
-bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, uint32_t inside);
+bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside);
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */
 void mlaf_registry_clear(mlaf_registry *r);

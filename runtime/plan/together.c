@@ -88,9 +88,8 @@ static void look_at(mlaf_ctx *ctx, const mlaf_plan_wish *plan, mlaf_planner_wish
   mlaf_err ignored;
   mlaf_point at = plan->at;
   if (mlaf_plan_read_opts(plan->opts, &o, &ignored)) return;
-  o.flags |= plan->inside;
   mlaf_point_round(&at);
-  mlaf_planner_find_wishes(ctx, &at, &o, wishes);
+  mlaf_planner_find_wishes(ctx, &at, &o, &plan->inside, wishes);
 }
 
 /* The planner's inputs, of this thread alone. It says nothing and writes to no database. A scout that has no database wishes for
@@ -192,7 +191,7 @@ static size_t compile_all(mlaf_ctx *ctx, mlaf_planner_wishes *w) {
 static size_t missing(mlaf_ctx *ctx, const mlaf_plan_wish *plans, size_t n, mlaf_plan_wish *out) {
   size_t left = 0;
   for (size_t i = 0; i < n; i++)
-    if (!mlaf_registry_has(ctx, &plans[i].at, plans[i].opts, plans[i].inside)) out[left++] = plans[i];
+    if (!mlaf_registry_has(ctx, &plans[i].at, plans[i].opts, &plans[i].inside)) out[left++] = plans[i];
   return left;
 }
 

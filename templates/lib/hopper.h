@@ -1,7 +1,7 @@
 // Hopper's instructions that all its families use. Shared memory is addressed by 32-bit addresses in the window of the block,
 // which take one register and are also its place in the window of the cluster.
 
-// Where a member of the includer's struct shared_memory lies: shared memory is addressed by numbers here, and the struct says
+// The place of a member of the includer's struct shared_memory: shared memory is addressed by numbers here, and the struct says
 // what is where.
 // NVRTC has no __builtin_offsetof, but what its front end makes of offsetof.
 #ifdef __CUDACC_RTC__
@@ -20,7 +20,7 @@ MLAF_DEV void barrier_expect(u32 at, u32 bytes) { // arrives, too
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
 }
 MLAF_DEV void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory"); }
-// Until the phase of this parity is over. A fresh barrier counts as being past phase 1.
+// Waits until the phase of this parity is over. A fresh barrier counts as being past phase 1.
 MLAF_DEV void barrier_wait(u32 at, u32 parity) {
   asm volatile("{\n.reg .pred p;\nL_%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra L_%=;\n}" ::"r"(at),
                "r"(parity) : "memory");
@@ -37,7 +37,7 @@ MLAF_DEV u32 cta_in_cluster() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(cta_id));
   return cta_id;
 }
-// Where the cluster's block `cta_id` has what this one has at `at`.
+// The address in the cluster's block `cta_id` of what this block has at `at`.
 MLAF_DEV u32 cluster_address(u32 at, u32 cta_id) {
   u32 x;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(cta_id));

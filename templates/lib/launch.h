@@ -1,4 +1,4 @@
-// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
 // what each means.

@@ -94,8 +94,62 @@ static void killed_tuners_lose_nothing(void **state) {
   free(warm);
 }
 
+/* --- layers --- */
+
+#define TUNE_LAYER "tune", "layer", "--model", "minicpm3-4b", "--tp", "40", "--ctx", "64", "--batch", "1,2,4", "--device", \
+                   "emu:gfx942"
+
+/* The choices of a finished run: device, problem and variant of each, without times. The caller frees them. */
+static char *layers_tuned(const cli_dir *d) {
+  cli_result r = RUN(d, TUNE_LAYER);
+  assert_exit(r, 0);
+  release(&r);
+  r = RUN(d, "db", "export");
+  assert_exit(r, 0);
+  mlaf_text text = MLAF_TEXT_INIT(1 << 16);
+  int choices = 0;
+  for (const char *line = strstr(r.out, "\nemu:"); line; line = strstr(line + 1, "\nemu:")) {
+    const char *at = line;
+    for (int column = 0; column < 3; column++) assert_non_null(at = strchr(at + 1, '\t'));
+    mlaf_text_add(&text, line, (size_t)(at - line));
+    choices++;
+  }
+  release(&r);
+  assert_int_equal(choices, 3);
+  return mlaf_text_take(&text);
+}
+
+/* Whatever was killed, the choices in the end are those of an undisturbed run. */
+static void killed_layer_tuners_lose_nothing(void **state) {
+  cli_dir *d = *state;
+  need_compiler("gfx942");
+  char *want = layers_tuned(d); /* and the cache is warm */
+  unlink(d->db);
+  killing k = killing_begin(5, 5, 800e3);
+  int64_t before = 0;
+  while (killing_goes_on(&k)) {
+    const pid_t child = start(d, (const char *const[]){TUNE_LAYER, NULL}, NULL);
+    const bool ended = !killing_hits(&k, child);
+    cli_result r = finish(d, child);
+    assert_exit(r, ended ? 0 : 1000 + SIGKILL);
+    release(&r);
+    expect_sound(d);
+    const int64_t now = samples_in(d->db);
+    assert_true(now >= before);
+    before = now;
+    if (!ended) continue;
+    unlink(d->db);
+    before = 0;
+  }
+  char *got = layers_tuned(d);
+  assert_string_equal(got, want);
+  killing_report(&k, "tuners of layers");
+  free(want), free(got);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
+      cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown),
+      cmocka_unit_test_setup_teardown(killed_layer_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@
 #include "cli/layer.h"
 #include "op/e4m3.h"
 
-static cli command;
+static mlaf_err failure;
+static rig_env env = {.seed = 1, .err = &failure};
 static layer_rig rig;
 static const layer_request requests[] = {{30, 2}, {0, 1}, {17, 3}}; /* ragged, one without a past, windows of 2 */
 static const layer_tolerance bound = {.worst = 1e-2, .row = 5e-3};
@@ -17,38 +18,38 @@ static void open_rig(void) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   o.device = "emu:gfx942";
   o.flags = MLAF_CTX_NO_DB;
-  if (rig.c) return;
-  if (mlaf_ctx_create(&o, &command.ctx, why, sizeof why)) fail_msg("%s", why);
+  if (rig.env) return;
+  if (mlaf_ctx_create(&o, &env.ctx, why, sizeof why)) fail_msg("%s", why);
   const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 2, .requests = requests,
                          .batch = 3, .checked = 100};
-  if (layer_rig_open(&command, &s, 1, &rig)) fail_msg("%s", command.err.text);
+  if (layer_rig_open(&env, &s, 1, &rig)) fail_msg("%s", failure.text);
 }
 
 static int close_rig(void **state) {
-  if (rig.c) layer_rig_close(&rig);
-  mlaf_ctx_destroy(command.ctx);
+  if (rig.env) layer_rig_close(&rig);
+  mlaf_ctx_destroy(env.ctx);
   return 0;
 }
 
 static void run(void) {
   open_rig();
-  if (layer_rig_refill(&rig) || layer_rig_run(&rig)) fail_msg("%s", command.err.text);
+  if (layer_rig_refill(&rig) || layer_rig_run(&rig)) fail_msg("%s", failure.text);
 }
 
 static layer_checked check(mlaf_status right, const char *says) {
   layer_checked x;
-  command.err = (mlaf_err){.status = MLAF_OK};
+  failure = (mlaf_err){.status = MLAF_OK};
   assert_int_equal(layer_check(&rig, &bound, &x), right);
-  if (right) assert_has(command.err.text, says);
+  if (right) assert_has(failure.text, says);
   return x;
 }
 
 static void flip(void *at, size_t offset) {
   uint16_t x;
   const mlaf_device_ops *ops = mlaf_ops(rig.dev);
-  assert_int_equal(ops->mem_read(rig.dev, &x, (char *)at + 2 * offset, 2, &command.err), MLAF_OK);
+  assert_int_equal(ops->mem_read(rig.dev, &x, (char *)at + 2 * offset, 2, &failure), MLAF_OK);
   x ^= 0x4000; /* the exponent's highest bit */
-  assert_int_equal(ops->mem_write(rig.dev, (char *)at + 2 * offset, &x, 2, &command.err), MLAF_OK);
+  assert_int_equal(ops->mem_write(rig.dev, (char *)at + 2 * offset, &x, 2, &failure), MLAF_OK);
 }
 
 static void a_layer_passes(void **state) {
@@ -88,14 +89,14 @@ static void turns_on_read(bool prefill) {
                          .requests = prefill ? two : one, .batch = prefill ? 2 : 1, .prefill = prefill, .checked = 5,
                          .plain = true, .weights = &rig.own,
                          .flags = MLAF_FORM_NO_NORMS | MLAF_FORM_ROPE_ON_READ | MLAF_FORM_BF16_TURN};
-  command.err = (mlaf_err){.status = MLAF_OK};
-  if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", command.err.text);
-  if (layer_check(&r, &bound, &x)) fail_msg("%s", command.err.text);
+  failure = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", failure.text);
+  if (layer_check(&r, &bound, &x)) fail_msg("%s", failure.text);
   mlaf_rope rope = s.model->rotation;
   assert_int_equal(mlaf_rope_table(&rope, r.form.table_rows, r.table, SIZE_MAX, NULL, 0), MLAF_OK);
   if (!prefill) { /* few positions: exact angles are nearly those of the chain */
     assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
-    assert_has(command.err.text, "outputs are");
+    assert_has(failure.text, "outputs are");
   }
   assert_true(x.rows == (prefill ? 5 : 1) && x.row_worst < bound.row);
   layer_rig_close(&r);
@@ -121,9 +122,9 @@ static void queries_are_scaled_by_position(void **state) {
                              .requests = lists[i], .batch = 2, .prefill = prefill, .checked = 8,
                              .flags = i == 1 ? MLAF_FORM_ROPE_ON_READ : 0};
       const layer_tolerance most = {.worst = 1e-2, .row = 5e-3};
-      command.err = (mlaf_err){.status = MLAF_OK};
-      if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", command.err.text);
-      if (layer_check(&r, &most, &x)) fail_msg("%s", command.err.text);
+      failure = (mlaf_err){.status = MLAF_OK};
+      if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", failure.text);
+      if (layer_check(&r, &most, &x)) fail_msg("%s", failure.text);
       print_message("requests %d, prefill %d: %lld outputs, relative error at most %.2e\n", i, prefill, (long long)x.tokens,
                     x.worst);
       assert_int_equal(x.tokens, lists[i][0].fresh + lists[i][1].fresh);
@@ -170,11 +171,11 @@ static void a_layer_of_8_bits_passes(void **state) {
   open_rig();
   const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 1, .requests = two,
                          .batch = 2, .checked = 2, .encoding = MLAF_LAYER_E4M3FNUZ};
-  command.err = (mlaf_err){.status = MLAF_OK};
-  if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", command.err.text);
+  failure = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", failure.text);
   assert_true(x.tokens == 2 && x.worst > 1e-4);
   r.weights->scales[5][0] *= 2; /* what the device has no longer is what the reference has */
-  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, r.device_scales[0][5], r.weights->scales[5], sizeof(float), &command.err),
+  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, r.device_scales[0][5], r.weights->scales[5], sizeof(float), &failure),
                    MLAF_OK);
   assert_int_equal(layer_rig_run(&r), MLAF_OK);
   assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
@@ -189,11 +190,11 @@ static void a_prefill_of_8_bits_passes(void **state) {
   open_rig();
   const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 1, .requests = two,
                          .batch = 2, .checked = 5, .encoding = MLAF_LAYER_E4M3FNUZ, .prefill = true};
-  command.err = (mlaf_err){.status = MLAF_OK};
-  if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", command.err.text);
+  failure = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", failure.text);
   assert_true(x.tokens == 5 && x.worst > 1e-4);
   r.weights->scales[5][0] *= 2;
-  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, r.device_scales[0][5], r.weights->scales[5], sizeof(float), &command.err),
+  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, r.device_scales[0][5], r.weights->scales[5], sizeof(float), &failure),
                    MLAF_OK);
   assert_int_equal(layer_rig_run(&r), MLAF_OK);
   assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
@@ -207,18 +208,18 @@ static void launches_are_recorded(void **state) {
   mlaf_timing whole = {.ns = 0}, stage = {.ns = 0};
   const mlaf_device_ops *ops = mlaf_ops(rig.dev);
   const mlaf_layer_args *a = &rig.call[0].args;
-  assert_int_equal(ops->mem_fill(rig.dev, a->out, 0x11, 64, &command.err), MLAF_OK);
+  assert_int_equal(ops->mem_fill(rig.dev, a->out, 0x11, 64, &failure), MLAF_OK);
   mlaf_record_begin(rig.dev, &record);
   assert_ptr_not_equal(mlaf_ops(rig.dev), ops);
   assert_int_equal(mlaf_layer_execute(rig.layer[0], a, NULL), MLAF_OK);
   mlaf_record_end(&record);
   assert_ptr_equal(mlaf_ops(rig.dev), ops);
   uint8_t left[64];
-  assert_int_equal(ops->mem_read(rig.dev, left, a->out, 64, &command.err), MLAF_OK);
+  assert_int_equal(ops->mem_read(rig.dev, left, a->out, 64, &failure), MLAF_OK);
   for (int i = 0; i < 64; i++) assert_int_equal(left[i], 0x11);
   assert_true(record.n >= mlaf_layer_stages(rig.layer[0]));
   for (size_t i = 0; i < record.n; i++) /* the copies are launches */
-    assert_int_equal(ops->launch(rig.dev, NULL, &record.list[i], &command.err), MLAF_OK);
+    assert_int_equal(ops->launch(rig.dev, NULL, &record.list[i], &failure), MLAF_OK);
   mlaf_record_free(&record);
   check(MLAF_OK, "");
   assert_int_equal(layer_time(&rig, 0, 0, &whole), MLAF_OK);
@@ -236,9 +237,8 @@ static void a_profile_has_a_page(void **state) {
   void *text;
   size_t size;
   const mlaf_ceilings ceilings = {.bytes_per_ns = 4200, .flops_per_ns = 708000};
-  command.given[O_OUT] = path;
-  assert_int_equal(layer_profile(&rig, &ceilings), CLI_OK);
-  command.given[O_OUT] = NULL;
+  cli command = {.ctx = env.ctx, .given[O_OUT] = path};
+  assert_int_equal(mlaf_cli_layer_profile(&command, &rig, &ceilings), CLI_OK);
   assert_int_equal(mlaf_file_read(path, 1 << 20, &text, &size, NULL), MLAF_OK);
   static const char *const has[] = {">qkv_a<", ">q_b<",              ">decode<", ">o_proj<",
                                     "modelled", "minicpm3-4b, tp 40", "<svg viewBox=", "class=legend", "class=grid", "</html>"};
@@ -313,7 +313,7 @@ static void problems_are_listed(void **state) {
   cli_result r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--batch", "2", "--ctx", "512");
   assert_exit(r, 0);
   assert_has(r.out, "mla_qkv_a:d2048,l0,r512,p64,bf16,t1\n"); /* no q_lora: kv_a alone */
-  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,append_paged,r512,append_norm,t2\n");
+  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,t2+mla_append:r512,paged,pairs,norm\n");
   assert_has(r.out, "mla_o_proj:d2048,h4,v128,bf16,t1\n");
   release(&r);
   r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--ctx", "512", "--weights", "e4m3fnuz");
@@ -352,8 +352,8 @@ static void forms_pass(void **state) {
     const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 3, .in_order = true,
                            .requests = cases[i].requests, .batch = cases[i].batch, .checked = 3, .plain = true,
                            .weights = &rig.own};
-    command.err = (mlaf_err){.status = MLAF_OK};
-    if (layer_rig_open(&command, &s, 1, &r) || layer_chain(&r, cases[i].form, &bound, &x, NULL)) fail_msg("%s", command.err.text);
+    failure = (mlaf_err){.status = MLAF_OK};
+    if (layer_rig_open(&env, &s, 1, &r) || layer_chain(&r, cases[i].form, &bound, &x, NULL)) fail_msg("%s", failure.text);
     assert_true(x.rows > 0);
     layer_rig_close(&r);
   }
@@ -363,15 +363,15 @@ static void forms_pass(void **state) {
 static void a_chain_that_cannot_be_says_why(void **state) {
   layer_checked x;
   run();
-  command.err = (mlaf_err){.status = MLAF_OK};
+  failure = (mlaf_err){.status = MLAF_OK};
   assert_int_equal(layer_chain(&rig, MLAF_FORM_CC, &bound, &x, NULL), MLAF_E_ARG);
-  assert_has(command.err.text, "pages must lie in order");
+  assert_has(failure.text, "pages must lie in order");
   rig.setup.in_order = true;
   assert_int_equal(layer_chain(&rig, MLAF_FORM_CD, &bound, &x, NULL), MLAF_E_ARG);
-  assert_has(command.err.text, "one new token");
-  command.err = (mlaf_err){.status = MLAF_OK};
+  assert_has(failure.text, "one new token");
+  failure = (mlaf_err){.status = MLAF_OK};
   assert_int_equal(layer_chain(&rig, MLAF_FORM_ACC, &bound, &x, NULL), MLAF_E_ARG);
-  assert_has(command.err.text, "one new token");
+  assert_has(failure.text, "one new token");
   rig.setup.in_order = false;
 }
 

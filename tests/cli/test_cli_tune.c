@@ -338,6 +338,52 @@ static void grids_on_the_command_line(void **state) {
   release(&r);
 }
 
+/* --- tune layer --- */
+
+#define LAYER "tune", "layer", "--model", "minicpm3-4b", "--tp", "40", "--ctx", "64", "--batch", "1,2", "--device", "emu:gfx942"
+
+static void tune_layer_says_what_it_tried(void **state) {
+  cli_dir *d = *state;
+  cli_result r = RUN(d, LAYER, "--dry-run");
+  assert_exit(r, 0);
+  assert_has(r.out, "q_b+append+q_absorb");
+  assert_has(r.out, "choices would be stored");
+  release(&r);
+  r = RUN(d, LAYER);
+  assert_exit(r, 0);
+  assert_has(r.out, "us are of a whole layer, modelled. 2 numbers of tokens tuned, 0 known; choices are stored in");
+  assert_null(strstr(r.out, "q_b+append+q_absorb")); /* Hopper alone has such kernels */
+  assert_has(r.err, "left out: 2 choices that the device has no kernels for");
+  release(&r);
+  r = RUN(d, LAYER, "--json");
+  assert_exit(r, 0);
+  assert_has(r.out, "\"problem\":\"mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64\",\"choice\":\"q_b+append\",\"now\":true,"
+             "\"known\":true,\"outcome\":\"ok\"");
+  assert_has(r.out, "there is no kernel of 'q_b+append+q_absorb' for it on gfx942");
+  release(&r);
+  r = RUN(d, "db", "why", "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64");
+  assert_exit(r, 2);
+  assert_has(r.err, "mlaforge tune layer --dry-run says which value holds");
+  release(&r);
+}
+
+static void tune_layer_refuses(void **state) {
+  static const struct {
+    const char *option, *value, *says;
+  } list[] = {{"--strategy", "pruned", "--strategy says nothing of `tune layer`"},
+              {"--heads", "3", "a layer's heads, ranks and type come from --model and --tp"},
+              {"--tp", "1,8", "a layer is tuned for one of each"},
+              {"--tp", "3", "deepseek-v3 has 128 heads, which --tp 3 does not divide"},
+              {"--model", "deepseek-v3,kimi-k2", "--model names 2 models"},
+              {"--model", "deepseek-v4-h64", "has no layer of this form"}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    cli_result r = RUN(*state, "tune", "layer", list[i].option, list[i].value);
+    assert_exit(r, 2);
+    assert_has(r.err, list[i].says);
+    release(&r);
+  }
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {T(axes),
@@ -346,6 +392,8 @@ int main(void) {
                                      T(why_names_every_rung),
                                      T(why_says_what_was_measured_near),
                                      T(report_is_one_self_contained_page),
-                                     T(grids_on_the_command_line)};
+                                     T(grids_on_the_command_line),
+                                     T(tune_layer_says_what_it_tried),
+                                     T(tune_layer_refuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

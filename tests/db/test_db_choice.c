@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "db/db_fixture.h"
+#include "db/known_hashes.h"
 
 static mlaf_choice choose(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, mlaf_rung *rung) {
   mlaf_choice c = {0};
@@ -49,6 +50,32 @@ static void what_goes_in_comes_out(void **state) {
   mlaf_db_counts c = count(db);
   assert_true(c.devices == 1 && c.problems == 1 && c.samples == 2 && c.failures == 1 && c.choices == 1 &&
               c.misses == 0);
+  mlaf_db_close(db);
+}
+
+/* Kernels of an earlier tree with the same text: today's hash, and no source hash, which covered comments then. */
+static void hashes_of_earlier_trees_are_known(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_rung rung;
+  assert_true(mlaf_n_known_hashes > 0);
+  for (size_t i = 0; i < mlaf_n_known_hashes; i++) {
+    const mlaf_known_hash *x = &mlaf_known_hashes[i];
+    assert_true(strlen(x->was) == MLAF_KNOWN_DIGITS && strlen(x->now) == MLAF_HASH_HEX - 1);
+    assert_true(!i || strcmp(x[-1].was, x->was) < 0);
+  }
+  const mlaf_known_hash *const some[] = {&mlaf_known_hashes[0], &mlaf_known_hashes[mlaf_n_known_hashes - 1]};
+  for (int i = 0; i < 2; i++) {
+    const mlaf_point p = make_point(16, 4 << i, 1024);
+    mlaf_sample s = make_sample("a", 5000, "v1");
+    memcpy(s.kernels[0].template_hash, some[i]->was, MLAF_KNOWN_DIGITS);
+    add_sample(db, &dev, &p, &s);
+    const mlaf_choice c = choose(db, &dev, &p, &rung);
+    assert_string_equal(c.kernels[0].template_hash, some[i]->now);
+    assert_string_equal(c.kernels[0].src_hash, "");
+    assert_string_equal(c.kernels[0].code_key, s.kernels[0].code_key); /* its compiled code serves on */
+    assert_memory_equal(&c.kernels[1], &s.kernels[1], sizeof s.kernels[1]);
+  }
   mlaf_db_close(db);
 }
 
@@ -334,6 +361,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {
       T(what_goes_in_comes_out),
+      T(hashes_of_earlier_trees_are_known),
       T(impossible_samples_are_refused),
       T(lowest_median_whatever_the_order),
       T(incumbent_yields_to_a_clear_win_only),

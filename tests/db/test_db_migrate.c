@@ -1,6 +1,7 @@
 /* A database of schema 3, row by row before and after it is brought to today's schema: schema3.sql is a real one, and rows in its
- * form make it a thousand. */
+ * form make it a thousand. schema4.sql is one with lists of problems as they were written before there was a +. */
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "db/db_fixture.h"
 
@@ -91,9 +92,9 @@ static int lines(const char *text) {
   return n;
 }
 
-/* The file of schema3.sql. */
-static void make_real(const char *path) {
-  char *sql_path = mlaf_format("%s/tests/db/schema3.sql", getenv("MLAF_SOURCE_DIR"));
+/* The file of a dump. */
+static void make_from(const char *name, const char *path) {
+  char *sql_path = mlaf_format("%s/tests/db/%s", getenv("MLAF_SOURCE_DIR"), name);
   void *sql = NULL;
   size_t size;
   mlaf_err err;
@@ -102,11 +103,18 @@ static void make_real(const char *path) {
   unlink(path);
   raw_open(&r, path);
   raw_run(&r, sql);
-  assert_int_equal(number(&r, "SELECT count(*) FROM sample WHERE sum IS NOT " SAMPLE_SUM_3), 0);
-  assert_int_equal(number(&r, "SELECT count(*) FROM choice WHERE sum IS NOT " CHOICE_SUM_3), 0);
   raw_close(&r);
   free(sql);
   free(sql_path);
+}
+
+static void make_real(const char *path) {
+  raw r;
+  make_from("schema3.sql", path);
+  raw_open(&r, path);
+  assert_int_equal(number(&r, "SELECT count(*) FROM sample WHERE sum IS NOT " SAMPLE_SUM_3), 0);
+  assert_int_equal(number(&r, "SELECT count(*) FROM choice WHERE sum IS NOT " CHOICE_SUM_3), 0);
+  raw_close(&r);
 }
 
 /* And what a long campaign adds to it: each candidate for 40 more problems, some of them failed, timed with requests of other
@@ -456,11 +464,132 @@ static void schema_1_is_brought_forward(void **state) {
   mlaf_db_close(db);
 }
 
+/* --- schema 4: lists of problems --- */
+
+#define EMULATOR "emu:gfx942|cu304|xcc8|SPX|NPS1"
+static const char *const listed[][2] = {
+    {"mla_q_b:l96,h2,n32,p32,bf16,append_split,r64,append_norm,t5",
+     "mla_q_b:l96,h2,n32,p32,bf16,t5+mla_append:r64,split,pairs,norm"},
+    {"mla_q_b:l64,h1,n32,p32,bf16,append_fp8_ds_mla,r128,append_norm,t1",
+     "mla_q_b:l64,h1,n32,p32,bf16,t1+mla_append:r128,fp8_ds_mla,pairs,norm"},
+    {"mla_q_b:l64,h1,n32,p32,bf16,t1", "mla_q_b:l64,h1,n32,p32,bf16,t1"},
+};
+
+/* Each is found by either string, and is written as a list; with so many samples. */
+static void has(mlaf_db *db, size_t wanted) {
+  const mlaf_device_info dev = make_device(EMULATOR);
+  mlaf_err err;
+  for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
+    for (int form = 0; form < 2; form++) {
+      mlaf_point p;
+      mlaf_choice c;
+      mlaf_rung rung;
+      mlaf_sample *samples;
+      size_t n;
+      assert_int_equal(mlaf_point_parse(NULL, listed[i][form], &p, NULL, 0), MLAF_OK);
+      if (mlaf_db_peek(db, &dev, NULL, &p, &c, &rung, &err)) fail_msg("%s: %s", listed[i][form], err.text);
+      assert_int_equal(rung, MLAF_RUNG_EXACT);
+      assert_string_equal(c.problem, listed[i][1]);
+      assert_non_null(strstr(c.variant, "mfma"));
+      assert_int_equal(strstr(c.variant, "_append:") != NULL, i < 2);
+      assert_int_equal(mlaf_db_samples(db, &dev, &p, &samples, &n, &err), MLAF_OK);
+      assert_int_equal(n, wanted);
+      free(samples);
+    }
+}
+static void has_lists(mlaf_db *db) { has(db, 2); }
+static void has_choices(mlaf_db *db) { has(db, 0); }
+
+static void lists_are_found_again(void **state) {
+  const db_dir *d = *state;
+  mlaf_db *db;
+  mlaf_err err;
+  raw r;
+  size_t findings = 0;
+  make_from("schema4.sql", d->path);
+  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_OK); /* read-only: a copy in memory */
+  has_lists(db);
+  mlaf_db_close(db);
+  db = open_db(d->path);
+  has_lists(db);
+  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
+  assert_int_equal(findings, 0); /* every sum is right again */
+  mlaf_db_close(db);
+  raw_open(&r, d->path);
+  assert_int_equal(number(&r, "PRAGMA user_version"), MLAF_DB_SCHEMA);
+  assert_int_equal(number(&r, "SELECT count(*) FROM problem WHERE canonical LIKE '%append\\_%' ESCAPE '\\'"), 0);
+  assert_int_equal(number(&r, "SELECT count(*) FROM problem WHERE canonical LIKE '%+mla_append:%'"), 2);
+  raw_close(&r);
+}
+
+static void a_damaged_list_stays_damaged(void **state) {
+  const db_dir *d = *state;
+  mlaf_err err;
+  raw r;
+  size_t findings = 0;
+  make_from("schema4.sql", d->path);
+  raw_open(&r, d->path);
+  raw_run(&r, "UPDATE choice SET ns = 1 WHERE problem = 1"); /* as if it were the fastest */
+  raw_close(&r);
+  mlaf_db *db = open_db(d->path);
+  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
+  assert_true(findings > 0);
+  mlaf_db_close(db);
+}
+
+/* A tuning text of before is imported as what it means, and a layer of texts answers by either. */
+static void texts_of_before_are_read(void **state) {
+  const db_dir *d = *state;
+  char other[512], file[512], dir[400];
+  mlaf_err err;
+  mlaf_db *db;
+  size_t n = 0;
+  make_from("schema4.sql", d->path);
+  db = open_db(d->path);
+  char *now = export_of(db);
+  mlaf_db_close(db);
+  mlaf_text before = MLAF_TEXT_INIT(1 << 20);
+  for (const char *s = now; *s;) {
+    size_t i = 0;
+    while (i < 2 && strncmp(s, listed[i][1], strlen(listed[i][1]))) i++;
+    if (i < 2) mlaf_text_fmt(&before, "%s", listed[i][0]), s += strlen(listed[i][1]);
+    else mlaf_text_fmt(&before, "%c", *s++);
+  }
+  assert_non_null(strstr(before.data, listed[0][0]));
+  assert_null(strchr(before.data, '+'));
+  snprintf(other, sizeof other, "%s/other.db", d->dir);
+  db = open_db(other);
+  if (mlaf_db_import(db, before.data, &n, &err)) fail_msg("%s", err.text);
+  assert_int_equal(n, 3);
+  has_choices(db);
+  char *again = export_of(db);
+  assert_string_equal(again, now);
+  mlaf_db_close(db);
+  snprintf(dir, sizeof dir, "%s/texts", d->dir);
+  snprintf(file, sizeof file, "%s/emu.tsv", dir);
+  assert_int_equal(mkdir(dir, 0700), 0);
+  assert_int_equal(mlaf_file_write(file, before.data, before.len, &err), MLAF_OK);
+  setenv("MLAF_TUNING_DIR", dir, 1);
+  setenv("MLAF_SITE_DB", "/nowhere/tuning.db", 1);
+  snprintf(other, sizeof other, "%s/layered.db", d->dir);
+  assert_int_equal(mlaf_db_open_layered(other, false, NULL, &db, &err), MLAF_OK);
+  has_choices(db);
+  mlaf_db_close(db);
+  unsetenv("MLAF_TUNING_DIR");
+  unsetenv("MLAF_SITE_DB");
+  unlink(file);
+  rmdir(dir);
+  mlaf_text_free(&before);
+  free(again);
+  free(now);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {
       T(nothing_is_lost),           T(choices_answer_as_before), T(another_operation_is_no_neighbour), T(damage_stays_damage),
       T(a_reader_leaves_the_file_alone), T(killed_while_it_migrates), T(schema_1_is_brought_forward),
+      T(lists_are_found_again),     T(a_damaged_list_stays_damaged), T(texts_of_before_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The vendored loader over a fake CUDA driver: devices, choice of plans, what it launches, what it refuses. Numbers are compared
+/* The embedded loader over a fake CUDA driver: devices, choice of plans, what it launches, what it refuses. Numbers are compared
  * over the fake HIP runtime, which runs real kernels: embed_copy.sh. */
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"
@@ -19,10 +19,11 @@ static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'}, alien[64] = {0x7f, '
 
 /* 0: clusters, overlap, maps. 1: its combine. 2: plain. 3: does not load. */
 static const mlaf_embed_kernel kernels[] = {
-    {elf, "fill", 384, 64, 0, 0, 90000, {1, 2, 1}, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}, EMBED_OVERLAPS, 0},
-    {elf, "big", 128, 4, 0, 0, 0, {0, 0, 0}, 0, {{0, 0, 0, 0}}, EMBED_OVERLAPS, 0},
-    {elf, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, {{0, 0, 0, 0}}, 0, 0},
-    {alien, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, {{0, 0, 0, 0}}, 0, 0},
+    {elf, "fill", 384, 64, 0, 0, {.dynamic_shared = 90000, .cluster = {1, 2, 1}, .n_maps = 2,
+                                  .maps = {{1, 64, 64, 128}, {2, 64, 64, 128}}, .flags = MLAF_EMBED_KERNEL_OVERLAPS}},
+    {elf, "big", 128, 4, 0, 0, {.flags = MLAF_EMBED_KERNEL_OVERLAPS}},
+    {elf, "fill", 128, 16, 0, 0, {.flags = 0}},
+    {alien, "fill", 128, 16, 0, 0, {.flags = 0}},
 };
 static const mlaf_embed_row rows[] = {
     {0, {16, 512, 64, 1, 0, 0, 0, 64, 1, 1024}, 0, 4, {1, 2}},   {0, {16, 512, 64, 1, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},
@@ -170,7 +171,7 @@ static void clusters_and_maps(void **state) {
 
 /* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
 static void turns(void **state) {
-  static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, 0, {0, 0, 0}, 0, {{0, 0, 0, 0}}, EMBED_TURNS, 0}};
+  static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, {.flags = MLAF_EMBED_KERNEL_TURNS}}};
   static const mlaf_embed_row one[] = {{0, {32, 512, 64, 1, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
   const mlaf_embed_index index = index_of(&target);
@@ -235,7 +236,7 @@ static void refuses_bad_arguments(void **state) {
   BAD(a.num_pages = -1, "num_pages");
   BAD(a.num_pages = 1 << 26, "num_pages");
   BAD(a.scale = 1.0f / 0.0f, "scale");
-  BAD(a.scale = 1e-40f, "scale is below the normal numbers");
+  BAD(a.scale = 1e-40f, "scale is 9.99995e-41, must be at least");
   BAD(a.q = NULL, "NULL");
   BAD(a.kv_indices = NULL, "NULL");
   BAD(a.q = (char *)to + 4, "16-byte");

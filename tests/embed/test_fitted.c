@@ -1,4 +1,4 @@
-/* Launches that decide themselves how their batch is cut, through the library and through the vendored loader over a fake CUDA
+/* Launches that decide themselves how their batch is cut, through the library and through the embedded loader over a fake CUDA
  * driver that really runs them (cuda/fake_fitted.h): grids, the word of splits, the workspace and the combine kernel are right if
  * the numbers are, and nothing outside the workspace was written. */
 #include "mlaf_embed_inside.h"
@@ -200,10 +200,10 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
   cubin code;
   make_cubin_of(&code, 190, v->decode, "fitadd");
   const mlaf_embed_kernel kernels[] = {
-      {.code = (const void *)&code, .symbol = v->decode, .threads = THREADS, .rows_per_wg = FW_ROWS, .cluster = {0, v->team, 0},
-       .flags = v->flags | EMBED_FITS},
+      {.code = (const void *)&code, .symbol = v->decode, .threads = THREADS, .rows_per_wg = FW_ROWS,
+       .launch = {.cluster = {0, v->team, 0}, .flags = v->flags | MLAF_EMBED_KERNEL_FITS}},
       {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS,
-       .flags = EMBED_FITS | v->behind}};
+       .launch = {.flags = MLAF_EMBED_KERNEL_FITS | v->behind}}};
   const mlaf_problem *p = &x->of.problem;
   const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, 0, FW_PAGE, p->batch, p->ctx}, 0,
                               (int32_t)v->splits, {1, v->combined ? 2 : 0}};

@@ -17,26 +17,47 @@
 typedef struct toy_problem { int32_t width, mode, deep, rows, cols, reps; } toy_problem;
 typedef struct toy_args { uint32_t *to; uint32_t value, n; } toy_args;
 
-static int32_t fit_toy(const int32_t *asked, const mlaf_embed_kernel *k, int32_t knob) {
-  toy_problem p;
-  memcpy(&p, asked, sizeof p);
-  return knob + p.reps;
+static uint32_t fit_toy(const mlaf_embed_point *asked, const mlaf_embed_fit_kernel *k, uint32_t knob) {
+  return knob + (uint32_t)asked->v[5]; /* reps */
 }
-static int of_one_row(const int32_t *asked, const int32_t *tuned) { return asked[3] > 1 && tuned[3] == 1; }
-static int for_all(const mlaf_embed_kernel *k) { return k->step == 7; }
-static const mlaf_embed_rules toy = {"toy", for_all, of_one_row, fit_toy, 0}, unknown = {"nobody", NULL, NULL, NULL, 0};
+static bool of_one_row(const mlaf_embed_point *asked, const mlaf_embed_point *tuned) {
+  return asked->v[3] > 1 && tuned->v[3] == 1;
+}
+static bool for_all(uint32_t flags) { return flags == MLAF_EMBED_KERNEL_TURNS; }
+static mlaf_embed_status check_stages(const mlaf_embed_bound *b, mlaf_embed_err *err) {
+  return b->stage[0].rows_per_wg == 1 ? MLAF_EMBED_OK : mlaf_embed_fail(err, MLAF_EMBED_E_TEMPLATE, "not one row a workgroup");
+}
+static mlaf_embed_status check_args(const mlaf_embed_bound *b, uint32_t knob, const void *args, mlaf_embed_err *err) {
+  const toy_args *a = args;
+  return a->to ? MLAF_EMBED_OK : mlaf_embed_fail(err, MLAF_EMBED_E_ARG, "to is NULL, %g", 0.5);
+}
+static mlaf_embed_status prepare(const mlaf_embed_bound *b, uint32_t knob, const void *args, mlaf_embed_prepared *out,
+                                 mlaf_embed_err *err) {
+  memcpy(out->parameters, args, sizeof(toy_args));
+  out->launches[0] = (mlaf_embed_launch){.fn = b->stage[0].fn, .grid = {3, 2, 1}, .block = {b->stage[0].threads, 1, 1},
+                                         .args = out->parameters, .args_size = sizeof(toy_args)};
+  out->n = 1;
+  return MLAF_EMBED_OK;
+}
+static const mlaf_embed_calls calls = {.check_stages = check_stages, .check_args = check_args, .prepare = prepare,
+                                       .fit_knob = fit_toy, .stands_back = of_one_row, .any_lengths = for_all};
+#define NUMBER(name_, key_, role_) \
+  {.name = name_, .label = name_, .key = key_, .min = 1, .max = 1 << 20, .multiple = 1, .role = role_, .moot_by = -1, \
+   .steps = 2, .first = 1}
+static const mlaf_embed_field fields[] = {
+    NUMBER("width", "n", MLAF_EMBED_SHAPE),
+    {.name = "mode", .words = (const char *const[]){"", "flip", "turn"}, .max = 2, .moot_by = -1},
+    {.name = "deep", .key = "d", .max = 99, .moot_by = 1, .moot_at = 2},
+    NUMBER("rows", "a", MLAF_EMBED_SIZE),
+    NUMBER("cols", "c", MLAF_EMBED_SIZE),
+    NUMBER("reps", "k", MLAF_EMBED_SIZE),
+};
+static const mlaf_embed_op toy = {.name = "toy", .fields = fields, .n_fields = 6, .calls = &calls},
+                           unknown = {.name = "nobody", .fields = fields, .n_fields = 6, .calls = &calls},
+                           longer = {.name = "toy", .fields = fields, .n_fields = 5, .calls = &calls};
 
 static mlaf_embed_status toy_plan(mlaf_embed *e, const toy_problem *p, const mlaf_embed_plan **out, char *why, size_t size) {
   return mlaf_embed_plan_for(e, &toy, (const int32_t *)p, out, why, size);
-}
-static int toy_run(const mlaf_embed_plan *x, const toy_args *a) {
-  toy_args copy = *a;
-  const uint32_t grid[] = {3, 2, 1};
-  int previous = 0, code = mlaf_embed_enter(x->owner, &previous);
-  if (code) return code;
-  code = mlaf_embed_launch(x->owner, x->kernels[0], x->functions[0], grid, &copy, sizeof copy, NULL);
-  mlaf_embed_leave(x->owner, previous);
-  return code;
 }
 
 /* --- what `mlaforge embed` would write --- */
@@ -45,22 +66,17 @@ static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'}, alien[64] = {0x7f, '
 static const mlaf_embed_kernel kernels[] = {
     {.code = elf, .symbol = "fill", .threads = 64, .rows_per_wg = 1},
     {.code = alien, .symbol = "fill", .threads = 64, .rows_per_wg = 1},
-    {.code = elf, .symbol = "fill", .threads = 32, .rows_per_wg = 1, .step = 7},
+    {.code = elf, .symbol = "fill", .threads = 32, .rows_per_wg = 1, .launch = {.flags = MLAF_EMBED_KERNEL_TURNS}},
     {.code = elf, .symbol = "big", .threads = 32, .rows_per_wg = 1},
 };
-static const mlaf_embed_field toy_fields[] = {
-    {"width", "n", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"mode", NULL, (const char *const[]){"", "flip", "turn"}, 3, 0, -1, 0, 0, 0, 0, NULL},
-    {"deep", "d", NULL, 0, 0, 1, 2, 0, 0, 0, NULL},   {"rows", "a", NULL, 0, 1, -1, 0, 0, 0, 0, NULL},
-    {"cols", "c", NULL, 0, 1, -1, 0, 0, 0, 0, NULL},  {"reps", "k", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}};
-static const mlaf_embed_op ops[] = {{"mla_decode", decode_fields, 9}, {"toy", toy_fields, 6}};
+static const mlaf_embed_index_op ops[] = {{"mla_decode", 10}, {"toy", 6}};
 static const mlaf_embed_row rows[] = {
     {0, {4, 1, 5, 8, 8, 8, 64, 8, 8}, 0, 1, {4}}, /* mla_decode's: its first values are those of a toy */
     {1, {4, 1, 5, 8, 8, 8}, 0, 1, {1}},           /* 1 */
     {1, {4, 1, 5, 8, 8, 8}, 1, 2, {1}},           /* 2: the baseline of the same */
     {1, {4, 1, 5, 8, 64, 8}, 0, 3, {1}},          /* 3 */
     {1, {4, 1, 5, 64, 8, 8}, 0, 4, {1}},          /* 4 */
-    {1, {4, 2, 5, 8, 8, 8}, 0, 5, {1}},           /* 5 */
+    {1, {4, 2, 0, 8, 8, 8}, 0, 5, {1}},           /* 5 */
     {1, {4, 0, 5, 8, 8, 8}, 0, 6, {2}},           /* 6: its kernel does not load */
     {1, {4, 0, 5, 512, 8, 8}, 1, 7, {1}},         /* 7 */
     {1, {9, 0, 5, 1, 8, 8}, 0, 8, {1}},           /* 8: for one row */
@@ -129,6 +145,8 @@ static void says_what_is_missing(void **state) {
   }
   assert_int_equal(mlaf_embed_plan_for(device, &unknown, (const int32_t *)&absent, &plan, why, sizeof why), MLAF_EMBED_NO_KERNEL);
   assert_non_null(strstr(why, "no kernel of nobody is embedded"));
+  assert_int_equal(mlaf_embed_plan_for(device, &longer, (const int32_t *)&absent, &plan, why, sizeof why), MLAF_EMBED_ARG);
+  assert_non_null(strstr(why, "the index was written for another toy"));
   assert_null(plan);
 }
 
@@ -141,15 +159,22 @@ static void launches(void **state) {
   void *f = dlsym(driver, "fakecuda_last");
   memcpy(&last, &f, sizeof f);
   assert_int_equal(toy_plan(device, &asked, &plan, NULL, 0), MLAF_EMBED_OK);
-  assert_int_equal(toy_run(plan, &args), 0);
+  assert_int_equal(mlaf_embed_run(plan, &toy, &args, NULL, NULL, 0), MLAF_EMBED_OK);
   assert_true(to[0] == 0x70 && to[1] == 0x70 && to[2] == 0);
   const fake_launch l = last();
   assert_true(l.grid[0] == 3 && l.grid[1] == 2 && l.grid[2] == 1 && l.block[0] == 64);
   /* and no operation runs another one's plan */
   const mlaf_embed_decode_args of_decode = {.batch = 1};
-  char why[300] = "";
+  const toy_args nowhere = {NULL, 1, 1};
+  char why[300] = "", little[8];
   assert_int_equal(mlaf_embed_decode_execute(plan, &of_decode, NULL, why, sizeof why), MLAF_EMBED_ARG);
   assert_non_null(strstr(why, "a plan of another operation, toy"));
+  assert_int_equal(mlaf_embed_run(plan, &toy, &nowhere, NULL, why, sizeof why), MLAF_EMBED_ARG);
+  assert_string_equal(why, "to is NULL, 0.5");
+  assert_int_equal(mlaf_embed_run(plan, &toy, &nowhere, NULL, little, sizeof little), MLAF_EMBED_ARG);
+  assert_string_equal(little, "to is N");
+  assert_int_equal(mlaf_embed_run(plan, &toy, &nowhere, NULL, NULL, 0), MLAF_EMBED_ARG);
+  assert_int_equal(last().total, l.total);
 }
 
 int main(void) {

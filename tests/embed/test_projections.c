@@ -1,5 +1,5 @@
-/* A projection and a prefill by the vendored loader over a fake CUDA driver: grid, cluster, shared memory, what a kernel wants
- * said before, tensor maps. What they make of their arguments is compared with the library in tests/ops; numbers are checked by
+/* A projection and a prefill by the embedded loader over a fake CUDA driver: grid, cluster, shared memory, what a kernel wants
+ * said before, tensor maps. What they make of their arguments is compared with the library in test_ops.c; numbers are checked by
  * embed_copy.sh. */
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_o_proj.h"
@@ -17,29 +17,16 @@
 static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'};
 static const mlaf_embed_kernel kernels[] = {
     /* maps of W and of x; a cluster that must be asked for; room in L1 */
-    {.code = elf, .symbol = "any", .threads = 256, .rows_per_wg = 64, .shared = 90000, .cluster = {16, 1, 1}, .n_maps = 2,
-     .maps = {{1, 64, 64, 128}, {2, 64, 16, 128}}, .flags = EMBED_OVERLAPS | EMBED_WANTS_L1},
+    {.code = elf, .symbol = "any", .threads = 256, .rows_per_wg = 64,
+     .launch = {.dynamic_shared = 90000, .cluster = {16, 1, 1}, .n_maps = 2, .maps = {{1, 64, 64, 128}, {2, 64, 16, 128}},
+                .flags = MLAF_EMBED_KERNEL_OVERLAPS | MLAF_EMBED_KERNEL_WANTS_L1}},
     /* as many blocks as run at once, in pairs; maps of all four */
-    {.code = elf, .symbol = "huge", .threads = 384, .rows_per_wg = 128, .shared = 200000, .cluster = {2, 1, 1}, .n_maps = 4,
-     .maps = {{1, 64, 64, 128}, {2, 64, 64, 128}, {3, 64, 64, 128}, {4, 64, 64, 128}}, .flags = EMBED_TURNS},
+    {.code = elf, .symbol = "huge", .threads = 384, .rows_per_wg = 128,
+     .launch = {.dynamic_shared = 200000, .cluster = {2, 1, 1}, .n_maps = 4,
+                .maps = {{1, 64, 64, 128}, {2, 64, 64, 128}, {3, 64, 64, 128}, {4, 64, 64, 128}},
+                .flags = MLAF_EMBED_KERNEL_TURNS}},
 };
-static const mlaf_embed_field qkv_a_fields[] = {
-    {"hidden", "d", NULL, 0, 0, -1, 0, 0, 0, 0, NULL}, {"q_rank", "l", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"rank", "r", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"rope", "p", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0, 0, 0, 0, NULL},
-    {"weights", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0, 0, 0, 0, NULL},
-    {"tokens", "t", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}};
-static const mlaf_embed_field prefill_fields[] = {
-    {"heads", "h", NULL, 0, 0, -1, 0, 0, 0, 0, NULL}, {"nope", "n", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"rope", "p", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"vdim", "v", NULL, 0, 0, -1, 0, 0, 0, 0, NULL},
-    {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0, 0, 0, 0, NULL},
-    {"inputs", NULL, (const char *const[]){"", "e4m3fn", "e4m3fnuz"}, 3, 0, -1, 0, 0, 0, 0, NULL},
-    {"causal", NULL, (const char *const[]){"", "causal"}, 2, 0, -1, 0, 0, 0, 0, NULL},
-    {"batch", "b", NULL, 0, 1, -1, 0, 0, 0, 0, NULL},
-    {"tokens", "t", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}, {"ctx", "s", NULL, 0, 1, -1, 0, 0, 0, 0, NULL}};
-static const mlaf_embed_op ops[] = {{"mla_qkv_a", qkv_a_fields, 7}, {"mla_prefill", prefill_fields, 10}};
+static const mlaf_embed_index_op ops[] = {{"mla_qkv_a", 7}, {"mla_prefill", 10}};
 static const mlaf_embed_row rows[] = {{0, {7168, 1536, 512, 64, 0, 0, 8}, 0, 1, {1}},
                                       {1, {16, 128, 64, 128, 0, 0, 1, 4, 1024, 1024}, 0, 1, {2}}};
 static const mlaf_embed_target target = {"sm_90a", kernels, rows, 2, 2};

@@ -1,4 +1,4 @@
-/* Block tables where nothing can be generated or compiled: by the library from a bundle made by hand, and by the vendored loader,
+/* Block tables where nothing can be generated or compiled: by the library from a bundle made by hand, and by the embedded loader,
  * over a fake CUDA driver that really runs the kernels (cuda/fake_tables.h, cuda/fake_whole.h). */
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"
@@ -335,7 +335,7 @@ static void the_loader_refuses(void **state) {
   char why[500] = "";
   int32_t here[64] = {0};
   assert_int_equal(mlaf_embed_decode_tables_open(e, why, sizeof why), MLAF_EMBED_NO_KERNEL);
-  assert_non_null(strstr(why, "no kernel embedded that reads block tables on sm_90a"));
+  assert_non_null(strstr(why, "no kernel embedded: the kernel that reads block tables, on sm_90a"));
   mlaf_embed_close(e);
   assert_int_equal(mlaf_embed_decode_tables_open(NULL, why, sizeof why), MLAF_EMBED_ARG);
   assert_true(mlaf_embed_decode_tables_size(70000, 1) == SIZE_MAX && mlaf_embed_decode_tables_size(1, 0) == SIZE_MAX);
@@ -355,15 +355,15 @@ static void the_loader_refuses(void **state) {
   } while (0)
   REFUSED((void)t, "mlaf_embed_decode_tables_open was not called");
   assert_int_equal(mlaf_embed_decode_tables_open(e, why, sizeof why), MLAF_EMBED_OK);
-  REFUSED(a.batch = -1, "batch is not in 0..65536");
+  REFUSED(a.batch = -1, "batch is -1 and width 4: batch is in 0..65536");
   REFUSED(t.width = 0, "batch * width");
-  REFUSED(a.num_pages = -1, "num_pages");
+  REFUSED(a.num_pages = -1, "num_pages is -1, must not be negative");
   REFUSED(t.q_tokens = FW_Q_LEN + 1, "q_tokens");
-  REFUSED(t.row_stride = 3, "rows overlap");
-  REFUSED(t.seq_lens = NULL, "seq_lens is NULL");
+  REFUSED(t.row_stride = 3, "rows do not overlap");
+  REFUSED(t.seq_lens = NULL, "seq_lens (nil)");
   REFUSED(t.block_table = (void *)((char *)here + 2), "4-byte aligned");
-  REFUSED(at = NULL, "memory is NULL");
-  REFUSED(size = mlaf_embed_decode_tables_size(2, 4) - 1, "smaller than mlaf_embed_decode_tables_size");
+  REFUSED(at = NULL, "the memory is (nil)");
+  REFUSED(size = mlaf_embed_decode_tables_size(2, 4) - 1, "(mlaf_embed_decode_tables_size)");
   mlaf_embed_decode_args none = {.batch = 0};
   assert_int_equal(mlaf_embed_decode_tables_make(of, &good, here, sizeof here, &none, NULL, why, sizeof why), MLAF_EMBED_OK);
   assert_true(none.total_q == 0 && !none.qo_indptr);

@@ -367,7 +367,7 @@ static void embedded_equals_directory(void **state) {
   assert_string_equal(sa, sb);
   assert_string_equal(ha, hb);
   mlaf_sha256_hex(sa, strlen(sa), hex);
-  assert_string_equal(ha, hex);
+  assert_string_not_equal(ha, hex); /* comments are not hashed */
   assert_non_null(strstr(sa, va.kernels[0].symbol));
   free(sa);
   free(sb);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../examples/layer/reference.h"
+#include "layer/choice.h"
 #include "layer/forms.h"
 #include "mlaforge/mlaforge.h"
 #include "op/e4m3.h"
@@ -207,6 +208,12 @@ static inline void free_model(model *m) {
 static inline mlaf_layer *make_layer(rig *r, const model *m) {
   mlaf_layer *layer = NULL;
   must(r, mlaf_layer_create(r->ctx, &m->desc, m->list, m->n, &layer), "mlaf_layer_create");
+  return layer;
+}
+/* One with such a choice for all numbers of tokens. */
+static inline mlaf_layer *make_layer_as(rig *r, const model *m, layer_choice choice) {
+  mlaf_layer *layer = NULL;
+  must(r, layer_create_as(r->ctx, &m->desc, m->list, m->n, &choice, &layer), "layer_create_as");
   return layer;
 }
 

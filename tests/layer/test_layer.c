@@ -334,9 +334,7 @@ static void rows_apart_are_the_same(void **state) {
   uint16_t *cache = malloc(bytes);
   assert_non_null(cache);
   memcpy(cache, c.cache, bytes);
-  m.desc.flags |= MLAF_LAYER_APPEND_APART;
-  mlaf_layer *apart = make_layer(r, &m);
-  assert_int_equal(mlaf_layer_stages(apart), mlaf_layer_stages(layer) + 1);
+  mlaf_layer *apart = make_layer_as(r, &m, 0);
   must(r, mlaf_mem_write(r->ctx, c.a.cache, c.before, bytes), "cache");
   must(r, mlaf_mem_fill(r->ctx, c.a.workspace, 0xff, c.a.workspace_size), "fill");
   must(r, mlaf_mem_fill(r->ctx, c.a.out, 0xff, sizeof(uint16_t) * (size_t)(3 * m.d.hidden)), "fill");
@@ -373,12 +371,12 @@ static void scaled_queries(void **state) {
   static const struct {
     int32_t q_rank, style;
     uint32_t flags;
-    bool narrow;
+    bool narrow, separate;
   } forms[] = {
-      {96, MLAF_LAYER_PAIRS, 0, false},
-      {0, MLAF_LAYER_HALVES, MLAF_LAYER_SPLIT_CACHE, false},
-      {96, MLAF_LAYER_UNROTATED, MLAF_LAYER_APPEND_APART, false},
-      {128, MLAF_LAYER_PAIRS, 0, true},
+      {96, MLAF_LAYER_PAIRS, 0, false, false},
+      {0, MLAF_LAYER_HALVES, MLAF_LAYER_SPLIT_CACHE, false, false},
+      {96, MLAF_LAYER_UNROTATED, 0, false, true},
+      {128, MLAF_LAYER_PAIRS, 0, true, false},
   };
   static const step steps[] = {
       {.batch = 3, .q = 1, .past = {7, 8, 15}},
@@ -394,8 +392,8 @@ static void scaled_queries(void **state) {
     if (forms[f].narrow) narrow_all(r, &m);
     scale_queries(&m, 0.25, STEP);
     m.desc.q_lens = 1u << 0 | 1u << 3;
-    mlaf_layer *layer = make_layer(r, &m);
-    assert_int_equal(mlaf_layer_stages(layer), forms[f].flags & MLAF_LAYER_APPEND_APART ? 8 : 7);
+    mlaf_layer *layer = forms[f].separate ? make_layer_as(r, &m, 0) : make_layer(r, &m);
+    assert_int_equal(mlaf_layer_stages(layer), 7);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
       const double worst = (steps[i].batch * steps[i].q > 4 ? run_whole : run)(r, &m, layer, &steps[i], &c);
       check_factor(&m, &c);

@@ -42,11 +42,12 @@ typedef struct outcome {
   uint16_t y[T][HIDDEN], *cache;
 } outcome;
 
-static void run(rig *r, const model *m, const uint16_t (*x)[HIDDEN], outcome *out) {
+/* choice NULL: by default. */
+static void run(rig *r, const model *m, const layer_choice *choice, const uint16_t (*x)[HIDDEN], outcome *out) {
   static call c;
   int64_t positions[T], slots[T];
   int32_t schedule[WORDS];
-  mlaf_layer *layer = make_layer(r, m);
+  mlaf_layer *layer = choice ? make_layer_as(r, m, *choice) : make_layer(r, m);
   if (layer->copies) memset(layer->by_alternative, true, sizeof layer->by_alternative); /* whatever estimates say */
   r->seed = 11; /* each gets the same cache */
   begin(r, m, layer, &(step){.batch = B, .q = 1, .past = {59, 49, 29}}, &c);
@@ -82,21 +83,22 @@ static void many_tokens(void **state) {
   static outcome wide, want, kept, plain;
   rig *r = *state;
   model m;
-  make_model(r, &m, 128, MLAF_LAYER_PAIRS, MLAF_LAYER_DEQUANT_MANY);
+  make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
   m.desc.prefill_tokens = T;
   narrow_all(r, &m);
   const model other = rounded(r, &m);
   for (int t = 0; t < T; t++)
     for (int i = 0; i < HIDDEN; i++) x[t][i] = ref_bf16(draw(r));
-  run(r, &m, x, &wide);
-  run(r, &other, x, &want);
+  const layer_choice dequant = 1 << ALT_DEQUANT_WEIGHTS;
+  run(r, &m, &dequant, x, &wide);
+  run(r, &other, NULL, x, &want);
   assert_memory_equal(wide.y, want.y, sizeof wide.y);
   assert_memory_equal(wide.cache, want.cache, sizeof(uint16_t) * PAGES * PAGE * (size_t)(m.d.rank + m.d.rope));
   m.desc.flags = MLAF_LAYER_KEEP_16;
-  run(r, &m, x, &kept);
+  run(r, &m, NULL, x, &kept);
   assert_memory_equal(kept.y, want.y, sizeof kept.y);
   m.desc.flags = MLAF_LAYER_DEQUANT_NEVER;
-  run(r, &m, x, &plain);
+  run(r, &m, NULL, x, &plain);
   assert_memory_not_equal(plain.y, wide.y, sizeof wide.y); /* weights were rounded */
   double off = 0, all = 0;
   for (int t = 0; t < T; t++)

@@ -1,4 +1,4 @@
-/* What a layer refuses, and that it says what and why; the problems that it lists. */
+/* Refusals of a layer, which say what and why; the problems that it lists. */
 #include "layer/rig.h"
 
 static void says(rig *r, mlaf_status got, mlaf_status want, const char *part) {
@@ -233,7 +233,7 @@ static void no_tokens_and_workspaces(void **state) {
 
 /* --- problems --- */
 
-/* How many a layer of this description wants; whether `one` is among them. */
+/* Counts the problems that a layer of this description wants, and tells whether `one` is among them. */
 static size_t listed(const mlaf_layer_desc *d, const char *one, bool *there) {
   char text[MLAF_PROBLEM_TEXT_MAX];
   size_t n = 0;
@@ -252,14 +252,13 @@ static void problems_of_appending(void **state) {
     int32_t batch_max;
     bool there;
   } list[] = {
-      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t128", 0, 200, true},
-      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,append_paged,r512,append_norm,t256", 0, 200, false},
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t128+mla_append:r512,paged,pairs,norm", 0, 200, true},
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t256+mla_append:r512,paged,pairs,norm", 0, 200, false},
       {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t128", 0, 200, false},
       {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t256", 0, 200, true},
       {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t256", 0, 200, true},
       {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t128", 0, 128, false},
-      {"mla_append:h0,r512,p64,bf16,paged,pairs,norm,t128", MLAF_LAYER_APPEND_APART, 200, true},
-      {"mla_q_b:l1536,h16,n128,p64,bf16,append_split,r512,append_unrotated,t16", MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_NO_NORMS |
+      {"mla_q_b:l1536,h16,n128,p64,bf16,t16+mla_append:r512,split,unrotated", MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_NO_NORMS |
        MLAF_LAYER_ROPE_ON_READ, 16, true},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -297,7 +296,7 @@ static void problems_are_listed(void **state) {
   bool q_proj = false;
   for (size_t i = 0; i < n; i++) {
     assert_int_equal(mlaf_layer_problem_at(&d, 1, i, text, sizeof text, why, sizeof why), MLAF_OK);
-    q_proj |= !strcmp(text, "mla_q_b:l7168,h16,n128,p64,bf16,append_paged,r512,append_norm,t8");
+    q_proj |= !strcmp(text, "mla_q_b:l7168,h16,n128,p64,bf16,t8+mla_append:r512,paged,pairs,norm");
   }
   assert_true(q_proj);
   d.heads = 100;

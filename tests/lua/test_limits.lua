@@ -121,10 +121,6 @@ test("what is made of the tables, and kept, is what the tables say", function()
     end
   end
   pages:close()
-  for _, op in ipairs(ops.names()) do
-    local loader = ("runtime/ops/%s/embed/mlaf_embed_%s.h"):format(op, op)
-    if T.read(loader) then made["embed:" .. op] = loader end
-  end
   for _, op in ipairs(ops.names()) do ok(made["doc:" .. op], "no page of docs has '<!-- fields of %s -->'", op) end
   for what, file in pairs(made) do
     local pipe = assert(io.popen(("%s %s/tools/limits.lua %s %s"):format(T.lua, T.root, what, T.root)))

@@ -33,6 +33,44 @@ test("closure: an alias cannot reach outside", function()
   raises(function() loader.require("emit").render("x", "", "gfx942") end, "outside the template's closure")
 end)
 
+-- The real generator with one of its files changed.
+local function changed(path, change)
+  local loader = T.loader()
+  local read = loader.host.read
+  loader.host.read = function(p)
+    local text = read(p)
+    return p == path and change(text) or text
+  end
+  return loader
+end
+
+test("kernels that are rows of a table: found, named by the table, hashed by their row alone", function()
+  local loader = T.loader()
+  local n = 0
+  for _, name in ipairs(loader.kernels()) do
+    if loader.origin(name) == "gen/projection/kernels.lua" then n = n + 1 end
+  end
+  ok(n > 60, "%d rows", n)
+  eq(loader.origin("mla_q_b/aside"), "templates/mla_q_b/aside.cu.in")
+  local other = changed("gen/projection/products.lua", function(text)
+    return text:gsub('says = "hidden', 'says = "other words: hidden', 1):gsub('inner = "heads %* v"', 'inner = "v * heads"')
+  end)
+  for name, same in pairs({ ["mla_o_proj/dot"] = false, ["mla_qkv_a/dot"] = true, ["mla_v_out/dot"] = true }) do
+    eq(other.template_hash(name, "sm_90a") == loader.template_hash(name, "sm_90a"), same, name)
+  end
+end)
+
+test("kernels that are rows of a table: not where the build lacks their body, nor beside a file of that name", function()
+  local body = "templates/lib/projection/stream_fp8.h"
+  local loader = T.loader()
+  local read = loader.host.read
+  loader.host.read = function(p) return p ~= body and read(p) or nil end
+  ok(not loader.has_kernel("mla_q_b/stream_fp8") and loader.has_kernel("mla_q_b/stream"), "a kernel without its body")
+  loader = T.loader()
+  loader.host.read = function(p) return p == "templates/mla_q_b/dot.cu.in" and "a\n" or read(p) end
+  raises(function() loader.kernels() end, "templates/mla_q_b/dot.cu.in is a file and a row of gen/projection/kernels.lua")
+end)
+
 local function hash(templates, extra) return T.loader(templates, extra).template_hash("x", "gfx942") end
 local base = { ["x.hip.in"] = '//@ include("lib/a.h")\n', ["lib/a.h"] = "a\n", ["y.hip.in"] = "y\n" }
 local function with(name, text)
@@ -50,12 +88,22 @@ end)
 
 test("template_hash: moves with the template, a partial, the engine and a module it pulls in", function()
   local h = hash(base)
-  ok(h ~= hash(with("x.hip.in", '//@ include("lib/a.h")\n\n')), "template edit unseen")
+  ok(h ~= hash(with("x.hip.in", '//@ include("lib/a.h")\nint x;\n')), "template edit unseen")
   ok(h ~= hash(with("lib/a.h", "b\n")), "partial edit unseen")
   local engine = T.read("gen/engine.lua")
-  ok(h ~= hash(base, { ["gen/engine.lua"] = engine .. "\n" }), "engine edit unseen")
+  ok(h ~= hash(base, { ["gen/engine.lua"] = engine .. "local x\n" }), "engine edit unseen")
   local uses = with("x.hip.in", '//@ local b = require("budget")\n')
-  ok(hash(uses) ~= hash(uses, { ["gen/budget.lua"] = T.read("gen/budget.lua") .. "\n" }), "gen module edit unseen")
+  ok(hash(uses) ~= hash(uses, { ["gen/budget.lua"] = T.read("gen/budget.lua") .. "local x\n" }), "gen module edit unseen")
+end)
+
+test("template_hash: does not move with comments and blank lines, wherever they stand", function()
+  local uses = with("x.hip.in", '//@ local b = require("budget")\n//@ include("lib/a.h")\n')
+  local h = hash(uses)
+  local told = { ["x.hip.in"] = '// why\n//@ local b = require("budget") -- a\n/* of\n two */\n//@ include("lib/a.h")\n',
+    ["lib/a.h"] = "// b\n\n  a // c\n" }
+  eq(hash(told), h, "comments of templates")
+  eq(hash(uses, { ["gen/budget.lua"] = "-- first\n" .. T.read("gen/budget.lua") .. "\n-- last\n" }), h, "comments of modules")
+  eq(hash(uses, { ["gen/bare.lua"] = "local x\n" .. T.read("gen/bare.lua") }), h, "what decides hashes alone")
 end)
 
 test("template_hash: does not move with other templates or unused modules", function()

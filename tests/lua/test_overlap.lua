@@ -12,7 +12,7 @@ local function each_kernel(visit)
   local seen, n = {}, 0
   for _, c in ipairs(golden.cases(loader, T.root)) do
     if loader.suffix(c.template) == ".cu" and not APART[c.template] then
-      local made, source = pcall(emit.render, c.template, c.params, "sm_90a") -- some goldens are for other targets only
+      local made, source = pcall(emit.render, c.template, c.params, "sm_90a") -- some are for other targets only
       if made then
         visit(c, source)
         seen[c.template], n = true, n + 1
@@ -28,7 +28,7 @@ test("overlap: some thread of each CUDA kernel waits for the launch before on ev
     ok(thread, "%s: %s", c.name, tostring(why))
   end)
   for _, name in ipairs(loader.kernels()) do
-    ok(seen[name] or APART[name] or loader.suffix(name) ~= ".cu", "template %s has no golden that sm_90a takes", name)
+    ok(seen[name] or APART[name] or loader.suffix(name) ~= ".cu", "no kernels.txt has a kernel of %s for sm_90a", name)
   end
 end)
 

@@ -124,6 +124,25 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   end
 end)
 
+test("a caller who knows more gets kernels that read ahead, and that serve the next problem, too", function()
+  local p, name = problem.parse("mla_decode:h128,b16,s1024"), "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
+  local function inside(ahead, next)
+    local names = {}
+    for i, v in ipairs(space.inside(p, "sm_90a", name, ahead, next and problem.parse(next))) do names[i] = v.name end
+    return table.concat(names, " ")
+  end
+  local ahead, both = name:gsub(":", "_ahead:"), "sm90_many%s:cluster=1,schedule=fitted/s4,values=128"
+  eq(inside(false), "")
+  eq(inside(true), ahead)
+  eq(inside(false, "mla_v_out:h128,r512,v128,bf16,t16"), both:format(""))
+  eq(inside(true, "mla_v_out:h128,r512,v128,bf16,t16"), both:format("_ahead") .. " " .. ahead)
+  for _, next in ipairs({ "mla_v_out:h128,r512,v64,bf16", "mla_v_out:h64,r512,v128,bf16", "mla_v_out:h128,r512,v128,f16",
+    "mla_v_out:h128,r512,v128,bf16,e4m3fn", "mla_o_proj:d7168,h128,v128,bf16" }) do
+    eq(inside(true, next), ahead, next)
+    eq(inside(false, next), "", next)
+  end
+end)
+
 test("a layer's twin has the merge kernel that ends early behind one split, whatever its name says", function()
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many_ahead:cluster=2,schedule=fitted/s%d,%srows=4,team=2"
   for _, early in ipairs({ "", "early=1," }) do

@@ -1,4 +1,4 @@
-/* What was tuned for one request does not serve several, while kernels for any lengths do: plans over a fake CUDA driver, with
+/* A choice tuned for one request does not serve several, while kernels for any lengths do: plans over a fake CUDA driver, with
  * real kernels that it does not run. */
 #include "run/build.h"
 #include "db/db_fixture.h"
@@ -58,10 +58,18 @@ static void tuned(fixture *f, const char *problem, const char *variant, double u
 
 typedef struct planned {
   char rung[16], variant[256], tuned_for[MLAF_PROBLEM_TEXT_MAX], notes[4096];
-  bool goes_on;
+  bool serves_next;
 } planned;
 
-static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, uint32_t inside, uint32_t flags) {
+/* Facts that a caller knows; `next`: the problem executed next, "": none. */
+static mlaf_plan_inside knows(bool ahead, const char *next) {
+  mlaf_plan_inside in = {.ahead = ahead};
+  char why[200] = "";
+  if (*next && mlaf_point_parse(NULL, next, &in.next, why, sizeof why)) fail_msg("%s", why);
+  return in;
+}
+
+static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort, mlaf_plan_inside inside, uint32_t flags) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
@@ -74,7 +82,7 @@ static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort
   opts.effort = effort, opts.flags = flags;
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  if (mlaf_plan_create_inside(ctx, pt(&p), &opts, inside, &made)) {
+  if (mlaf_plan_create_inside(ctx, pt(&p), &opts, &inside, &made)) {
     mlaf_ctx_last_message(ctx, why, sizeof why);
     fail_msg("%s: %s", problem, why);
   }
@@ -84,13 +92,15 @@ static planned plan_as(const fixture *f, const char *problem, mlaf_effort effort
   snprintf(out.variant, sizeof out.variant, "%s", info.variant);
   snprintf(out.tuned_for, sizeof out.tuned_for, "%s", info.tuned_for);
   snprintf(out.notes, sizeof out.notes, "%s", info.notes);
-  out.goes_on = mlaf_plan_goes_on(made);
+  out.serves_next = mlaf_plan_serves_next(made);
   mlaf_plan_release(made);
   mlaf_ctx_destroy(ctx);
   return out;
 }
 
-static planned plan(const fixture *f, const char *problem, mlaf_effort effort) { return plan_as(f, problem, effort, 0, 0); }
+static planned plan(const fixture *f, const char *problem, mlaf_effort effort) {
+  return plan_as(f, problem, effort, knows(false, ""), 0);
+}
 
 static bool says_why(const planned *x) {
   return strstr(x->notes, "choice " ONE " of " SHAPE "b1,s1024: tuned for one request: requests of different lengths") != NULL;
@@ -113,46 +123,54 @@ static void only_choice_near_is_for_one_request(void **state) {
   end(&f);
 }
 
-/* A choice's kernel has a twin for whoever says what is old; another family's has none, and serves. */
+/* A choice's kernel has a fused variant for callers that say what is old; another family's has none, and serves. */
 static void a_twin_reads_ahead(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
-  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD, 0);
+  planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, knows(true, ""), 0);
   assert_string_equal(x.variant, "sm90_few_ahead:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1");
   assert_string_equal(x.rung, "exact");
   assert_string_equal(x.tuned_for, SHAPE "b1,s1024");
   assert_string_equal(plan(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY).variant, ONE);
-  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD, MLAF_PLAN_NO_COMPILE); /* it was made above */
+  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, knows(true, ""), MLAF_PLAN_NO_COMPILE); /* it was made above */
   assert_non_null(strstr(x.variant, "_ahead:"));
   end(&f);
 }
 
 #define MANY     "mla_decode:h128,r512,p64,q1,bf16,page64,"
 #define MID      "mla_decode:h32,r512,p64,q1,bf16,page64,"
+#define VALUES_OF(heads) "mla_v_out:h" #heads ",r512,v128,bf16,t16"
 #define MANY_OF4 "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
 
-/* Where attention may go on into values its combine kernel does; where no kernel does it reads ahead all the same. */
+/* Attention's combine kernel is fused with the value projection where it may; where no kernel is, it reads ahead all the same. */
 static void a_twin_goes_on_into_values(void **state) {
   fixture f = begin(state);
   tuned(&f, MANY "b16,s1024", MANY_OF4, 18.0);
-  planned x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD | MLAF_PLAN_GOES_ON, 0);
+  planned x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, knows(true, VALUES_OF(128)), 0);
   assert_string_equal(x.variant, "sm90_many_ahead:cluster=1,schedule=fitted/s4,values=128");
   assert_string_equal(x.rung, "exact");
-  assert_true(x.goes_on);
+  assert_true(x.serves_next);
   tuned(&f, MID "b16,s1024", "sm90_mid:rows=32,schedule=fitted/s2,mixed=1,rows=4,team=2", 9.0);
-  x = plan_as(&f, MID "b16,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_GOES_ON, 0); /* and nothing is said to be old */
+  x = plan_as(&f, MID "b16,s1024", MLAF_EFFORT_DB_ONLY, knows(false, VALUES_OF(32)), 0); /* and nothing is said to be old */
   assert_string_equal(x.variant, "sm90_mid:rows=32,schedule=fitted/s2,values=128");
-  assert_true(x.goes_on);
-  x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD, 0);
-  assert_false(x.goes_on);
+  assert_true(x.serves_next);
+  x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, knows(true, ""), 0);
+  assert_false(x.serves_next);
+  static const char *const others[] = {"mla_v_out:h128,r512,v64,bf16,t16", "mla_v_out:h64,r512,v128,bf16,t16",
+                                       "mla_v_out:h128,r512,v128,bf16,e4m3fn,t16", "mla_o_proj:d7168,h128,v128,bf16,t16"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) { /* none that a combine kernel serves behind it */
+    x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, knows(true, others[i]), 0);
+    assert_non_null(strstr(x.variant, "sm90_many_ahead:"));
+    assert_false(x.serves_next);
+  }
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6); /* no kernel goes on behind it */
-  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, MLAF_PLAN_AHEAD | MLAF_PLAN_GOES_ON, 0);
+  x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, knows(true, VALUES_OF(16)), 0);
   assert_non_null(strstr(x.variant, "sm90_few_ahead:"));
-  assert_false(x.goes_on);
+  assert_false(x.serves_next);
   end(&f);
 }
 
-/* Of one problem the registry has both, and nobody gets the twin by a flag of the planner's own. */
+/* The registry has both variants of one problem, and nobody gets the other one by a flag of the planner's own. */
 static void a_twin_is_not_asked_for_by_flags(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
@@ -167,13 +185,14 @@ static void a_twin_is_not_asked_for_by_flags(void **state) {
   opts.effort = MLAF_EFFORT_DB_ONLY;
   assert_int_equal(mlaf_problem_parse(SHAPE "b1,s1024", &p, NULL, 0), MLAF_OK);
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  const mlaf_registry_how ahead = {.quiet = true, .inside = MLAF_PLAN_AHEAD};
+  const mlaf_plan_inside inside = knows(true, "");
+  const mlaf_registry_how ahead = {.quiet = true, .inside = &inside};
   assert_int_equal(mlaf_registry_get(ctx, pt(&p), &opts, &ahead, &twin), MLAF_OK);
   assert_int_equal(mlaf_plan_get(ctx, &p, &opts, &plan), MLAF_OK);
   assert_ptr_not_equal(plan, twin);
   mlaf_plan_release(plan);
   mlaf_plan_release(twin);
-  opts.flags = MLAF_PLAN_AHEAD;
+  opts.flags = 1u << 30; /* which meant it once, inside */
   assert_int_equal(mlaf_plan_get(ctx, &p, &opts, &plan), MLAF_E_ARG);
   mlaf_ctx_last_message(ctx, why, sizeof why);
   assert_non_null(strstr(why, "unknown flags 0x40000000"));
@@ -181,7 +200,7 @@ static void a_twin_is_not_asked_for_by_flags(void **state) {
   end(&f);
 }
 
-/* What plans want is compiled together, each kernel once, and the plans find it. */
+/* Kernels of several plans are compiled together, each once, and the plans find them. */
 static void plans_compile_together(void **state) {
   fixture f = begin(state);
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
@@ -191,7 +210,7 @@ static void plans_compile_together(void **state) {
   const char *const texts[] = {"mla_append:h16,r512,p64,bf16,paged,pairs,norm,t1",
                                "mla_append:h16,r512,p64,bf16,paged,pairs,norm,t2",
                                "mla_append:h16,r256,p64,bf16,paged,pairs,norm,t1"};
-  mlaf_plan_wish wishes[3] = {{.inside = 0}};
+  mlaf_plan_wish wishes[3] = {{.opts = NULL}};
   mlaf_plan *plans[3] = {NULL};
   char why[4096] = "", cache[512];
   snprintf(cache, sizeof cache, "%s-cache", f.d->path);

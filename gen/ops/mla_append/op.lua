@@ -15,7 +15,7 @@ local op = {
 
 function op.rows(p) return p.tokens * (1 + p.heads) end
 
--- What the model's error depends on: how many blocks there are, and what each moves.
+-- The model's error depends on the number of blocks, and on what each moves.
 function op.launch(p, v)
   return { blocks = model.blocks(p, v.append.cost) }
 end

@@ -1,4 +1,4 @@
--- What families and model share: bytes of rows, and what every kernel depends on.
+-- Code shared by families and model: bytes of rows, and what every kernel depends on.
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.

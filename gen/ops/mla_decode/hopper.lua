@@ -1,4 +1,4 @@
--- What the families for Hopper share: rules on pages and groups of rows, and the time of a launch by waves of blocks.
+-- Code shared by the families for Hopper: rules on pages and groups of rows, and the time of a launch by waves of blocks.
 local shape = require("ops/mla_decode/shape")
 local partials = require("ops/mla_decode/partials")
 local schedule = require("ops/mla_decode/plans/schedule")
@@ -96,10 +96,10 @@ function hopper.launch(p, v, arch, t)
   local function parts_at(splits, longest, family)
     if v.schedule == "fitted" then return parts_of(p, t, family or t.family, splits * width, arch.device.cus, longest or 1) end
   end
-  -- Of one split one family goes before another where both take as long: it may keep whole at other lengths what both cut at
+  -- One family of one split goes before another where both take as long: it may keep whole at other lengths what both cut at
   -- these, if all requests run at once; and if not, both are the same, and a server makes one kernel. Where all run at once it
   -- goes before the other one, too, if it alone keeps them whole.
-  -- With several splits, the family that reckons with what each share costs goes before the other, which cuts less: there all
+  -- The family of several splits that reckons with what each share costs goes before the other, which cuts less: there all
   -- wait for a request longer than the others.
   local function in_order(splits, ns)
     if v.schedule ~= "fitted" then return ns end

@@ -115,10 +115,10 @@ local function turns_saved(p, decode, cost, arch)
   return turns(rows, { threads = cost.threads, rows_per_wg = BEHIND_ONE_ROWS }, arch) - turns(rows, cost, arch)
 end
 
--- What lengths that differ are expected to cost the combine kernel more: half of the parts have a piece of the longest request,
--- and a warp adds up those of its group one round after the other. Where all warps of a workgroup share such a request's rows,
--- those of a few pieces are left to its teams, and so is each request of a batch that is cut though its requests are alike. Of
--- the kernels whose blocks end early one has more rows, and so fewer turns.
+-- The extra time that the combine kernel is expected to take for different lengths: half of the parts have a piece of the longest
+-- request, and a warp adds up those of its group one round after the other. Where all warps of a workgroup share such a request's
+-- rows, those of a few pieces are left to its teams, and so is each request of a batch that is cut though its requests are alike.
+-- One of the kernels whose blocks end early has more rows, and so fewer turns.
 local function uneven_ns(p, decode, cost, arch, splits)
   if p.batch == 1 or not decode.most_parts then return 0 end
   local uneven, longest = times.measured.uneven, decode.most_parts / 2
@@ -161,7 +161,7 @@ function model.combine_ns(p, decode, cost, arch, splits)
   return values + equal_ns(p, decode, cost, arch, splits) + uneven, uneven
 end
 
--- What parts take that meet among themselves where a request lies in many of them: one adds up three at each level of a tree of
+-- The time of parts that meet among themselves where a request lies in many of them: one adds up three at each level of a tree of
 -- radix 4 (templates/mla_decode/lib/meet.h), one after the other, and the first of all is counted elsewhere.
 local function meeting_ns(p, decode, splits)
   local parts = decode.parts_at and decode.parts_at(splits) or 0

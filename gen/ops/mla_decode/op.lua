@@ -92,7 +92,16 @@ function op.screened(p, cost, kernels)
   end
 end
 
--- What the model's error depends on: rounds of tokens in a block, and blocks.
+-- Kernels that read ahead of their wait are families of their own; a combine kernel that serves mla_v_out's problem, too, is one
+-- of families/combine_values.lua.
+function op.inside(v, ahead, next)
+  local family, list = ahead and v.family .. "_ahead" or v.family, {}
+  if next then list[1] = { family = family, second = "values=" .. next.v } end
+  if ahead then list[#list + 1] = { family = family, second = v.second } end
+  return list
+end
+
+-- The model's error depends on rounds of tokens in a block, and blocks.
 function op.launch(p, v)
   local tiles, groups = ceil_div(p.ctx, v.decode.step), ceil_div(op.rows(p), v.decode.rows_per_wg)
   return { rounds = ceil_div(tiles, v.knob), blocks = groups * v.knob * p.batch }
@@ -108,14 +117,14 @@ function op.like(kernel)
   return family .. ":" .. params.print(params.merge(params.parse(point), { schedule = "fitted" }))
 end
 
--- What was tuned for one request stands back for several (ops/mla_decode/launch.c).
+-- A variant tuned for one request stands back for several (ops/mla_decode/launch.c).
 function op.stands_back(asked, tuned) return asked.batch > 1 and tuned.batch == 1 end
 
--- Of several requests, where the target's model was fitted to its times.
+-- The model's doubts about several requests, where the target's model was fitted to its times.
 function op.doubts(p, arch) return p.batch > 1 and arch.model.doubts or nil end
 
--- How unlike two launches are, in doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes
--- in steps.
+-- The difference of two launches, in doublings. Blocks count six times as much as rounds: how they fill the device decides, and
+-- goes in steps.
 function op.unlike(a, b)
   return doublings(a.rounds, b.rounds) / 2 + 3 * doublings(a.blocks, b.blocks)
 end

@@ -1,10 +1,10 @@
--- What families share: fields of the problem, and CDNA's counts of registers and matrix instructions.
+-- Code shared by families: fields of the problem, and CDNA's counts of registers and matrix instructions.
 local shape = {}
 
 -- Fields of the problem in every decode kernel's source.
 shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
--- And in one that rotates the rope columns of what it reads, of the family NAME_rotate.
+-- The fields in one that rotates the rope columns of what it reads, of the family NAME_rotate.
 shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope", "rotate" }
 
 -- A kernel either takes keys as they are or rotates each.
@@ -29,8 +29,8 @@ shape.ceil_div = require("whole").ceil_div
 -- The architecture families that have the MFMA the kernels are written with.
 shape.CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
 
--- How the decode kernels for them cut a launch. fitted: splits where lengths are alike, else parts of the whole batch
--- (templates/mla_decode/lib/fit_wave.h).
+-- The schedules by which the decode kernels for them cut a launch. fitted: splits where lengths are alike, else parts of the
+-- whole batch (templates/mla_decode/lib/fit_wave.h).
 shape.SCHEDULES = { "fitted", "splits" }
 function shape.schedule_rule(p, v)
   if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end

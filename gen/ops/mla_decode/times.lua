@@ -56,11 +56,11 @@ return {
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
     },
-    -- What a merge kernel whose blocks end early takes beside the other one: where nothing is cut and places are free before the
-    -- decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
+    -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before
+    -- the decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
     early = { places = -1500, full = 600, cut = 200 },
-    -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
-    -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
+    -- The extra cost of requests of different lengths, weighed by how often they come: nobody knows the lengths of several
+    -- requests. Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
       round = 400,               -- a warp's trip for more pieces of the longest request
       few = 16,                  -- pieces of the requests behind it
@@ -77,7 +77,7 @@ return {
     -- Share that a batch of one split takes longer which is cut where all its requests run at once, and need not be
     -- (docs/lab/perf-log/ragged.md).
     once = 0.09,
-    -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
+    -- The factor of a tile's time against boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
     scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06, sm90_few_two = 1.1 },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
@@ -89,7 +89,7 @@ return {
     },
   },
 
-  -- By count of instructions, never measured.
+  -- Estimates by count of instructions, never measured.
   counted = {
     sm90_few = { mma_clk = 16, mma_clk_4_rows = 1 }, -- of shared memory: A's 2 KB, and B's N/8 x 256 bytes, at 128 a clock
     mma = { tail_clk = 2000, barriers = 3, overlap_loss = 0.6 }, -- three barriers a tile

@@ -28,7 +28,7 @@ function model.blocks(p, cost, arch)
   return ceil_div(p.tokens, cost.rows_per_wg) * model.shares(p, cost.rows_per_wg, arch.device.cus)
 end
 
--- Of the kernel that gathers rows for a library's products, which nothing here knows the time of.
+-- The time of the kernel that gathers rows for a library's products, which nothing here knows the time of.
 function model.second_ns(_, _, _, arch) return arch.model.launch_ns end
 
 function model.estimate(p, arch, cost)

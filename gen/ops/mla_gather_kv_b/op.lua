@@ -7,7 +7,7 @@ local model = require("ops/mla_gather_kv_b/model")
 
 local op = {
   stages = { "gather", "aside" },
-  -- Behind a library's product alone, although it is launched before it.
+  -- Runs behind a library's product alone, although it is launched before it.
   second = {
     family = function(_, cost) return cost.aside and "aside" or nil end,
     fits = function() return true end,
@@ -25,7 +25,7 @@ local op = {
 local LEAST_ROWS = 128
 function op.rows(p) return math.max(p.tokens, LEAST_ROWS) end
 
--- What the model's error depends on: how many tiles of tokens there are.
+-- The model's error depends on the number of tiles of tokens.
 function op.launch(p, v) return { tiles = -(-p.tokens // v.gather.cost.rows_per_wg) } end
 
 function op.unlike(a, b) return math.abs(math.log(a.tiles / b.tiles, 2)) end

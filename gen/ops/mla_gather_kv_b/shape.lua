@@ -1,10 +1,10 @@
--- What families and model share.
+-- Code shared by families and model.
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "heads", "nope", "rope", "vdim", "rank", "dtype", "layout", "rotate" }
 
--- Of a block that gathers rows for a library's product.
+-- The cost of a block that gathers rows for a library's product.
 shape.ASIDE_THREADS = 256
 
 shape.ceil_div = require("whole").ceil_div

@@ -1,5 +1,5 @@
 -- Values of all heads back to hidden states, the residual added on demand.
--- What it is to projections: gen/projection/families.lua.
+-- The fields are explained in gen/projection/families.lua.
 return {
   layout = "outputs",
   stream_rows = { 16, 32 },
@@ -7,5 +7,5 @@ return {
   ring_rows = { 56, 64, 112 },
   ring_fp8_rows = { 32, 48, 64, 128 },
   ring_fp8_splits = { 1, 2 },
-  product = function(p) return { inner = p.heads * p.v, outer = p.hidden, heads = 1, layout = "outputs", norm = 0 } end,
+  product = require("projection/products").of("mla_o_proj"),
 }

@@ -25,7 +25,7 @@ local op = {
 local LEAST_ROWS = 32
 function op.rows(p) return math.max(p.tokens, LEAST_ROWS) end
 
--- What the model's error depends on: workgroups, and rounds of the longest.
+-- The model's error depends on workgroups, and on rounds of the longest.
 function op.launch(p, v)
   local cost = v.prefill
   return { blocks = model.blocks(p, cost), rounds = model.rounds(p, cost) }

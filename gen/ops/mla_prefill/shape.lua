@@ -1,4 +1,4 @@
--- What families share.
+-- Code shared by families.
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.

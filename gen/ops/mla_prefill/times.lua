@@ -15,7 +15,7 @@ return {
       l2_bytes_clk = 31,
     },
   },
-  -- By count of instructions, never measured.
+  -- Estimates by count of instructions, never measured.
   counted = {
     mma = {
       mma_clk = 16,    -- m16n8k16 and sub-partition: 8 at Ampere's full rate, twice that on Hopper and with half the units
@@ -30,10 +30,10 @@ return {
       tail_clk = 4000,
     },
   },
-  -- From emu:gfx942's profiles.
+  -- Figures from emu:gfx942's profiles.
   modelled = {
     mfma_asm = {
-      -- By blocks.
+      -- Indexed by blocks.
       round_clk = { 316, 292 },     -- beside the products: barrier, waits, work that no product covers
       tail_clk = { 12000, 16000 },  -- Q in, masks, waves that have fewer rounds than the others, O out
     },

@@ -1,5 +1,5 @@
 -- Queries into the latent space, rope columns turned: Qout[t, h] = (q_nope W_UK[h], rope(q_pe)).
--- What it is to projections: gen/projection/families.lua.
+-- The fields are explained in gen/projection/families.lua.
 return {
   layout = "inputs",
   aside = "rope",
@@ -9,5 +9,5 @@ return {
   walk_rows = { 64, 128 },
   walk_tiles = { 2, 4, 8 },
   stationary_rows = { 64, 128 },
-  product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,
+  product = require("projection/products").of("mla_q_absorb"),
 }

@@ -1,5 +1,5 @@
 -- The fields of a mla_q_b problem, for C and Lua alike, in the order of the problem string. What each key means:
--- gen/ops/mla_decode/fields.lua. No template may require it.
+-- gen/ops/mla_decode/fields.lua. No template may require it. Problems that may follow in a launch: gen/ops/joint/mla_q_b.lua.
 return {
   example = "l1536,h16,n128,p64,norm,bf16,t1",
   { key = "l", field = "q_rank", word = "q_lora_rank", default = 1536, least = 32, most = 8192, multiple = 32,
@@ -13,18 +13,6 @@ return {
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, outputs, and of weights of 16 bits" },
   { field = "weights", word = "weights", words = { "", "e4m3fn", "e4m3fnuz" },
     about = "weights of 8 bits, each 128 x 128 of them with a scale in fp32" },
-  { field = "append", word = "append",
-    words = { "", "append_paged", "append_split", "append_fp8_ds_mla", "append_e4m3fn", "append_e4m3fnuz" },
-    about = "blocks beside the product append latent rows to a cache, whose layouts are mla_append's" },
-  { key = "r", field = "rank", word = "kv_lora_rank", default = 512, least = 32, most = 512, multiple = 32,
-    moot = { field = "append", at = 0 }, about = "columns of a latent row that is appended" },
-  { field = "append_style", word = "append's rope style", words = { "", "append_halves", "append_unrotated" },
-    moot = { field = "append", at = 0 }, about = "of a row's rope columns, as mla_append's; else pairs" },
-  { field = "append_norm", word = "append's norm", words = { "", "append_norm" }, moot = { field = "append", at = 0 },
-    about = "the latent goes through RMSNorm" },
-  { field = "absorb", word = "absorb", words = { "", "absorb_pairs", "absorb_halves", "absorb_unrotated" },
-    moot = { field = "append", at = 0 },
-    about = "query heads go on into the latent space, as by mla_q_absorb; only where rows are appended" },
   { key = "t", field = "tokens", word = "tokens", default = 1, least = 1, most = 65536, multiple = 1, size = true, steps = 1,
     about = "tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number" },
 }

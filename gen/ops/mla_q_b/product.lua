@@ -11,7 +11,5 @@ return {
   ring_ways = { 1, 2 },
   ring_fp8_rows = { 32, 48, 64, 192 },
   ring_fp8_splits = { 1, 2 },
-  product = function(p)
-    return { inner = p.q_rank, outer = p.heads * (p.nope + p.rope), heads = 1, layout = "outputs", norm = p.norm }
-  end,
+  product = require("projection/products").of("mla_q_b"),
 }

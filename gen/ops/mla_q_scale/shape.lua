@@ -1,4 +1,4 @@
--- What family and model share.
+-- Code shared by family and model.
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.

@@ -1,5 +1,5 @@
 -- Hidden states to the low-rank columns of queries, and the latent row.
--- What it is to projections: gen/projection/families.lua.
+-- The fields are explained in gen/projection/families.lua.
 return {
   layout = "outputs",
   stream_warps = { 4, 8, 16 },
@@ -7,7 +7,5 @@ return {
   ring_splits = { 1, 2, 4 },
   ring_fp8_rows = { 32, 64 },
   ring_fp8_splits = { 1, 2, 3, 4 },
-  product = function(p)
-    return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
-  end,
+  product = require("projection/products").of("mla_qkv_a"),
 }

@@ -5,5 +5,5 @@ return {
   ring_rows = { 16, 32, 64, 128 },
   ring_fp8_rows = { 32, 64, 128 },
   ring_fp8_splits = { 1 },
-  product = function(p) return { inner = p.rank, outer = p.v, heads = p.heads, layout = "outputs", norm = 0 } end,
+  product = require("projection/products").of("mla_v_out"),
 }

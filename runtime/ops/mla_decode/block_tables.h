@@ -5,6 +5,7 @@
 
 #include "mlaforge/plan.h"
 #include "op/calls.h"
+#include "ops/mla_decode/problem.h"
 
 extern const mlaf_second_form mlaf_block_tables;
 

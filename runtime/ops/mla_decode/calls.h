@@ -10,8 +10,7 @@ extern const mlaf_calls mlaf_decode_calls;
 /* The split count of a decode kernel, tuned with `splits` for another batch and ctx, that suits p: fewest rounds of
  * workgroups times rounds of tokens, unless what was tuned is within 5 % of that. For those who cannot ask the generator's
  * model (gen/space.lua, refit). Judged by it, over 3400 pairs of problems on gfx942 and sm_90a (five head counts, 1 and 2
- * query tokens), the fitted count takes 1.4 % more time than the model's own on average, the tuned count as it is 7 %. The
- * vendored loader (runtime/embed) has a copy of its own, which tests/embed compares with this one. */
+ * query tokens), the fitted count takes 1.4 % more time than the model's own on average, the tuned count as it is 7 %. */
 uint32_t mlaf_decode_fit(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t splits);
 /* What was tuned for one request stands back for several, unless its kernel is as good for requests of any lengths: one request
  * has no other beside it whose length differs, so its kernels were chosen without a look at that. Where no kernel is that good it

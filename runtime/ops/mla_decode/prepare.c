@@ -1,9 +1,10 @@
 /* Workspaces, and filling the launches of a variant. */
-#include <math.h>
 #include <string.h>
 
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+
+static const double LOG2E = 1.4426950408889634;
 
 static const mlaf_stage *decode_of(const mlaf_bound *b) { return &b->stage[MLAF_STAGE_DECODE]; }
 static const mlaf_stage *combine_of(const mlaf_bound *b) { return &b->stage[MLAF_STAGE_COMBINE]; }
@@ -138,7 +139,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
       .total_q = a->total_q,
       .num_pages = a->num_pages,
       .splits = mlaf_decode_fits(b) ? mlaf_fit_word(splits, combine_of(b)->fn != NULL, facts_of(b).parts) : (int32_t)splits,
-      .scale_log2e = (float)((double)a->scale * M_LOG2E),
+      .scale_log2e = (float)((double)a->scale * LOG2E),
       .batch = a->batch,
   };
   if (find_workspace(b, splits, a->total_q, &w) && w.size) {

@@ -1,5 +1,5 @@
 /* Values of all heads back to hidden states, the residual added on demand. */
-#include "op/projection.h"
+#include "op/projection_calls.h"
 #include "ops/mla_o_proj/fields.h"
 
 static mlaf_product product(const mlaf_point *p) {

@@ -1,5 +1,5 @@
 /* Queries into the latent space, their rope columns turned behind them: Qout[t, h] = (q_nope W_UK[h], rope(q_pe)). */
-#include "op/projection.h"
+#include "op/projection_calls.h"
 #include "ops/mla_q_absorb/fields.h"
 
 static mlaf_product product(const mlaf_point *p) {

@@ -1,5 +1,5 @@
 /* Hidden states to the low-rank columns of queries, and the latent row. */
-#include "op/projection.h"
+#include "op/projection_calls.h"
 #include "ops/mla_qkv_a/fields.h"
 
 static mlaf_product product(const mlaf_point *p) {

@@ -1,5 +1,5 @@
 /* Values from the latent space: o[t, h] = W_UV[h] u[t, h]. */
-#include "op/projection.h"
+#include "op/projection_calls.h"
 #include "ops/mla_v_out/fields.h"
 
 static mlaf_product product(const mlaf_point *p) {

@@ -1,4 +1,4 @@
-// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 //@ needs("INNER", "OUTER", "TILE", "TOKENS", "WAYS", "THREADS")
 constexpr int TILES = (OUTER + TILE - 1) / TILE;

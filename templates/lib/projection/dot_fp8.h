@@ -1,4 +1,4 @@
-// Of dot.h, layout=outputs: rounds round .. round + N - 1 of weights of 8 bits. A load's 16 values have one scale.
+// Rounds round .. round + N - 1 of dot.h, layout=outputs, for weights of 8 bits. A load's 16 values have one scale.
 //@ needs("COLS", "CHUNKS", "sums_of_warp", "decode8", "scale_at")
 template <int N>
 MLAF_DEV void add_rounds(const mlaf_projection_scaled_args& a, const char* const (&w)[COLS], const char* const (&scales)[COLS],

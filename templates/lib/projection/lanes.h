@@ -1,4 +1,4 @@
-// What streams of weights of 16 and of 8 bits share: which chunks of a sum a warp takes, and what its lanes load and sum up.
+// Code shared by streams of 16-bit and of 8-bit weights: which chunks of a sum a warp takes, and what its lanes load and sum up.
 // end_pass.h has what becomes of the sums.
 //@ needs("WAYS", "MT", "NT", "RUN", "CHUNKS")
 
@@ -15,7 +15,7 @@ struct sums_of_warp {
   float squares[NT];
 //@ end
 };
-// Where a lane's loads begin, and which chunk of the block is the warp's first.
+// The first address that a lane loads from, and the warp's first chunk of the block.
 struct lane_place {
   const char *w, *x[NT];
 //@ if norm == 1 then

@@ -1,4 +1,4 @@
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
 // 64, what it loads ahead wants room in L1.

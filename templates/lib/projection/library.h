@@ -1,4 +1,4 @@
-// What a vendor's library is asked for, y[t, h, :] = W[h] x[t, h, :]: no code, but what runtime/device/matmul.c reads. `tokens`
+// A request to a vendor's library, y[t, h, :] = W[h] x[t, h, :]: no code; runtime/device/matmul.c reads it. `tokens`
 // are those that its ways are proposed for (a launch of more goes in several passes), `way` which of the proposals, from 0.
 //@ contract(tokens >= 1, "%d tokens", tokens)
 //@ declares{ threads = arch.wave, rows_per_wg = 16, lds_bytes = 0 }

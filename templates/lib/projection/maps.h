@@ -1,4 +1,4 @@
-//@ -- What a kernel with tensor copies of w and x is given; `args` is the type of the rest.
+//@ -- The parameter block of a kernel with tensor maps for w and x; `args` is the type of the rest.
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };

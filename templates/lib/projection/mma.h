@@ -9,7 +9,7 @@
 //             rows padded by 16 bytes: eight rows in a line lie in different banks
 //   sums      of the ways meet in shared memory, where the ring was
 //
-// With a norm, x times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at
+// If there is a norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at
 // the end, from the squares that warps of the first column summed up.
 //@ contract(arch.wave == 32 and arch.sm >= 80, "needs warps of 32 lanes and sm_80")
 //@ contract(inner % 32 == 0, "%d values of a sum are not a multiple of 32", inner)

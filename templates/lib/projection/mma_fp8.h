@@ -34,7 +34,7 @@ MLAF_DEV void load_operands(u32 (&a0)[4], u32 (&a1)[4], u32 w, int col, int way,
 }
 //@ end
 
-// That of the warp's outputs and values of a step; of one behind the last, another.
+// The scale of the warp's outputs and values of a step; of one behind the last, another.
 MLAF_DEV float scale_of_step(const mlaf_projection_scaled_args& a, const place& p, int step, int col, int way) {
   const int value = step * STEP + 32 * way < INNER ? step * STEP + 32 * way : INNER - 1;
   const int output = p.first + 16 * col < OUTER ? p.first + 16 * col : OUTER - 1;

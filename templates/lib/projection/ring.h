@@ -141,7 +141,7 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
 //@ if ways > 1 then
-  // Of the stages, an even number, a way has its own ones: it never skips a use of one, as barriers' parities want.
+  // Each way has its own half of the stages, an even number: it never skips a use of one, as barriers' parities want.
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;
@@ -327,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ if tiles > 1 then
   walk_tiles(p, memory, shared, at, warp, thread, r);
 //@ elseif plan.lends then
-  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
 #pragma unroll 1

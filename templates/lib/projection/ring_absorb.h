@@ -37,7 +37,7 @@ constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
 //@ include("lib/projection/places.h")
 //@ include("lib/projection/norm_x.h")
 
-// Behind the product's arguments and those of what is appended: the second product's. Its x is not read.
+// The second product's arguments follow the first product's and those of what is appended. Its x is not read.
 template <class ARGS>
 struct absorbing : ARGS {
   alignas(64) mlaf_projection_kernel_args second;
@@ -60,7 +60,7 @@ MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring
 #pragma unroll
   for (int i = 0; i < OUTS / 64; i++) copy_box_once(to + i * NOPE * 128, &p.w_uk, column + 64 * i, 0, full);
 }
-// Of a part of W_UK no x: it takes part all the same, since parities want that nobody skips a use of a place.
+// A part of W_UK has no x: it takes part all the same, since parities want that nobody skips a use of a place.
 MLAF_DEV void load_x(const params& p, u32 shared, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   if (step >= STEPS) return barrier_arrive(full);
@@ -279,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
   lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
-  // Those who load and those who multiply never meet in the text again: their registers may differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers may differ in number.
   if (warp >= W_WARP) {
 //@ if plan.lends then
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");

@@ -90,7 +90,7 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// Of a step, a thread's share of a token's values. One token's threads are TOKENS apart. Four sums, so that none waits for the
+// A thread's share of a token's values in a step. One token's threads are TOKENS apart. Four sums, so that none waits for the
 // one before.
 MLAF_DEV float add_squares(float sum, u32 x, int thread) {
   constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
@@ -124,7 +124,7 @@ MLAF_DEV u32 load_word(u32 at) {
 }
 //@ local number = "expand2<0>(codes[j][i])"
 //@ if norm == 1 then number = "times(" .. number .. ", gains[j][i >> 1])" end
-// What a lane holds of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
+// A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
 // row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
   u32 codes[4][4];
@@ -160,7 +160,7 @@ MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32
   for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
   wgmma_commit();
 }
-// And waited for, and added up times their scale.
+// Waits for the products, and adds them up times their scale.
 MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
   wgmma_wait<0>();
   settle(part);
@@ -169,7 +169,7 @@ MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
 }
 
 // A way's steps from `step` on. WHOLE: a step has one scale, so that both halves' products are one sum.
-// What is made in a round of the loop is used in it, or else the compiler waits for each product, but for the next step's first
+// Numbers made in a round of the loop are used in it, or else the compiler waits for each product, but for the next step's first
 // numbers, which are made while the second half is multiplied; behind the last step they are made once more, for nobody.
 template <bool WHOLE>
 MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
@@ -216,7 +216,7 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
                             ring& all) {
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
-  // Of the stages, a number that the ways divide, a way has its own ones: it never skips a use of one, as parities want.
+  // Each way has its own stages, whose number the ways divide: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;
   r.advance(first);
@@ -289,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   if (warp > W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
 //@ if plan.lends then
-  // Those who load and those who multiply never meet in the text again: their registers differ in number.
+  // Loading and multiplying warps never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
 #pragma unroll 1

@@ -6,9 +6,9 @@
 //@ contract(rank % 32 == 0 and rank >= 32 and rank <= 512, "rank %d is not a multiple of 32 in 32..512", rank)
 //@ contract(rope == 0 or rope == 32 or rope == 64, "rope %d is not 0, 32 or 64", rope)
 
-// Beside the product: blocks behind its own append the latent rows of tokens, a warp (wave) a token, by mla_append's own text.
-// There are as many as find room beside the product's, so that a warp may take several tokens, one after the other.
-// They wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
+// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 //@ include("mla_append/lib/machine.h", { base = false })
 namespace append {
@@ -25,7 +25,7 @@ struct beside : ARGS {
   i64 side_blocks;
 };
 
-// Whether this block is one of those, behind `blocks` of the product; it is done then.
+// True if this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;

@@ -59,7 +59,7 @@ constexpr int READS = MY_HALVES * (MY_BLOCKS + MY_GROUPS);
 //@ if side.of(template) then
 //@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {}, flags = 0 })
 //@ end
-// What a lane loads of a round: number i of a wave is eight rows, this lane's 16 bytes of one of them.
+// A lane's loads of a round: number i of a wave is eight rows, this lane's 16 bytes of one of them.
 struct source {
   const char* row[LOADS];
 //@ if norm == 1 then
@@ -72,7 +72,7 @@ struct line_set {
   word4 gain;
 //@ end
 };
-// What a wave multiplies in a round: halves of a line of 16 rows.
+// A wave's operands of a round: halves of a line of 16 rows.
 struct operands {
   word4 w[MY_BLOCKS][MY_HALVES], x[MY_GROUPS][MY_HALVES];
 };
@@ -114,7 +114,7 @@ MLAF_DEV u32 weighed(u32 w, u32 gain) {
   return join_hi(low, high);
 }
 //@ end
-// What a norm makes of lines before they go into LDS.
+// The norm scales lines before they go into LDS.
 MLAF_DEV void weigh(line_set& lines) {
 //@ if norm == 1 then
 #pragma unroll
@@ -133,7 +133,7 @@ MLAF_DEV void take(const char* (&w)[MY_HALVES], const char* (&x)[MY_HALVES], int
   else to.x[g][h] = *(const word4*)(x[h] + stage + 2048 * WAVES_BY_TOKENS * g);
 }
 
-// Of a wave's products of a round number FIRST to LAST - 1.
+// A wave's products FIRST to LAST - 1 of a round.
 constexpr int COLUMN = MY_BLOCKS + ${norm}, PRODUCTS = 2 * MY_HALVES * COLUMN * MY_GROUPS;
 template <int FIRST, int LAST>
 MLAF_DEV void multiply(const operands& o, sums_of_wave& s) {
@@ -163,7 +163,7 @@ struct round_of_wave {
 constexpr int REGIONS = ${norm == 1 and "4 * W_LOADS" or "PRODUCTS / 2"}; // with a norm a word of W each
 constexpr int LDS_REGIONS = STAGES == 3 ? REGIONS : REGIONS - REGIONS / 6; // of two stages the barrier waits for all of it
 
-// Of LDS' instructions of a round number FIRST to LAST - 1.
+// LDS instructions FIRST to LAST - 1 of a round.
 template <int FIRST, int LAST>
 MLAF_DEV void lds_instructions(const round_of_wave& r) {
 #pragma unroll

@@ -69,7 +69,7 @@ MLAF_DEV u32 load_bytes(u32 at) { // 2 MT of them
 //@ end
   return x;
 }
-// Of 16 values from `first` on and a lane's outputs, whose first is `output`.
+// A lane's share of 16 values from `first` on, for its outputs, whose first is `output`.
 MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) {
   u32 codes[4];
 #pragma unroll

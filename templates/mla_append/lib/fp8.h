@@ -3,8 +3,8 @@
 //
 //   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
 //
-// In integers but where the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits, rounded,
-// less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
+// Conversion in integers, unless the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits,
+// rounded, less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
 //@ if hardware then
 MLAF_DEV u32 encode2(float lo, float hi) {
   unsigned short y;

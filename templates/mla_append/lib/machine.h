@@ -25,7 +25,7 @@ MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
 //@ end
-// What another launch may be writing: leaves nothing in L1.
+// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700

@@ -36,7 +36,7 @@ MLAF_DEV float scale_of(float most, bool power_of_two) {
 // n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// Where a slot's row goes; inside: there is such a row.
+// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
 //@ if layout == "split" then

@@ -1,10 +1,11 @@
-// What a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads of a block, once.
+// The list of requests that a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads
+// of a block, once.
 //@ needs("H", "PAGE", "SLOT_ROWS", "THREADS", "WARPS")
 //@ if mixed then
 //@ needs("AT_ONCE", "DEPTH", "FEW", "GROUPS", "GROUPS_MOST", "ROWS", "SHARES")
 //@ end
 //@ include("mla_decode/lib/refuse.h", { fills = false })
-// Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
+// A request that lies in several parts of a launch that cut its batch. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
   u32 part;      // it begins in,
@@ -19,7 +20,7 @@ MLAF_DEV cut_list& cuts() {
   return all;
 }
 
-// What thread t will say of: request t. Loads on their way before the launch before is over.
+// Thread t's facts of request t. Its loads are issued before the launch before is over.
 MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
@@ -36,7 +37,7 @@ MLAF_DEV u32 compute_units() {
 MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
 MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
 
-// Whether all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
+// True if all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
 // block, and the others' behind them: in trips one after the other. `blocks` run at once: not `parts` of the launch before, which
 // are fewer where its rows are several groups.
 MLAF_DEV bool apart_is_faster(int all, int far, int most) {
@@ -107,7 +108,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
-// What there is of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+// The parts of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
 MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
   return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
 }

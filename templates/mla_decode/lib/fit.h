@@ -17,7 +17,7 @@ enum { FIT_REQUESTS = 1024 }; // more are never all looked at: they are cut
 MLAF_DEV int fit_splits(const struct mlaf_decode_args* a) { return a->splits & 0x7fff; }
 MLAF_DEV int fit_slots(const struct mlaf_decode_args* a) { return a->splits >> 16; }
 
-// Whether the batch is cut. shares: of a request, slots: blocks that run at once, parts: to cut into, most: 0, or what
+// True if the batch is cut. shares: of a request, slots: blocks that run at once, parts: to cut into, most: 0, or what
 // is less, made of loads that shall be on their way meanwhile. One pass over kv_indptr.
 MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int shares, int slots, int parts, int most) {
   if (a->batch > FIT_REQUESTS) return 1;
@@ -75,11 +75,11 @@ MLAF_DEV int fit_next(const struct mlaf_decode_args* a, int page_size, struct ml
   return 1;
 }
 
-// Whether a combine kernel comes behind, and adds up what was cut; else parts meet among themselves (mla_decode/lib/meet.h).
+// True if a combine kernel comes behind, and adds up what was cut; else parts meet among themselves (mla_decode/lib/meet.h).
 MLAF_DEV int fit_apart(const struct mlaf_decode_args* a) { return a->splits >> 15 & 1; }
 
-// For that kernel, in FIT_WORDS words before part_o. The last one: how many parts the batch was cut into, 0: it was not. Word p:
-// the request that begins in part p and goes on in later ones, of which a part has at most one; -1: there is none.
+// A report for that kernel, in FIT_WORDS words before part_o. The last one: how many parts the batch was cut into, 0: it was not.
+// Word p: the request that begins in part p and goes on in later ones, of which a part has at most one; -1: there is none.
 enum { FIT_WORDS = 4096 }; // runtime/ops/mla_decode/launch.h: MLAF_FIT_BYTES
 MLAF_DEV void fit_tell(float* part_o, int parts) { ((int*)part_o)[-1] = parts; }
 MLAF_DEV int fit_told(const float* part_o) { return ((const int*)part_o)[-1]; }

@@ -1,6 +1,6 @@
-//@ -- What a cut costs (mla_decode/lib/fit.h, gen/ops/mla_decode/plans/schedule.lua). shares: of several splits, where each share
-//@ -- of a request pays the fixed cost, which the sum in fit_cuts() divides among them.
-//@ -- whole: of one split, rows of a request: a cut costs more where all requests run at once.
+//@ -- The cost of a cut (mla_decode/lib/fit.h, gen/ops/mla_decode/plans/schedule.lua). shares: of several splits, where each
+//@ -- share of a request pays the fixed cost, which the sum in fit_cuts() divides among them. whole: of one split, rows of a
+//@ -- request: a cut costs more where all requests run at once.
 //@ needs("SCHEDULE_FIXED")
 //@ local schedule = require("ops/mla_decode/plans/schedule")
 //@ local cut = schedule.cut

@@ -1,4 +1,4 @@
-// What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted
+// The work of a workgroup of a decode kernel: a split of one request, or, where the schedule is fitted
 // (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
 // uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
 // `fitted` says which schedule it is.
@@ -52,7 +52,7 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   return request_of(e, a.total_q, first_row, x);
 }
 
-// Of a refused request, by this thread of the workgroup.
+// This thread's share of the output of a refused request.
 MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
   refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
@@ -129,7 +129,7 @@ struct walk {
 };
 enum { WALK_CUT = 0x8000 };
 
-// What a workgroup asks for before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
+// A workgroup's first loads, before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
 // is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
 struct asked {
   entries mine;
@@ -173,7 +173,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   return w;
 }
 
-// Whether a quick look says that all requests stay whole.
+// True if a quick look says that all requests stay whole.
 MLAF_DEV bool seen_whole(const asked& q, int lane) {
   int pages = q.next - q.begin;
   if (__builtin_expect(q.batch > 64, 0)) {
@@ -187,7 +187,7 @@ MLAF_DEV bool seen_whole(const asked& q, int lane) {
   return !any_lane(!fit_is_short(q.look, pages, q.end));
 }
 
-// Behind a piece: nothing of these lives on. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
+// None of these values lives on behind a piece. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
 MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
   entries& e = q.mine;
   asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
@@ -197,7 +197,7 @@ MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
                     "=s"(a.num_pages), "=s"(a.scale_log2e));
 }
 
-// What it cannot tell: into how many parts the batch is cut; 0: it is not.
+// The number of parts that the batch is cut into, which a quick look cannot tell; 0: it is not cut.
 MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -210,7 +210,7 @@ MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   return any_lane(cut) ? parts : 0;
 }
 
-// How a workgroup begins: true: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
+// Begins a workgroup. True: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
 // if w.next is not -1; or there is nothing for it to do.
 MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   together(q.mine, q.end);

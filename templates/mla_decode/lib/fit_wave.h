@@ -51,7 +51,7 @@ MLAF_DEV int fit_parts(int splits, int slots, int batch, i64 total) {
 
 MLAF_DEV i64 fit_start(int page, int request, int page_size) { return (i64)page * page_size + (i64)request * FIT_FIXED; }
 
-// Whether a request of `pages` makes the batch one to be cut. `weight` is the same for all, `limit` the time of a cut batch.
+// True if a request of `pages` makes the batch one to be cut. `weight` is the same for all, `limit` the time of a cut batch.
 MLAF_DEV float fit_weight(int splits, int slots, int parts, int batch) {
   const int at_once = slots / splits > 0 ? slots / splits : 1, passes = (batch + at_once - 1) / at_once;
   return (float)passes * (float)parts / (float)splits * (FIT_PACE * 0.01f);
@@ -129,7 +129,7 @@ MLAF_DEV int fit_pieces(i64 start, int tokens, i64 width, int* first) {
   return (int)fit_quotient(end, width) - *first;
 }
 
-// For the combine kernel, in the word before part_o: how many parts the batch was cut into; 0: it was not.
+// A report for the combine kernel, in the word before part_o: the number of parts that the batch was cut into; 0: it was not.
 #ifdef MLAF_GLOBAL
 MLAF_DEV void fit_tell(float* part_o, int parts) { *(MLAF_GLOBAL int*)((u64)part_o - 4) = parts; }
 MLAF_DEV int fit_told(const float* part_o) { return *(const MLAF_GLOBAL int*)((u64)part_o - 4); }
@@ -145,8 +145,8 @@ MLAF_DEV mlaf_decode_args arguments_again() {
   for (u32 i = 0; i < sizeof(mlaf_decode_args) / 8; i++) all.w[i] = p[i];
   return __builtin_bit_cast(mlaf_decode_args, all);
 }
-// What a piece's loop needs of them, as values: else what came with the launch would be loaded in the loop, too, behind a wait.
-// Where its result goes is read anew at its end.
+// The loop of a piece needs these as values: else what came with the launch would be loaded in the loop, too, behind a wait.
+// The place of its result is read anew at its end.
 MLAF_DEV mlaf_decode_args arguments_kept() {
   mlaf_decode_args a = arguments_again();
   asm volatile("" : "+s"(a.q), "+s"(a.ckv), "+s"(a.kpe), "+s"(a.kv_indices), "+s"(a.ckv_row_stride), "+s"(a.kpe_row_stride),
@@ -163,7 +163,7 @@ MLAF_DEV void arguments_together(const mlaf_decode_args& a) {
                "s"(w[10]), "s"(w[11]), "s"(w[12]), "s"(w[13]), "s"(w[14]), "s"(w[15]));
 }
 
-// How many of the 64 entries table[low + step], table[low + 2 step], ... below high lie at or before x; value() grows with them.
+// Number of the 64 entries table[low + step], table[low + 2 step], ... below high at or before x; value() grows with them.
 template <typename VALUE>
 MLAF_DEV int fit_votes(int low, int step, int high, int lane, VALUE value) {
   const int at = low + (lane + 1) * step;

@@ -67,8 +67,8 @@ MLAF_DEV bool make_rows(u32 table, int pages, int token, int last) {
   return bad;
 }
 
-// By a warpgroup: of a tile's 64 rows half-warp g = 0..7 copies rows g, g + 8, ..., g + 56, whose numbers its lanes have in
-// registers. So nothing is computed for a copy but where its row lies: a lane swizzles all its rows alike.
+// Gather by a warpgroup: of a tile's 64 rows half-warp g = 0..7 copies rows g, g + 8, ..., g + 56, whose numbers its lanes have
+// in registers. So nothing is computed for a copy but where its row lies: a lane swizzles all its rows alike.
 MLAF_DEV u32 half_warp() { return threadIdx.x % 128 / 16; }
 
 // Sixteen lanes copy 256 bytes of a row side by side, to two slices: `to` is that of the lane.

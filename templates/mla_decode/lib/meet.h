@@ -63,8 +63,8 @@ MLAF_DEV struct mlaf_part meet_open(const struct mlaf_decode_args* a, int page_s
   return p;
 }
 
-// How many parts of `width` before this one hold tokens of a request whose first token lies `behind` positions before it; none
-// has a number below 0. A float's quotient, set right: a 64-bit division takes registers that not all loaders have.
+// Number of parts of `width` before this one that hold tokens of a request whose first token lies `behind` positions before it;
+// none has a number below 0. A float's quotient, set right: a 64-bit division takes registers that not all loaders have.
 MLAF_DEV int meet_before(i64 behind, i64 width, int most) {
   if (behind <= 0) return 0;
   const float guess = (float)behind / (float)width;
@@ -111,19 +111,19 @@ MLAF_DEV u64 nanoseconds() {
 MLAF_DEV i64 part_row(int part) { return (i64)(2 * part) * (Q_LEN * H) + MEET_ROWS * blockIdx.x; }
 MLAF_DEV float* word_of(const mlaf_decode_args& a, int part) { return a.part_o + (part_row(part) + Q_LEN * H) * R; }
 
-// By the thread that publishes, before all else: what a launch with contradictory tables left there says nothing of this one. An
-// owner that asks before is in a block launched later, and has worked on its own tokens first.
+// Run by the thread that publishes, before all else: what a launch with contradictory tables left there says nothing of this one.
+// An owner that asks before is in a block launched later, and has worked on its own tokens first.
 MLAF_DEV void meet_begin(const mlaf_decode_args& a) {
   if (a.part_o) asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word_of(a, PART)), "l"(0ul) : "memory");
 }
 
-// By one thread, behind a barrier of all that wrote what is published.
+// Run by one thread, behind a barrier of all that wrote what is published.
 MLAF_DEV void meet_publish(float* word) {
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(READY) : "memory");
 }
 
-// Until the piece is published; then what was written before is there for this thread, and for those that meet it at a barrier.
-// If it does not come in time, the LSEs of its rows become NaN.
+// Waits until the piece is published; then what was written before is there for this thread, and for those that meet it at a
+// barrier. If it does not come in time, the LSEs of its rows become NaN.
 MLAF_DEV void meet_take(float* word, float* lse, int rows) {
   u64 x;
   for (const u64 begin = nanoseconds();;) {

@@ -16,7 +16,7 @@ struct merged {
   float o[VECTORS][VALUES];
 };
 
-// Of all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
+// Maximum over all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
 MLAF_DEV float max_of_warp(float x) {
   const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
   const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
@@ -130,7 +130,7 @@ MLAF_DEV float scale_of(float sum) {
   return sum == 0.0f ? 0.0f : y;
 }
 
-// Where columns 2 pair, 2 pair + 1 of merge() lie in memory, a vector behind the other: 4 columns a lane, or 8 in two halves.
+// The place in memory of columns 2 pair, 2 pair + 1 of merge(), a vector behind the other: 4 columns a lane, or 8 in two halves.
 MLAF_DEV int place_of_pair(int pair) {
 //@ if narrow then
   const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h

@@ -1,4 +1,4 @@
-// How a batch-invariant launch cuts a request (schedule=invariant): by the request's own cached tokens alone, so that its sums
+// A batch-invariant launch cuts a request (schedule=invariant) by the request's own cached tokens alone, so that its sums
 // are the same in any batch and at any place in it. A part is computed by one block, and the combine kernel adds the parts in
 // order.
 //

@@ -1,4 +1,4 @@
-// Where a request's tokens lie. All decisions are wave-uniform and all offsets 64-bit.
+// The place of a request's tokens in the cache. All decisions are wave-uniform and all offsets 64-bit.
 
 // Cached tokens of request b; never more than its pages hold, whatever last_page_len says.
 template <int PAGE>

@@ -3,7 +3,7 @@
 // includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 //@ needs("H", "Q_LEN")
 
-// Of n query tokens, fewer than none, too, which are [from, to) of `all`, counted in tokens or in rows.
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
@@ -12,10 +12,10 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
 //@   needs("R")
 //@   local global = arch.wave == 64 and "MLAF_GLOBAL " or ""
 
-// In fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Those of the rows [from, to) that exist become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
 // part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;

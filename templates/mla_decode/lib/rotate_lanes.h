@@ -6,8 +6,8 @@ constexpr int ROTATE_HALF = ROPE / 2;
 //@ local across = style == "halves" and rope == 32
 //@ local quads = style == "pairs" and rope == 32 and 1 or 2 -- of angles
 
-// What lane `lane` needs for its part of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it
-// for an answer.
+// Angles that lane `lane` needs for its part of the key at `position`. Behind the table: NaN, so that nothing faults and nobody
+// takes it for an answer.
 MLAF_DEV rotation load_rotation(u64 table, int rows, int position, int lane) {
   rotation r;
   const bool there = (u32)position < (u32)rows;

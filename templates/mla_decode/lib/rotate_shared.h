@@ -11,7 +11,7 @@ struct tile_rotation {
   rotation t[EACH];
 };
 
-// Of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
 MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
   rotation r;
   const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
@@ -26,7 +26,7 @@ MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int 
   return r;
 }
 
-// What thread `thread` of THREADS needs of a tile of TOKENS keys whose first is at `position`.
+// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
 template <int TOKENS, int THREADS>
 MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
 #pragma unroll

@@ -81,7 +81,7 @@ MLAF_DEV int schedule_tokens(int pages, int last, int page_size) {
   return (pages - 1) * page_size + last;
 }
 
-// What the tables say of a request.
+// The tables' facts of a request.
 struct mlaf_entry {
   int qo, next_qo, page, next_page, last;
 };
@@ -106,7 +106,7 @@ MLAF_DEV struct mlaf_entry schedule_entry(const struct mlaf_decode_args* a, int 
 }
 
 #ifdef __CUDACC__
-// How many of the 32 entries table[low + step], table[low + 2 step], ... below high lie at or before position x, when value
+// Number of the 32 entries table[low + step], table[low + 2 step], ... below high that lie at or before position x, when value
 // (entry) = page and requests grow together. `mine` is this lane's entry, loaded before x was known.
 MLAF_DEV int schedule_votes(const int* table, int mine, int low, int step, int high, int page_size, i64 x) {
   const int at = low + ((int)(threadIdx.x & 31) + 1) * step;
@@ -163,7 +163,7 @@ MLAF_DEV struct mlaf_part part_open(const struct mlaf_decode_args* a, int page_s
   return p;
 }
 
-// What the part has of request b, whose pages are those from first_page up to next_page, but for the slot; 0: nothing.
+// The part's share of request b, whose pages are those from first_page up to next_page, but for the slot; 0: nothing.
 MLAF_DEV int part_piece(const struct mlaf_decode_args* a, int page_size, const struct mlaf_part* p, int b, int first_page,
                         int next_page, struct mlaf_piece* x) {
   const i64 start = schedule_start(first_page, b, page_size);
@@ -195,7 +195,7 @@ MLAF_DEV int part_next(const struct mlaf_decode_args* a, int page_size, struct m
   return 0;
 }
 
-// For the combine kernel: the parts [first, last] that hold positions of request b.
+// The parts [first, last] that hold positions of request b, for the combine kernel.
 MLAF_DEV void request_parts(struct mlaf_shares s, i64 start, i64 end, int* first, int* last) {
   *first = schedule_part_at(s, start);
   *last = schedule_part_at(s, end - 1);

@@ -1,7 +1,7 @@
-// What sm90_few_ahead does otherwise at its begin: barriers by one thread of math, and Q of a block's first piece by all of them.
+// The begin of sm90_few_ahead: one thread of math makes the barriers, and all of them bring Q of a block's first piece.
 //@ needs("BAD_AT", "C", "EMPTY_Q_AT", "ENDS_AT", "FULL_Q_AT", "H", "MET_AT", "N", "PLACES", "R", "RING", "ROPE", "W")
 
-// By one thread: of several in a warp each waits for the one before at its fences, 1 us for a ring's.
+// Run by one thread: of several in a warp each waits for the one before at its fences, 1 us for a ring's.
 MLAF_DEV void make_barriers(char* base, u32 smem) {
   for (int k = 0; k < PLACES; k++) {
     barrier_init(smem + FULL_Q_AT + 8 * k, 1);

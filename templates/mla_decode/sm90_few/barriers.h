@@ -1,8 +1,8 @@
 // The barriers of a block, and words that say of a box that its tile had a bad page.
 //@ needs("BAD_AT", "C", "EMPTY_Q_AT", "ENDS_AT", "FULL_Q_AT", "MET_AT", "N", "PLACES", "RING", "W")
 
-// By a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its fences,
-// 1 us for a ring's. A warp that makes none stores the words: between two barriers a store costs a fence.
+// Run by a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its
+// fences, 1 us for a ring's. A warp that makes none stores the words: between two barriers a store costs a fence.
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   if (thread == 0)
 #pragma unroll

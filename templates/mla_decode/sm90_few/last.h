@@ -1,4 +1,4 @@
-// How a block ends its last piece where parts add up what they cut among themselves (mla_decode/lib/meet.h).
+// The end of a block's last piece where parts add up what they cut among themselves (mla_decode/lib/meet.h).
 // A piece that goes on in earlier parts, the block's last: all of O at once, through the ring, which nobody uses any more. To
 // the partials if it goes on in a later part, too; else pieces of the others are added, and it is the request's O.
 //@ needs("LN_2", "MET_AT", "N", "NV", "PART", "R", "STATE_AT", "T", "W")

@@ -2,14 +2,14 @@
 // the products of the boxes before it run.
 typedef tile_rotation<64, 128> tile_angles;
 
-// What this thread needs of the tile whose first token is at `position`.
+// Angles that this thread needs for the tile whose first token is at `position`.
 MLAF_DEV tile_angles angles_of(const mlaf_decode_args& a, int position) {
   tile_angles angles;
   load_rotations(angles, a.rope_table, a.rope_rows, position, threadIdx.x % 128);
   return angles;
 }
 
-// Behind it all warps of the warpgroup may multiply the box: rows of 128 bytes, with the swizzle of as many.
+// After it all warps of the warpgroup may multiply the box: rows of 128 bytes, with the swizzle of as many.
 MLAF_DEV void rotate_box(const tile_angles& angles, u32 box, int group) {
   rotate_tile(angles, threadIdx.x % 128, [&](int token, int chunk) { return box + 128 * token + ((chunk ^ token % 8) << 4); });
   fence_async();

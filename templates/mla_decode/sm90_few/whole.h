@@ -50,7 +50,7 @@ MLAF_DEV void put_lse(const mlaf_decode_args& a, const work& w, int n, float top
   else if (a.lse) a.lse[w.row + n] = lse * LN_2;
 }
 
-// What a warpgroup has, to shared memory. Behind it all of both is there.
+// Stores a warpgroup's sums to shared memory. After it all of both is there.
 MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, const float (&o)[NV][N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   named_sync(1 + group, 128); // its tile and its P are done with

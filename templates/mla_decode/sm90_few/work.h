@@ -1,4 +1,4 @@
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
+// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
@@ -72,13 +72,24 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 //@ end
 
 //@ if late and fitted then
-// That nothing is cut, for the combine kernel: behind the wait, since earlier launches may still read there.
+// Tells the combine kernel that nothing is cut: behind the wait, since earlier launches may still read there.
 MLAF_DEV void tell_whole(const mlaf_decode_args& a, const walk& at) {
   if (PART > 0 || blockIdx.x > 0 || !at.whole || !fit_apart(&a) || !a.part_o) return;
   wait_for_previous_launch();
   if (threadIdx.x % 32 == 0) fit_tell(a.part_o, 0);
 }
 
+//@ end
+//@ -- take_piece() copies piece x into w and the variables of next_work().
+//@ local function take_piece()
+    request = x.request;
+    q_begin = x.qo;
+    q_tokens = x.q_tokens;
+    first_page = x.first_page;
+    w.tokens = x.tokens;
+    w.begin = x.begin;
+    w.end = x.end;
+    slot = x.slot;
 //@ end
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
@@ -90,14 +101,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@ if invariant then
     mlaf_piece x;
     if (!own_next(a, PAGE, at.parts, x)) return false;
-    request = x.request;
-    q_begin = x.qo;
-    q_tokens = x.q_tokens;
-    first_page = x.first_page;
-    w.tokens = x.tokens;
-    w.begin = x.begin;
-    w.end = x.end;
-    slot = x.slot;
+//@   take_piece()
 //@ else
 //@ if fitted then
     if (!at.whole) {
@@ -109,14 +113,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@   end
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"})
         fit_list(a.part_o, PART, x.request);
-      request = x.request;
-      q_begin = x.qo;
-      q_tokens = x.q_tokens;
-      first_page = x.first_page;
-      w.tokens = x.tokens;
-      w.begin = x.begin;
-      w.end = x.end;
-      slot = x.slot;
+//@   take_piece()
     } else
 //@ end
     {

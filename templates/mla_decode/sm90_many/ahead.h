@@ -1,4 +1,4 @@
-// How the math of sm90_many_ahead brings the first Q.
+// The math of sm90_many_ahead brings the first Q.
 //@ needs("BOTH", "H", "P_AT", "Q_AT", "Q_SLICES", "R", "ROPE", "ROW_OF", "SLICE")
 
 MLAF_DEV void copy_16(u32 to, const char* from) {

@@ -1,5 +1,5 @@
-// Where the many-rows Hopper kernel's pieces begin and end: Q of a negative scale, O as 16-bit output. The includer has math and
-// the constants of the kernel.
+// The begin and the end of the many-rows Hopper kernel's pieces: Q of a negative scale, O as 16-bit output. The includer has math
+// and the constants of the kernel.
 //@ needs("O_COLS", "PAIR", "P_AT", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
 
 // Q's sign for a negative scale, and zeros where the block has no row (as no_rows). The next barrier of both warpgroups lies

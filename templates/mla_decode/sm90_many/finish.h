@@ -1,4 +1,4 @@
-// How a piece of the many-rows Hopper kernel ends: sums of both math warpgroups, O and LSE to where they belong.
+// The end of a piece of the many-rows Hopper kernel: sums of both math warpgroups, O and LSE to where they belong.
 //@ needs("BAD_OF", "BOTH", "H", "LAST_EMPTY_AT", "LN_2", "MANY", "N_OF", "O_COLS", "PART_OF", "R", "ROW_OF", "SUMS_AT")
 //@ include("mla_decode/sm90_many/ends.h")
 

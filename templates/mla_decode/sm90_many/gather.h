@@ -89,7 +89,7 @@ MLAF_DEV void list_blocks(const loader& l, walk& w) {
   publish(l.shared, n, -1, 0, 0);
 }
 
-// Which block table n is of, -1: none is left; by all lanes of a warp. read(that, table): what is wanted of it.
+// The block that table n is of, -1: none is left; by all lanes of a warp. read(that, table): what is wanted of it.
 template <typename F>
 MLAF_DEV int read_table(u32 shared, u32& n, F read) {
   barrier_wait(table_full(shared, n), n / 2 & 1);
@@ -100,7 +100,7 @@ MLAF_DEV int read_table(u32 shared, u32& n, F read) {
   return what;
 }
 
-// Until a group is given back; a fresh one counts as that.
+// Waits until a group is given back; a fresh one counts as that.
 MLAF_DEV void wait_empty(u32 shared, const buffer_use& t, int group) {
   barrier_wait(shared + EMPTY_AT + 8 * (5 * t.buffer + group), t.use & 1 ^ 1);
 }
@@ -121,9 +121,9 @@ MLAF_DEV void copy_rope(const mlaf_decode_args& a, u32 shared, int mine) {
   }
 }
 
-// Where a lane's rows of a block lie, computed once for all of its quarters, so that copies stand side by side. Half-warp g has
-// rows g, g + 8, ..., g + 56. Sixteen lanes copy as many bytes at once: of one row to a quarter's two slices, or of two rows to
-// its one.
+// The places of a lane's rows of a block, computed once for all of its quarters, so that copies stand side by side. Half-warp g
+// has rows g, g + 8, ..., g + 56. Sixteen lanes copy as many bytes at once: of one row to a quarter's two slices, or of two rows
+// to its one.
 struct kept_rows {
   static constexpr int AT_ONCE = 2 / QUARTER, COUNT = 8 / AT_ONCE, LANES = 8 * QUARTER;
 

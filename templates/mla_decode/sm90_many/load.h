@@ -106,7 +106,7 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
 }
 
 //@ if small then
-// Of a pair each block asks for every second box of block j + AHEAD, into L2, all of its columns at once: as many requests as
+// Each block of a pair asks for every second box of block j + AHEAD, into L2, all of its columns at once: as many requests as
 // there are boxes. Asked for by slice, as large boxes are, they would load the copy engine more than they gain.
 MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int next) {
   const int own = (j + AHEAD) * BOXES + l.lane % BOXES, row = row_of_box(x, own, own / 32 == j * BOXES / 32 ? ids : next);
@@ -191,8 +191,9 @@ MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
 }
 
 //@ if ahead then
-// What a launch says of its cuts to the kernel behind it: behind the wait, since the launch before may still be at work there,
-// and by the warp that brings Q alone. first_goes_on: next_of_part() has said what there is to say of the part's first piece.
+// The launch's report of its cuts to the kernel behind it, made behind the wait, since the launch before may still be at
+// work there, and by the warp that brings Q alone. first_goes_on: next_of_part() has said what there is to say of the
+// part's first piece.
 MLAF_DEV void tell_cuts(const loader& l, const walk& w, bool first_goes_on) {
   wait_for_previous_launch();
 //@   if fitted then

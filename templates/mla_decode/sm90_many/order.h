@@ -9,7 +9,7 @@ MLAF_DEV void blocks_as_a(${args}) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
-  // What S gives first. B's last P is on its way meanwhile.
+  // The part that S gives first. B's last P is on its way meanwhile.
   auto reference = [&](int i, buffer_use t) {
     settle(s);
     if (ROPE > 0) give_back(c, t.buffer, 4);
@@ -18,7 +18,7 @@ MLAF_DEV void blocks_as_a(${args}) {
     find_reference(c, 2 * i, s, r, m);
     publish_reference(c, t.buffer, m);
   };
-  // From the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
+  // The step from the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
   auto own = [&](int i, buffer_use t, int other) {
     if (other >= 0) load_reference(c, t.buffer, m);
     make_p(c, t.buffer, 0, s, m, p[0]);

@@ -1,4 +1,4 @@
-// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
+// The many-rows Hopper kernel's 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
 //@ needs("O_COLS", "R", "TOPS_AT")
 //@ include("mla_decode/lib/narrow.h")
 

@@ -1,4 +1,4 @@
-// What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
+// The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
 // the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
 //@ needs("BOTH", "BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
@@ -39,7 +39,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 //@   needs("PART")
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   walk w;
-  // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
+  // The next piece if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
@@ -130,7 +130,7 @@ MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
   return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
 }
 //@ if small then
-// Of a box that is the same in all lanes: in a uniform register, as copies want it, where a shuffle's result makes them a loop.
+// A box that is the same in all lanes: in a uniform register, as copies want it, where a shuffle's result makes them a loop.
 MLAF_DEV int row_of_box_for_all(const piece& x, int box, int ids) {
   const int id = (int)__reduce_max_sync(~0u, (threadIdx.x & 31) == (box & 31) ? (u32)ids : 0u);
   return id * PAGE + (x.begin + box * BOX) % PAGE;
@@ -147,7 +147,7 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   return __any_sync(~0u, bad);
 }
 
-// What the math warps know of a piece.
+// The math warps' facts of a piece.
 struct facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
@@ -172,7 +172,7 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// By all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
+// Run by all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
 // (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
 MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);
@@ -198,8 +198,8 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
-// Where the block has no row the reference stays above all scores: P is 0 there, and products of zeros take less power, which
-// holds the clock at the card's limit.
+// The reference of a row that the block has not stays above all scores: P is 0 there, and products of zeros take less power,
+// which holds the clock at the card's limit.
 MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++)

@@ -22,7 +22,7 @@ MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int 
   advance(at, 1);
 }
 
-// Behind the end of a piece its last token is copied again. The first warp says that a page lies outside.
+// The last token of a piece is copied again behind its end. The first warp says that a page lies outside.
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
   auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
   const u32 lane = lane_now(), sub = lane / 8, chunk = lane % 8;

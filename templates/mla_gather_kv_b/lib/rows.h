@@ -1,4 +1,4 @@
-// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
@@ -6,11 +6,11 @@
 //                   with scales that are powers of two that is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 //
-// With `rotate` the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i, x_2i+1),
-// or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
+// If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
+// x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 //@ needs("R", "H", "N", "OUT")
 
-// Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
+// The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   if (t >= a.tokens || a.batch <= 0 || t < load<int>(a.cu_seqlens)) return NO_TOKEN;
@@ -69,7 +69,7 @@ MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
 //@ end
 }
 
-// What the products are still to be multiplied by.
+// Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
 //@ if layout == "e4m3fn" or layout == "e4m3fnuz" then
   return tidy(a.scale_at ? load<float>(a.scale_at) : a.scale);
@@ -94,7 +94,7 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 
 //@ if rotate > 0 then
 //@ local angles = rotate == 1 and 4 or 8
-// Of a token that is there. A search shared with find_row would make other machine code of kernels that rotate nothing.
+// The token must be there. A search shared with find_row would make other machine code of kernels that rotate nothing.
 MLAF_DEV i64 position_of(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   int r = 0;
   for (int above = a.batch; above - r > 1;) { // request r begins at t or before, `above` behind it
@@ -146,7 +146,7 @@ MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row,
 }
 //@ end
 
-// Where columns f .. f+7 of a token's outputs go, f a multiple of 8: token 0's place, and what a token is further on.
+// The place of columns f .. f+7 of a token's outputs, f a multiple of 8: token 0's place, and what a token is further on.
 struct target {
   char* at;
   i64 token;

@@ -24,12 +24,12 @@ constexpr bool OWN_HEADS = !(H % CREWS);
 constexpr int STRIDE = OWN_HEADS ? 1 : CREWS;        // a crew has each so many-th tile
 constexpr int HEADS = OWN_HEADS ? H / CREWS : H;     // of so many heads
 constexpr float LAST = 1.5f; // times the longest tile: what each block is to have of the last group
-// Where the longest tile has so many times the rounds of the others, tiles of nearly as many rounds are dealt as if they had the
+// If the longest tile has so many times the rounds of the others, tiles of nearly as many rounds are dealt as if they had the
 // same. There each number of rounds has few tiles, most tiles are short, and a step takes its time. Of causal requests of equal
 // lengths it is up to 2.
 constexpr float UNEVEN = 2.5f;
 constexpr int STEPS = 12;
-// Where the walk is: in a part of the requests, in a group of heads, at tiles of about as many rounds.
+// The position of the walk: in a part of the requests, in a group of heads, at tiles of about as many rounds.
 struct deal {
   int keys;                    // of all requests
   int part, first_word, words; // of the requests
@@ -45,14 +45,14 @@ struct deal {
   u32 load, extra;             // what this lane's block has had, and the 33rd one: from bit 8 on; below, who it is
 };
 
-// Not by way of the first cache: a deal may begin while they are still being written.
+// Lengths are loaded past the first cache: a deal may begin while they are still being written.
 MLAF_DEV int load_length(const int* at) {
   int x;
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
   return x;
 }
 
-// Of a key, in which part its request lies.
+// The part of the requests that a key's request lies in.
 MLAF_DEV int part_of(const mlaf_prefill_kernel_args& a, int key) {
   const u32 k = key < 0 ? 0 : key > a.total_k ? (u32)a.total_k : (u32)key;
   return (int)(k / (u32)(ROOM / KEY_BYTES));
@@ -210,7 +210,7 @@ MLAF_DEV void find_tile(const mlaf_prefill_kernel_args& a, deal& d, u32 at, int 
   }
 }
 
-// Whether a deal that has begun read the lengths that are there now. Of up to 32 requests that is known.
+// True if a deal that has begun read the lengths that are there now. That is known of up to 32 requests.
 MLAF_DEV bool same_lengths(const mlaf_prefill_kernel_args& a, const deal& d, int lane) {
   if (a.batch > 32 || d.part != 0 || d.word != 0) return false;
   const request r = request_of(a, 0, lane), was = d.at_hand;

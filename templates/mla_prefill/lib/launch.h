@@ -1,4 +1,4 @@
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says
 // what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory) and flags.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];

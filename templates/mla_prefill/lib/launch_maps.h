@@ -1,7 +1,8 @@
-// What this kernel wants of its launch, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
+// The kernel's launch requirements, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
 // what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
 // more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
-//@ -- Of bytes: columns are of 16 bits, two of these; a fourth number is a row's bytes; scales: behind the arguments are three.
+//@ -- Maps of bytes: columns are of 16 bits, two bytes each; a fourth number is a row's bytes; scales: behind the arguments
+//@ -- are three.
 //@ local wants = {}
 //@ for _, m in ipairs(launch.maps) do wants[#wants + 1] = ("{%d, %d, %d, %d}"):format(m[1], m[2], m[3], m[4] or 128) end
 struct mlaf_kernel_launch {

@@ -3,7 +3,7 @@
 //@   "SLAB", "SLABS_V", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT", "V", "V_AT", "V_EMPTY_AT", "V_FULL_AT",
 //@   "V_LANDED_AT")
 // ---- Pairs -----------------------------------------------------------------------------------------------------------------
-// Of the tile's rows those in the middle are one block's, the outer ones the other's: both have as many keys to go through.
+// The tile's middle rows are one block's, the outer ones the other's: both have as many keys to go through.
 MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
 MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
 MLAF_DEV void pair_sync() {
@@ -17,7 +17,7 @@ MLAF_DEV void copy_box_to_all(u32 to, const mlaf_tensor_map* map, int column, in
                "[%0], [%1, {%2, %3}], [%4], %5;"
                ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
 }
-// By a warp: a place in both blocks is free again.
+// Run by a warp: a place in both blocks is free again.
 MLAF_DEV void give_back_to_all(u32 at, int lane) {
   if (PAIR == 1) {
     if (lane == 0) barrier_arrive(at);
@@ -26,7 +26,7 @@ MLAF_DEV void give_back_to_all(u32 at, int lane) {
   }
 }
 
-// ---- Those who load --------------------------------------------------------------------------------------------------------
+// ---- Loading warps ---------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES + share * 128;

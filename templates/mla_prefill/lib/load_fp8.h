@@ -3,7 +3,7 @@
 //@ needs("KEYS", "K_AT", "K_BYTES", "K_EMPTY_AT", "K_FULL_AT", "MAP_V", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_HALF",
 //@   "RAWS", "RAW_AT", "RAW_BYTES", "RAW_EMPTY_AT", "RAW_FULL_AT", "STAGES", "TOLD", "TOLD_AT", "TOLD_EMPTY_AT", "TOLD_FULL_AT",
 //@   "TRANSPOSERS", "V", "V_AT", "V_BYTES", "V_EMPTY_AT", "V_FULL_AT")
-// ---- Those who load. Columns of maps are two bytes ------------------------------------------------------------------------
+// ---- Loading warps. Columns of maps are two bytes -------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
   const int row = t.key + round * KEYS;

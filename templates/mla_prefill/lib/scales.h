@@ -9,7 +9,7 @@ MLAF_DEV float scale_at(const float* at) {
 //@ end
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// What scores are multiplied by, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
+// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
 // would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);

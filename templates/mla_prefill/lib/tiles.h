@@ -1,4 +1,4 @@
-// Which new tokens of which request and head a block works on: found on the device, from cu_seqlens alone.
+// The new tokens, request and head that a block works on: found on the device, from cu_seqlens alone.
 //
 // Request r owns the blocks from (cu_seqlens_q[r] / ROWS + r) * H on, up to those of request r + 1. That are never fewer than it
 // has tiles of ROWS tokens, times heads, and at most one tile more: so there is no list of tiles and no sum over requests. The

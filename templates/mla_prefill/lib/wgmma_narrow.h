@@ -1,5 +1,5 @@
 // wgmma of slabs of 32 or 16 columns: 64 rows and N columns, A and B from shared memory, K-major, with rows of 64 or 32 bytes.
-// What else there is: lib/wgmma.h. `kinds`: the values of N; `type`: bf16 or f16.
+// More instructions are in lib/wgmma.h. `kinds`: the values of N; `type`: bf16 or f16.
 //@ local function list(n, f) local t = {} for i = 0, n - 1 do t[#t + 1] = f(i) end return join(t, ", ") end
 //@ for _, n in ipairs(kinds) do
 //@   local d = n // 2

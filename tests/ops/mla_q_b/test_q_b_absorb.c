@@ -30,7 +30,7 @@ static mlaf_bound bound(const char *problem, uint32_t flags, uint32_t n_maps) {
   for (uint32_t i = 0; i < n_maps; i++) b.stage[0].launch.maps[i] = (mlaf_map_want){i + 1, 64, 32 + i, 128};
   return b;
 }
-static mlaf_bound right(void) { return bound(PROBLEM, MLAF_KERNEL_APPENDS | MLAF_KERNEL_ABSORBS, 3); }
+static mlaf_bound right(void) { return bound(PROBLEM, MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD, 3); }
 
 static void *at(uintptr_t x) { return (void *)(x << 12); } /* of no tensor: nobody looks there */
 static mlaf_q_b_args arguments(void) {
@@ -44,7 +44,7 @@ static mlaf_q_b_args arguments(void) {
 
 static void a_launch_has_both_products(void **state) {
   static mlaf_prepared made, alone;
-  const mlaf_bound b = right(), second = q_b_absorb_bound(&b);
+  const mlaf_bound b = right(), second = mlaf_joint_bound(&b, Q_B_ABSORB);
   mlaf_q_b_args a = arguments();
   mlaf_err err = {MLAF_OK, ""};
   if (b.point.op->calls->check_stages(&b, &err) || b.point.op->calls->check_args(&b, 1, &a, &err)) fail_msg("%s", err.text);
@@ -90,9 +90,9 @@ static void arguments_that_do_not_fit_are_refused(void **state) {
 
 static void kernels_that_do_not_fit_are_refused(void **state) {
   const mlaf_bound wrong[] = {
-      bound(PROBLEM, MLAF_KERNEL_APPENDS, 2),
-      bound(PROBLEM, MLAF_KERNEL_APPENDS | MLAF_KERNEL_ABSORBS, 2),
-      bound("mla_q_b:l128,h3,n32,p32,norm,bf16,append_paged,r64,t5", MLAF_KERNEL_APPENDS | MLAF_KERNEL_ABSORBS, 3),
+      bound(PROBLEM, MLAF_KERNEL_SECOND, 2),
+      bound(PROBLEM, MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD, 2),
+      bound("mla_q_b:l128,h3,n32,p32,norm,bf16,append_paged,r64,t5", MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD, 3),
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     mlaf_err err = {MLAF_OK, ""};
@@ -100,8 +100,9 @@ static void kernels_that_do_not_fit_are_refused(void **state) {
   }
 }
 
-/* Both products of a case in double, from its buffers, rounded once; `wrong`: one number is. */
-static bool passes(const mlaf_case *c, mlaf_bound *b, bool wrong) {
+/* Both products of a case in double, from its buffers, rounded once, against `second`, which is chained; `wrong`: one number
+ * is. */
+static bool passes(const mlaf_case *c, const mlaf_case *second, mlaf_bound *b, bool wrong) {
   static mlaf_q_b_args a;
   static mlaf_case_buffer list[MLAF_CASE_BUFFERS];
   void *outputs[MLAF_CASE_BUFFERS] = {NULL};
@@ -144,8 +145,7 @@ static bool passes(const mlaf_case *c, mlaf_bound *b, bool wrong) {
     }
   }
   mlaf_verify_result out = {0};
-  const bool good = mlaf_projection_compare(((struct { mlaf_case head; mlaf_case *product, *append, *absorb; } *)c)->absorb,
-                                            outputs + y, &out);
+  const bool good = mlaf_projection_compare(second, outputs + y, &out);
   if (good) assert_true(out.error < 1.8e-3); /* one rounding */
   for (int i = 0; i < n; i++) free(outputs[i]);
   return good;
@@ -153,13 +153,19 @@ static bool passes(const mlaf_case *c, mlaf_bound *b, bool wrong) {
 
 static void the_reference_is_of_both_products(void **state) {
   mlaf_bound b = right();
-  mlaf_case *c;
+  const mlaf_point absorb = mlaf_joint_point(&b.point, Q_B_ABSORB);
+  mlaf_case *c, *first, *second;
   mlaf_err err;
   assert_int_equal(b.point.op->calls->make_case(&b.point, 0, 7, MLAF_INJECT_NONE, &c, &err), MLAF_OK);
-  assert_true(passes(c, &b, false));
-  assert_false(passes(c, &b, true));
+  assert_int_equal(mlaf_projection_make_case(&b.point, 0, 7, MLAF_INJECT_NONE, &first, &err), MLAF_OK);
+  assert_int_equal(mlaf_projection_make_case(&absorb, 0, 8, MLAF_INJECT_NONE, &second, &err), MLAF_OK);
+  assert_int_equal(mlaf_projection_chain(second, first, &err), MLAF_OK);
+  assert_true(passes(c, second, &b, false));
+  assert_false(passes(c, second, &b, true));
+  mlaf_projection_free_case(second);
+  mlaf_projection_free_case(first);
   b.point.op->calls->free_case(c);
-  assert_true(q_b_bound(&b.point) > 2.8e-3); /* three roundings */
+  assert_true(b.point.op->calls->bound(&b.point) > 2.8e-3); /* three roundings */
 }
 
 /* --- data to time and soak on, over a device that is the host's memory --- */

@@ -5,7 +5,7 @@
 
 #include "cmocka_all.h"
 #include "op/numeric.h"
-#include "op/projection.h"
+#include "op/projection_calls.h"
 
 static double rounded(double x) { return (double)mlaf_bf16_decode(mlaf_bf16_encode((float)x)); }
 

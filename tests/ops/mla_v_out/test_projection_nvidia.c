@@ -7,7 +7,7 @@
 #include "compile/compile.h"
 #include "gen/gen.h"
 #include "need.h"
-#include "op/projection.h"
+#include "op/projection_calls.h"
 #include "parsed.h"
 #include "run/resources.h"
 

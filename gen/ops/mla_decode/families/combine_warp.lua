@@ -55,7 +55,7 @@ local function make_mixed(bits, fixed)
   return mixed
 end
 
--- And behind one split, one of those kernels: mla_decode/combine_early. cut: what a cut costs the launch before; once: 1
+-- One of those kernels serves behind one split: mla_decode/combine_early. cut: what a cut costs the launch before; once: 1
 -- if it costs another number where all requests run at once (plans/schedule.lua).
 local function make_early(bits, fixed, cut, once)
   local early = make_mixed(bits, fixed)
@@ -72,7 +72,7 @@ local function make_early(bits, fixed, cut, once)
   return early
 end
 
--- And behind launches that cut each request by its own length: mla_decode/combine_warp_invariant.
+-- The kernel behind launches that cut each request by its own length: mla_decode/combine_warp_invariant.
 local function make_invariant(bits)
   local x = make(bits, 0)
   x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_warp_invariant", "mla_decode/combine_warp", { partials = bits }

@@ -37,7 +37,7 @@ local function make(fitted)
   }
 end
 
--- Behind launches that cut each request by its own length: mla_decode/combine_wave_invariant.
+-- The kernel behind launches that cut each request by its own length: mla_decode/combine_wave_invariant.
 local function make_invariant()
   local x = make(0)
   x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_wave_invariant", "mla_decode/combine_wave", nil

@@ -34,7 +34,7 @@ local function rows_rule(p)
   if p.heads * p.q_len <= 16 then return ("%d rows fill no more than a quarter of %d"):format(p.heads * p.q_len, ROWS) end
 end
 
--- For sm90_many and sm90_many_gather, which have one kernel but for the loaders.
+-- The cost of sm90_many and sm90_many_gather, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, plan, slower)
   local why = protocol.sm90_many(plan, p, v, family == "sm90_many_gather")
   if why then return { refused = why } end
@@ -50,7 +50,7 @@ local function cost_of(p, v, arch, family, plan, slower)
   }, v, family)
 end
 
--- Of those that load boxes.
+-- The cost of kernels that load boxes.
 local function boxes_cost(p, v, arch, family)
   local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
   return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope), slower)

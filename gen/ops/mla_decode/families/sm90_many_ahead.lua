@@ -23,7 +23,8 @@ return {
   params = sm90_many.params,
   rules = sm90_many.rules,
   cost = sm90_many.cost,
-  -- In a layer what ends early leaves its places to the next launch: 0.4 to 3.7 us of a layer of 128 heads (docs/lab/layer.md).
+  -- Blocks of a layer that end early leave its places to the next launch: 0.4 to 3.7 us of a layer of 128 heads
+  -- (docs/lab/layer.md).
   instead = pairs_where_long,
   behind_one = "early=1,rows=4,team=2",
 }

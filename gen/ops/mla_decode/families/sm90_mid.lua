@@ -34,7 +34,7 @@ end
 
 local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
 
--- For sm90_mid and sm90_mid_gather, which have one kernel but for the loaders.
+-- The cost of sm90_mid and sm90_mid_gather, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, gather, slower)
   local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather }, arch.isa)
   local why = g.refused or protocol.sm90_mid(g, p, v, gather)

@@ -15,7 +15,7 @@ function plan.make(rank, values, partials)
   -- Sums of a row that warps have a share of each, and what they count for; the product's sums lie in place of X and of these.
   m.full_at = ceil_div(math.max(m.meet_at + WARPS * (rank * 4 + 12), m.x_at + m.ways * PASS * (values + 4) * 4), 8) * 8
   m.dynamic = m.full_at + rank // 64 * 8 -- barriers of W's boxes
-  -- In front, up to a place for swizzled rows: a request for each thread, a number for each warp.
+  -- The front, up to a place for swizzled rows, has a request for each thread, a number for each warp.
   m.shared = ceil_div(m.threads * 16 + WARPS * 4, 1024) * 1024 + m.dynamic
   if rank % 256 ~= 0 then m.refused = ("rank %d is not a multiple of 256"):format(rank)
   elseif values ~= 64 and values ~= 128 then m.refused = ("%d values are not 64 or 128"):format(values) end

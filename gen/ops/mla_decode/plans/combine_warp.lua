@@ -1,4 +1,4 @@
--- How a team of warps shares the merge of a row's splits (templates/mla_decode/combine_warp.cu.in): columns first, since a warp
+-- A team of warps shares the merge of a row's splits (templates/mla_decode/combine_warp.cu.in): columns first, since a warp
 -- with fewer runs less code, then splits.
 local plan = {}
 

@@ -1,4 +1,4 @@
--- How a batch-invariant launch cuts a request (templates/mla_decode/lib/own_cut.h), by the rows of a request: constants that a
+-- A batch-invariant launch cuts a request (templates/mla_decode/lib/own_cut.h) by the rows of a request: constants that a
 -- decode kernel and the combine kernel behind it agree on. They decide bits, so they may depend on nothing that a batch changes.
 -- A part costs its block Q and O whatever its length, the more the more rows it has; fewer parts leave blocks idle where requests
 -- are few.
@@ -17,7 +17,7 @@ local function of(rows)
   end
 end
 
--- What own_cut.h is handed over.
+-- The arguments of own_cut.h.
 function plan.cut(rows)
   local cut = of(rows)
   return { least = cut.least, knee = cut.knee, wide = cut.wide }

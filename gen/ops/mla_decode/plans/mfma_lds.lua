@@ -80,7 +80,7 @@ local function attempt(p, v, isa, spare)
   -- Scores scaled to base 2: a place of their own where S of the next tile is under way.
   g.x = g.ahead and take(4 * g.blocks) or g.s
   g.tmp = take(2)                         -- of the softmax
-  -- Of the copies. In order=plain these are over before the softmax and the joins begin.
+  -- A register of the copies. In order=plain they are over before the softmax and the joins begin.
   g.ctmp = g.ahead and take(2) or g.tmp
   g.addr = g.whole and 0 or g.ahead and take(4) or g.ops -- pages smaller than a tile: row addresses
   g.n_idx = g.whole and 1 or g.units

@@ -119,7 +119,7 @@ local function iteration(g, what)
   return first, second, from
 end
 
--- What a block of assembly is for the template: its lines, operands and clobbers.
+-- A block of assembly for the template: its lines, operands and clobbers.
 local ARRAYS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, ml = 1, mr = 1, qa = 1, qt = 1, qr = 1 }
 local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1,
   kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1 }
@@ -205,7 +205,7 @@ local function block(g, ops, state, phase)
     clobbers = clobbers(g, lines, phase) }
 end
 
--- In front of an iteration: everything this wave fetched or wrote is there, then everything all waves did.
+-- The state in front of an iteration: everything this wave fetched or wrote is there, then everything all waves did.
 local function entry(vmcnt)
   return { op("s_waitcnt vmcnt(%d) lgkmcnt(0)", vmcnt), op("s_barrier") }
 end

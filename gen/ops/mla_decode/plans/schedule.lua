@@ -1,24 +1,24 @@
 -- The constants of schedules that walk the whole batch, by family, in tokens' worth of time (templates/mla_decode/lib/schedule.h,
 -- mla_decode/lib/fit.h).
 return {
-  -- What a request costs a block whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel behind it
-  -- must agree on it. Measured on one NVIDIA H200 (docs/lab/perf-log.md); sm90_small_rank and sm90_many_gather have sm90_many's,
-  -- sm90_mid_gather sm90_mid's.
+  -- The cost of a request for a block, whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel
+  -- behind it must agree on it. Measured on one NVIDIA H200 (docs/lab/perf-log.md); sm90_small_rank and sm90_many_gather have
+  -- sm90_many's, sm90_mid_gather sm90_mid's.
   fixed = { sm90_many = 320, sm90_many_gather = 320, sm90_mid = 128, sm90_mid_gather = 128, sm90_few = 128,
     sm90_small_rank = 320, sm90_many_shares = 320, sm90_mid_shares = 128, sm90_few_shares = 128,
     sm90_many_whole = 320 },
-  -- What a cut costs more than a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
+  -- The cost of a cut beyond a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
   -- and cut, on the same device (docs/lab/perf-log/ragged.md).
   cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500,
-    -- Of several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are paid for
-    -- anyway: from 30 small batches, whole and cut, on the same device.
+    -- The same for several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are
+    -- paid for anyway: from 30 small batches, whole and cut, on the same device.
     sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380,
     sm90_many_whole = 500 },
-  -- And of one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then, whose
-  -- begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole and
-  -- cut, on the same device.
+  -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
+  -- whose begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole
+  -- and cut, on the same device.
   once = function(rows) return rows <= 64 and 900 or 740 end,
-  -- Those families, and whose kernel theirs is but for that.
+  -- The families that do so, and whose kernel theirs is but for that.
   whole = { sm90_many_whole = "sm90_many" },
   other = { sm90_many = "sm90_many_whole" },
   shares = { sm90_many_shares = "sm90_many", sm90_mid_shares = "sm90_mid", sm90_few_shares = "sm90_few" },

@@ -20,7 +20,7 @@ function plan.make(v, isa)
   local fixed = places * (q_bytes + FACTS + 16) + v.wgs * v.rows * 128 + 16 * v.rows * (v.wgs + v.cluster)
   local ring = math.min((isa.lds_bytes - 1064 - fixed) // (BOX + 20), MOST_TILES * boxes)
   if ring <= boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(ring, boxes) } end
-  -- At the end O, and with a cluster what other blocks send of theirs, lie in the place of ring and Q.
+  -- O, and with a cluster what other blocks send of theirs, lie at the end in the place of ring and Q.
   local o_bytes, threads = v.rows * (v.rank + 4) * 4, 128 * v.wgs
   local rounds = -(-v.rows * v.rank // 4 // (v.cluster * threads))
   local land_bytes = v.cluster > 1 and 16 * rounds * threads * v.cluster or 0

@@ -1,5 +1,5 @@
--- What the check says of rings, for rules.lua beside. Written by tools/protocol.lua known: do not edit.
--- Of each kind of kernel, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused;
+-- The check's answers for rings, for rules.lua beside. Written by tools/protocol.lua known: do not edit.
+-- Each kind of kernel has, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused;
 -- and numbers of buffers that are right, where they are the ring.
 return {
   sm90_few = {

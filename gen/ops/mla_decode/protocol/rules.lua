@@ -1,4 +1,4 @@
--- What the space asks: whether the check (gen/protocol.lua) refuses the kernel of a plan. A space has a hundred kernels and a
+-- The space asks whether the check (gen/protocol.lua) refuses the kernel of a plan. A space has a hundred kernels and a
 -- check takes milliseconds, so what it says of the rings that plans make is written down (gen/ops/mla_decode/protocol/known.lua,
 -- by tools/protocol.lua; tests compare); anything else is checked when it is asked for, once.
 local loader = ...
@@ -21,7 +21,7 @@ local function ask(name, v, size)
   return said[text] or nil
 end
 
--- Of a row of known.lua: whether a ring is one that was looked at and found right.
+-- True if a ring, by a row of known.lua, is one that was looked at and found right.
 local function right(row, boxes, ring, most)
   local refused = row and row[boxes]
   if not refused or ring <= boxes or ring > most * boxes then return false end

@@ -1,5 +1,5 @@
--- What the threads of templates/mla_decode/sm90_few.cu.in say to each other, for gen/protocol.lua. Functions here are named as
--- those of the template that they stand for.
+-- The barriers between the threads of templates/mla_decode/sm90_few.cu.in, for gen/protocol.lua. Functions here
+-- are named as those of the template that they stand for.
 --
 -- Two warps stand for the four of a warpgroup: all four run one program, every finding is about two steps, and whether one is
 -- before the other among four is the same as among two (send all warps but the one of the first step to the second).
@@ -108,7 +108,8 @@ local function produce(x, a, who, blocks)
   end
 end
 
--- By one thread of each of three loaders' warps; ahead: by one of math; who gathers or rotates: by many of one warp and the last.
+-- Run by one thread of each of three loaders' warps; ahead: by one of math; who gathers or rotates: by many of one warp and
+-- the last.
 local function make_barriers(x, a, warp)
   local full, empty, rest, one = {}, {}, { x.ends, x.landed, x.met }, x.v.ahead
   local many = x.v.load == "gather" or x.v.rotate
@@ -263,7 +264,7 @@ local function exchange(x, a, k, math_id, blocks, name)
   end
 end
 
--- Of piece k's Q, in whose place O lies at the end of one that is not the block's last.
+-- The places of piece k's Q, where O lies at the end of one that is not the block's last.
 local function q_places(x, k)
   local out = { x.q[k % x.v.places] }
   for a = 0, x.v.ahead and k % x.v.places == 0 and x.v.wgs * x.v.warps - 1 or -1 do out[#out + 1] = x.brought[a] end
@@ -336,7 +337,7 @@ local function read_parts(x, a, k)
   for w = 0, x.v.wgs * x.v.warps - 1 do a:read(x.p[w], "parts " .. k, "whole_row_of()") end
 end
 
--- What another block sends lies where a second Q would, which a whole request has not.
+-- The data that another block sends lie where a second Q would, which a whole request has not.
 local function end_whole(x, a, k, math_id, blocks)
   local other, n_math = blocks[3 - x.id], x.v.wgs * x.v.warps
   put_whole(x, a, k, math_id)
@@ -409,9 +410,9 @@ function sm90_few.model(v, blocks)
   return m
 end
 
--- What is run of a kernel. A box waits for those one and two rings before it, and no step's past reaches further: what comes
--- before a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range of
--- two rings and a few tiles has met all that any longer one meets. Ends of ranges bring all math warps together, which only
+-- The part of a kernel that is run. A box waits for those one and two rings before it, and no step's past reaches further: what
+-- comes before a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range
+-- of two rings and a few tiles has met all that any longer one meets. Ends of ranges bring all math warps together, which only
 -- adds order; who has the next tile changes there: so `walk` has every three lengths of 0, 1, 2 in a row, then longer ones.
 function sm90_few.cases(v, all)
   local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
@@ -428,7 +429,7 @@ function sm90_few.cases(v, all)
   for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do ranges[i] = { tiles = tiles } end
   add(ranges, few, false)
   if all then add(long, {}, false) end
-  -- And cut where none comes.
+  -- The same launch cut where none comes.
   out[#out + 1] = sm90_few.meeting(all and 7 or 5, all and long[1] or few[1])
   return out
 end

@@ -1,5 +1,5 @@
--- What the threads of templates/mla_decode/sm90_many.cu.in (templates/sm90_many/) say to each other, for gen/protocol.lua.
--- Functions here are named as those of the templates that they stand for; two warps stand for four
+-- The barriers between the threads of templates/mla_decode/sm90_many.cu.in (templates/sm90_many/), for
+-- gen/protocol.lua. Functions here are named as those of the templates that they stand for; two warps stand for four
 -- (gen/ops/mla_decode/protocol/sm90_few.lua).
 --
 -- Buffers are the ring: A's blocks lie in buffers 0, 2, ..., B's in 1, 3, ...; a buffer is `GROUPS` quarters and the rope slice,
@@ -100,7 +100,7 @@ local function load_block(x, a, half, j, b, use)
   for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
 end
 
--- Who says when a piece's end is near has waited for its Q; the other loaders do not count on it.
+-- The thread that says when a piece's end is near has waited for its Q; the other loaders do not count on it.
 local function await_q(x, a, half, k)
   if half == 0 then a:wait(x.q_full, k, "load_piece()") else a:hint(x.q_full, k, "load_piece()") end
 end
@@ -165,7 +165,7 @@ local function read_table(x, a, n, what, read)
   a:arrive(x.table_empty[n % TABLES], n // TABLES, "read_table()")
 end
 
--- For each block that is listed read(j, buffer, use), while its table is held, and then visit(buffer, use, j).
+-- Calls, for each block that is listed, read(j, buffer, use) while its table is held, and then visit(buffer, use, j).
 local function read_tables(x, a, pieces, read, visit)
   local used, n = { [0] = 0, 0 }, 0
   for k, piece in ipairs(pieces) do
@@ -517,9 +517,9 @@ function sm90_many.model(v, pieces)
   return m
 end
 
--- What is run of a kernel: the arguments of gen/ops/mla_decode/protocol/sm90_few.lua hold, with buffers in place of a ring of
--- boxes; the order of a piece's products has a first block, a last one, and is even or odd. Of several pieces some are cut: a
--- walk's first and last, in turns with splits all of them; every pair of neighbours is there.
+-- The part of a kernel that is run: the arguments of gen/ops/mla_decode/protocol/sm90_few.lua hold, with buffers in place of a
+-- ring of boxes; the order of a piece's products has a first block, a last one, and is even or odd. Of several pieces some are
+-- cut: a walk's first and last, in turns with splits all of them; every pair of neighbours is there.
 function sm90_many.cases(v, all)
   if not v.many then
     local out, most = { {} }, v.buffers + 3

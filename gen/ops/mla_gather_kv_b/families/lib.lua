@@ -32,7 +32,7 @@ return { families = {
       end,
       scaled_before,
     },
-    -- What is launched is the library's own. The rest is for the model, whose answer counts for nothing here.
+    -- The library decides what is launched. The rest is for the model, whose answer counts for nothing here.
     cost = function(p, _, arch)
       return { threads = arch.isa.wave, rows_per_wg = 16, lds_bytes = 0, regs = { { "all", 32 } }, outputs = p.nope,
         gather_clk = 0, tile_clk = 1, aside = true }

@@ -1,4 +1,4 @@
--- What the Hopper kernel's template and family agree on: outputs of a tile, places of the ring, shared memory.
+-- The plan that the Hopper kernel's template and family agree on: outputs of a tile, places of the ring, shared memory.
 local plan = {}
 
 local MOST, ROWS, WIDEST = 232448, 128, 128

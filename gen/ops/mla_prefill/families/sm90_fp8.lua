@@ -23,7 +23,7 @@ return {
     local qk = shape.qk(p)
     local g = plan.make(p.nope, p.rope, p.vdim, KEYS)
     if g.refused then return { refused = g.refused } end
-    -- As sm90, and V goes through shared memory once more, both ways.
+    -- The same as sm90, but V goes through shared memory once more, both ways.
     local products = 2 * (qk // 32 * KEYS // 2 + KEYS // 32 * g.vdim // 2)
     local shared = 2 * (qk // 32 * (16 + KEYS // 4) + KEYS // 32 * g.vdim // 4) + (g.k + g.raw + 2 * g.v) // 128
     local exponentials = 128 * KEYS // 16 -- of both warpgroups

@@ -92,7 +92,7 @@ local function score_ops(g)
   return list
 end
 
--- Whether any score exceeds its m by more than the slack (which is divided by the scale).
+-- True if any score exceeds its m by more than the slack (which is divided by the scale).
 local function test_ops(g)
   local list, x, last = {}, g.s + 16 * g.from, 16 * (g.blocks - g.from) - 1
   local top = { g.tmp, g.tmp + 1 }
@@ -159,7 +159,7 @@ local function place(g, u) -- unit of K -> which columns, number in them
   return "p", u - g.units_k
 end
 
--- From global memory to registers; addresses step to the next round. `to`: where else.
+-- Loads from global memory to registers; addresses step to the next round. `to`: where else.
 local function load_k(g, to)
   local list = {}
   for u = 0, g.units - 1 do
@@ -180,7 +180,7 @@ local function load_v(g)
   return list
 end
 
--- To LDS, and on to the next place there; V turned: four keys of a column beside each other.
+-- Stores to LDS, and moves on to the next place there; V transposed: four keys of a column beside each other.
 local function store_k(g, from)
   local list = {}
   for u = 0, g.units - 1 do
@@ -222,7 +222,7 @@ local function operand(name, lines)
   return ('[%s] "%s%s"(%s)'):format(name, out and ((name == "rise" or name == "vt") and "=&" or "+") or "", class, expr), out
 end
 
--- What our own statements claim: registers from 129 on are out of the compiler's reach (docs/lab/kernels-lds.md).
+-- Our own statements claim these: registers from 129 on are out of the compiler's reach (docs/lab/kernels-lds.md).
 local REACH = 128
 function loop.claimed(g)
   local list = {}
@@ -278,7 +278,7 @@ local function kept_ops(g)
   return { op("v_add_u32 %%[va], %%[vd], %%[va]") }, list
 end
 
--- To the next places in LDS.
+-- Moves to the next places in LDS.
 local function turn_ops()
   return { op("v_add_u32 %%[ka], %%[kd], %%[ka]"), op("s_sub_u32 %%[kd], 0, %%[kd]"), op("s_mov_b32 %%[vt], %%[vd]"),
     op("s_mov_b32 %%[vd], %%[vd1]"), op("s_mov_b32 %%[vd1], %%[vd2]"), op("s_mov_b32 %%[vd2], %%[vt]") }
@@ -359,7 +359,7 @@ function loop.build(g)
   local ahead = {}
   for f = 0, plan.RING - 1 do ahead[#ahead + 1] = read_k(g, f) end
   out.first = alone(join(entry(), score_ops(g), test_ops(g), stores(g), ahead))
-  -- From a round's second half on, of the blocks from `from` on.
+  -- The round from its second half on, for the blocks from `from` on.
   local function rounds(from)
     local part = setmetatable({ from = from }, { __index = g })
     local state, made = state_of(g), nil

@@ -1,5 +1,5 @@
--- Where columns of Q and K lie in shared memory, by the Hopper kernels: slabs, each as wide as `width_of` says of what is left of
--- its source. `from`: the first column of that source; `column`: of Q.
+-- The layout of Q's and K's columns in shared memory, by the Hopper kernels: slabs, each as wide as `width_of` says of what is
+-- left of its source. `from`: the first column of that source; `column`: of Q.
 return function(nope, rope, width_of)
   local list, column = {}, 0
   for source, all in ipairs({ nope, rope }) do

@@ -1,5 +1,5 @@
--- What the threads of templates/mla_prefill/sm90.cu.in say to each other, for gen/protocol.lua. Functions here are named as
--- those of the template that they stand for; two warps stand for the four of a warpgroup.
+-- The barriers between the threads of templates/mla_prefill/sm90.cu.in, for gen/protocol.lua. Functions here
+-- are named as those of the template that they stand for; two warps stand for the four of a warpgroup.
 local protocol = require("protocol")
 
 local sm90 = {}
@@ -62,7 +62,7 @@ local function load(a, ring, i, what, cta, team, name, tail)
   end
 end
 
--- Behind the request's end V becomes zero, before anybody hears of it.
+-- V becomes zero behind the request's end, before anybody hears of it.
 local function load_tail(a, x, i, team, landed)
   local at = i % x.v.n
   load(a, x.v, i, "load_v()", x.cta, team, "v", landed)

@@ -1,6 +1,6 @@
--- What the threads of templates/mla_prefill/sm90_fp8.cu.in say to each other, for gen/protocol.lua. Functions here are named as
--- those of the template that they stand for; two warps stand for the four of a warpgroup. It is protocol/sm90.lua's but for V: it
--- comes into places of its own and goes on into those that math reads; and there are no teams.
+-- The barriers between the threads of templates/mla_prefill/sm90_fp8.cu.in, for gen/protocol.lua. Functions
+-- here are named as those of the template that they stand for; two warps stand for the four of a warpgroup. It is
+-- protocol/sm90.lua's but for V: it comes into places of its own and goes on into those that math reads; and there are no teams.
 local protocol = require("protocol")
 
 local sm90_fp8 = {}
@@ -75,7 +75,7 @@ local function load_tiles(x, a, tiles)
   end)
 end
 
--- Behind the request's end V becomes zero where it lies. Half of the tiles end within a round.
+-- V becomes zero in place behind the request's end. Half of the tiles end within a round.
 local function transpose_values(x, a, tiles, which)
   walk_tiles(x, a, tiles, function(at, i, round)
     local from = x.raw.place[at % x.raw.n][which]

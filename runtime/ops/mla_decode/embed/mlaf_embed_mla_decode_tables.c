@@ -1,86 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
-/* Block tables, made on the device into the page lists that decode kernels read. As mlaforge's
- * runtime/ops/mla_decode/block_tables.c; tests/embed/test_tables.c compares the two. */
+/* The workspace of mla_decode, and block tables, by the library's own functions. */
+#include "mlaf_embed_mla_decode_tables.h"
 
 #include "mlaf_embed_inside.h"
-#include "mlaf_embed_mla_decode.h"
+#include "mlaf_embed_mla_decode_block_tables.h"
+#include "mlaf_embed_mla_decode_execute.h"
 
-typedef struct tables_args {
-  const int32_t *table, *seq_lens, *indptr, *indices, *last_tokens;
-  int32_t *qo_indptr, *kv_indptr, *kv_last_page_lens, *kv_indices;
-  int64_t stride, room;
-  int32_t batch, width, q_tokens, pages, page, sub, step, group, chunks;
-} tables_args;
-_Static_assert(sizeof(tables_args) == 128, "not the kernel's layout");
+extern const mlaf_embed_op mlaf_embed_op_mla_decode;
 
-static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
-
-static mlaf_embed_decode_problem problem_of(const mlaf_embed_plan *x) {
-  return mlaf_embed_decode_problem_of(x->row->values);
+size_t mlaf_embed_decode_workspace(const mlaf_embed_plan *plan, int64_t total_q) {
+  return mlaf_embed_decode_workspace_of(&plan->bound, plan->bound.knob, total_q);
 }
 
-enum { TABLES_CHUNK = 1024, TABLES_MOST_WAVES = 4096, TABLES_MOST_CHUNKS = 64 };
-
-static const char SYMBOL[] = "mlaf_block_tables";
-
 mlaf_embed_status mlaf_embed_decode_tables_open(mlaf_embed *e, char *why, size_t size) {
-  return mlaf_embed_extra_load(e, SYMBOL, "that reads block tables", why, size);
+  return mlaf_embed_second_load(e, &mlaf_embed_block_tables, why, size);
+}
+
+/* The library's arguments: the table in place of page lists. */
+static mlaf_embed_decode_args with_table(const mlaf_embed_decode_tables *t, const mlaf_embed_decode_args *a) {
+  mlaf_embed_decode_args out = *a;
+  out.block_table = t->block_table;
+  out.seq_lens = t->seq_lens;
+  out.block_table_stride = t->row_stride ? t->row_stride : t->width;
+  out.block_table_width = t->width;
+  out.qo_indptr = NULL;
+  out.total_q = (int64_t)a->batch * t->q_tokens;
+  return out;
 }
 
 size_t mlaf_embed_decode_tables_size(int32_t batch, int32_t width) {
-  const int64_t ids = (int64_t)batch * width;
-  if (batch < 0 || batch > 65536 || width < 1 || ids > INT32_MAX) return SIZE_MAX;
-  return ((size_t)ids + 3 * (size_t)batch + 2) * sizeof(int32_t);
+  const mlaf_embed_problem p = {.page_size = 1};
+  const mlaf_embed_decode_args a = {.batch = batch, .kv_indices_size = (int64_t)batch * width};
+  return width < 1 ? SIZE_MAX : mlaf_embed_block_tables_size(&p, &a);
 }
 
-/* What is wrong, NULL if nothing that can be seen from the host. */
-static const char *tables_fault(const mlaf_embed_plan *x, const mlaf_embed_decode_tables *t, const mlaf_embed_decode_args *a,
-                                const void *memory, size_t memory_size) {
-  const size_t needed = mlaf_embed_decode_tables_size(a->batch, t->width);
-  void *function;
-  if (!mlaf_embed_extra(x->owner, SYMBOL, &function)) return "mlaf_embed_decode_tables_open was not called";
-  if (needed == SIZE_MAX) return "batch is not in 0..65536, or batch * width not in 1..2^31-1";
-  if (a->num_pages < 0 || (int64_t)a->num_pages * problem_of(x).page_size >> 32) return "num_pages * page_size is not below 2^32";
-  if (t->q_tokens < 1 || t->q_tokens > problem_of(x).q_len) return "q_tokens is not in 1..q_len of the plan";
-  if (t->row_stride && t->row_stride < t->width) return "row_stride is below width: rows overlap";
-  if (!t->block_table || !t->seq_lens || ((uintptr_t)t->block_table | (uintptr_t)t->seq_lens) % 4)
-    return "block_table or seq_lens is NULL or not 4-byte aligned";
-  if (!memory || (uintptr_t)memory % 4 || memory_size < needed)
-    return "the memory is NULL, not 4-byte aligned or smaller than mlaf_embed_decode_tables_size says";
-  return NULL;
+static mlaf_embed_status make(const mlaf_embed_plan *x, const mlaf_embed_decode_tables *t, void *memory, size_t memory_size,
+                              mlaf_embed_decode_args *a, void *stream, mlaf_embed_err *err) {
+  const mlaf_embed_problem p = mlaf_embed_decode_problem_of_bound(&x->bound);
+  const size_t need = mlaf_embed_decode_tables_size(a->batch, t->width);
+  const mlaf_embed_function *fn = mlaf_embed_second(x->owner, &mlaf_embed_block_tables);
+  const mlaf_embed_decode_args with = with_table(t, a);
+  mlaf_embed_decode_args first;
+  mlaf_embed_second_prepared launch;
+  if (!fn) return mlaf_embed_fail(err, MLAF_EMBED_ARG, "mlaf_embed_decode_tables_open was not called");
+  if (need == SIZE_MAX)
+    return mlaf_embed_fail(err, MLAF_EMBED_ARG, "batch is %d and width %d: batch is in 0..%d, batch * width in 1..2^31-1",
+                           a->batch, t->width, MLA_DECODE_BATCH_MAX);
+  if (t->q_tokens < 1 || t->q_tokens > p.q_len)
+    return mlaf_embed_fail(err, MLAF_EMBED_ARG, "q_tokens is %d, must be 1..%d (the plan's q_len)", t->q_tokens, p.q_len);
+  a->total_q = with.total_q;
+  if (!a->batch) return MLAF_EMBED_OK;
+  if (!memory || (uintptr_t)memory % sizeof(int32_t) || memory_size < need)
+    return mlaf_embed_fail(err, MLAF_EMBED_ARG, "the memory is %p of %zu bytes, must be %zu, 4-byte aligned "
+                           "(mlaf_embed_decode_tables_size)", memory, memory_size, need);
+  mlaf_embed_status st = mlaf_embed_block_tables_prepare(x->bound.dev, fn, &p, &with, memory, &first, &launch, err);
+  if (!st) st = mlaf_embed_launch_one(x->owner, &launch.launch, stream, err);
+  if (!st) {
+    a->qo_indptr = first.qo_indptr;
+    a->kv_indptr = first.kv_indptr;
+    a->kv_indices = first.kv_indices;
+    a->kv_last_page_lens = first.kv_last_page_lens;
+  }
+  return st;
 }
 
 mlaf_embed_status mlaf_embed_decode_tables_make(const mlaf_embed_plan *x, const mlaf_embed_decode_tables *t, void *memory,
                                                 size_t memory_size, mlaf_embed_decode_args *a, void *stream, char *why,
                                                 size_t size) {
-  if (!x || !t || !a) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
-  const char *wrong = tables_fault(x, t, a, memory, memory_size);
-  if (wrong) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "%s", wrong);
-  a->total_q = (int64_t)a->batch * t->q_tokens;
-  if (!a->batch) return MLAF_EMBED_OK;
-  int32_t *const at = memory, *const qo = at + 2 * a->batch + 1, *const ids = at + 3 * a->batch + 2;
-  const int64_t chunks = groups(t->width, TABLES_CHUNK);
-  tables_args k = {.table = t->block_table, .seq_lens = t->seq_lens, .kv_indptr = at, .kv_last_page_lens = at + a->batch + 1,
-                   .qo_indptr = qo, .kv_indices = ids, .stride = t->row_stride ? t->row_stride : t->width,
-                   .room = (int64_t)a->batch * t->width, .batch = a->batch, .width = t->width, .q_tokens = t->q_tokens,
-                   .pages = a->num_pages, .page = problem_of(x).page_size, .sub = 1, .step = 1,
-                   .group = (int32_t)groups(a->batch, TABLES_MOST_WAVES),
-                   .chunks = (int32_t)(chunks > TABLES_MOST_CHUNKS ? TABLES_MOST_CHUNKS : chunks)};
-  const mlaf_embed *e = x->owner;
-  void *function = NULL;
-  mlaf_embed_kernel kernel = *mlaf_embed_extra(e, SYMBOL, &function);
-  kernel.flags |= EMBED_OVERLAPS; /* it waits before it reads or writes anything */
-  const int waves = (int)(kernel.threads / mlaf_embed_wave(e));
-  const uint32_t grid[] = {(uint32_t)groups(groups(a->batch, k.group), waves), (uint32_t)k.chunks, 1};
-  int previous = 0;
-  mlaf_embed_status st = mlaf_embed_begin(e, &previous, why, size);
-  if (st) return st;
-  st = mlaf_embed_end(e, previous, mlaf_embed_launch(e, &kernel, function, grid, &k, sizeof k, stream), why, size);
-  if (st) return st;
-  a->qo_indptr = qo;
-  a->kv_indptr = k.kv_indptr;
-  a->kv_last_page_lens = k.kv_last_page_lens;
-  a->kv_indices = ids;
-  return MLAF_EMBED_OK;
+  mlaf_embed_err err = {MLAF_EMBED_OK, ""};
+  mlaf_embed_status status = mlaf_embed_expect(x, t ? a : NULL, &mlaf_embed_op_mla_decode, &err);
+  if (!status) status = make(x, t, memory, memory_size, a, stream, &err);
+  return mlaf_embed_say(&err, status, why, size);
 }

@@ -1,0 +1,215 @@
+-- Texts without comments, blank lines and indentation: hashes of kernels cover these, so that mending a comment voids no tuned
+-- choice.
+--
+--   bare.kernel(text)      C, C++, HIP and CUDA as a compiler sees it: texts that are equal here are the same tokens on the same
+--                          preprocessor lines
+--   bare.module(text)      Lua
+--   bare.template(text)    kernel text with ${expressions}, and lines of Lua (//@) between
+--
+-- Literals are kept to the byte. A text that may depend on more than its tokens (__LINE__, #line, raw strings, a literal of two
+-- lines), or that is not understood (a comment without an end), is kept whole: then a comment counts, and nothing is lost.
+local bare = {}
+
+local find, sub, byte = string.find, string.sub, string.byte
+local NEWLINE, QUOTE, DOLLAR, APOSTROPHE, MINUS, SLASH, OPEN, BACKSLASH, BRACE = byte("\n\"$'-/[\\{", 1, -1)
+
+-- Index of the } that closes the ${ whose expression starts at `from`, or of the line's last character.
+local function expression_end(text, from)
+  local depth, at = 1, from
+  while true do
+    local i = find(text, "[\"'{}\n]", at)
+    local c = i and sub(text, i, i) or "\n"
+    if c == "\n" then return (i or #text + 1) - 1 end
+    if c == "{" then
+      depth = depth + 1
+    elseif c == "}" then
+      depth = depth - 1
+      if depth == 0 then return i end
+    else
+      i = find(text, "[\n" .. c .. "]", i + 1) or #text
+      if byte(text, i) == NEWLINE then return i - 1 end
+    end
+    at = i + 1
+  end
+end
+
+local STOPS = { [QUOTE] = '["\\\n$]', [APOSTROPHE] = "['\\\n$]" }
+
+-- Index of the last character of the literal that begins at `at`: its quote, or what stands before the line's end.
+local function literal_end(text, at, in_template)
+  local stop, i = STOPS[byte(text, at)], at + 1
+  while true do
+    i = find(text, stop, i)
+    if not i then return #text end
+    local c = byte(text, i)
+    if c == NEWLINE then return i - 1 end
+    if c == BACKSLASH then
+      i = i + 2
+    elseif c == DOLLAR then
+      i = in_template and byte(text, i + 1) == BRACE and expression_end(text, i + 2) + 1 or i + 1
+    else
+      return i
+    end
+  end
+end
+
+-- Index of the line end that ends a // comment: one behind a backslash does not.
+local function line_comment_end(text, at)
+  local i = find(text, "\n", at, true)
+  while i and byte(text, i - 1) == BACKSLASH do i = find(text, "\n", i + 1, true) end
+  return i or #text + 1
+end
+
+-- True if the ' at `at` separates digits: 1'000.
+local function separates(text, at)
+  local first = at
+  while find(text, "^[%w_'.]", first - 1) and first > 1 do first = first - 1 end
+  return first < at and find(text, "^%d", first) ~= nil
+end
+
+-- Appends text[from, last] to out without the blanks at its end.
+local function add_trimmed(out, text, from, last)
+  while last >= from and find(text, "^[ \t]", last) do last = last - 1 end
+  if last >= from then out[#out + 1] = sub(text, from, last) end
+end
+
+-- Index of what follows a comment; between two things of one line it counts as a blank.
+local function behind_comment(out, text, at)
+  at = find(text, "[^ \t]", at) or #text + 1
+  if at <= #text and byte(text, at) ~= NEWLINE then out[#out + 1] = " " end
+  return at
+end
+
+-- Appends the code of a text, which begins inside a comment where `inside`. Returns whether it ends inside one, and whether a
+-- literal has several lines.
+local function strip(out, text, in_template, inside)
+  local wanted, at, from, long = in_template and "[\"'/$]" or "[\"'/]", 1, 1, false
+  if inside then
+    local _, stop = find(text, "*/", 1, true)
+    if not stop then return true, false end
+    at = behind_comment(out, text, stop + 1)
+    from = at
+  end
+  while true do
+    local i = find(text, wanted, at)
+    if not i then break end
+    local c = byte(text, i)
+    if c == SLASH then
+      local two = sub(text, i, i + 1)
+      if two == "//" then
+        add_trimmed(out, text, from, i - 1)
+        at = line_comment_end(text, i + 2)
+        from = at
+      elseif two == "/*" then
+        local _, stop = find(text, "*/", i + 2, true)
+        add_trimmed(out, text, from, i - 1)
+        if not stop then return true, long end
+        at = behind_comment(out, text, stop + 1)
+        from = at
+      else
+        at = i + 1
+      end
+    elseif c == DOLLAR then
+      at = byte(text, i + 1) == BRACE and expression_end(text, i + 2) + 1 or i + 1
+    elseif c == APOSTROPHE and separates(text, i) then
+      at = i + 1
+    else
+      local stop = literal_end(text, i, in_template)
+      long = long or find(sub(text, i, stop), "\n", 1, true) ~= nil
+      at = stop + 1
+    end
+  end
+  add_trimmed(out, text, from, #text)
+  return false, long
+end
+
+-- Blank lines and indentation go. A blank line behind a backslash stays: it ends a macro.
+local function joined(out)
+  local lines, n, continued = {}, 0, false
+  for line in string.gmatch(table.concat(out) .. "\n", "[ \t]*([^\n]*)\n") do
+    if line ~= "" or continued then
+      n = n + 1
+      lines[n] = line
+    end
+    continued = byte(line, -1) == BACKSLASH
+  end
+  lines[n + 1] = ""
+  return table.concat(lines, "\n")
+end
+
+-- True if a text may depend on more than its tokens. Plain searches first: they cost a tenth.
+local function tells_lines(text)
+  return find(text, "__LINE__", 1, true) or find(text, "#line", 1, true) or find(text, "# line", 1, true)
+    or find(text, "\n# ", 1, true) and find(text, "\n# %d")
+    or find(text, 'R"', 1, true) and find(text, "%f[%w_][uUL]?8?R\"[^%s()\\\"]*%(")
+end
+
+function bare.kernel(text)
+  if tells_lines(text) then return text end
+  local out = {}
+  local inside, long = strip(out, text, false, false)
+  return inside and text or long and text or joined(out)
+end
+
+-- Index of the last character of the long bracket that opens at `at`, if one does.
+local function long_end(text, at)
+  local level = text:match("^%[(=*)%[", at)
+  if not level then return nil end
+  local _, stop = find(text, "]" .. level .. "]", at, true)
+  return stop or #text
+end
+
+-- The same as strip() for Lua.
+local function strip_lua(out, text)
+  local at, from, long = 1, 1, false
+  while true do
+    local i = find(text, "[\"'%-%[]", at)
+    if not i then break end
+    local c = byte(text, i)
+    if c == MINUS and byte(text, i + 1) == MINUS then
+      local stop = long_end(text, i + 2)
+      add_trimmed(out, text, from, i - 1)
+      at = stop and behind_comment(out, text, stop + 1) or find(text, "\n", i, true) or #text + 1
+      from = at
+    else
+      local stop = c == OPEN and long_end(text, i) or (c == QUOTE or c == APOSTROPHE) and literal_end(text, i, false) or i
+      long = long or stop > i and find(sub(text, i, stop), "\n", 1, true) ~= nil
+      at = stop + 1
+    end
+  end
+  add_trimmed(out, text, from, #text)
+  return long
+end
+
+function bare.module(text)
+  local out = {}
+  return strip_lua(out, text) and text or joined(out)
+end
+
+function bare.template(text)
+  if tells_lines(text) then return text end
+  local out, at, inside, long = {}, 1, false, false
+  while at <= #text do
+    local code, last = text:match("^[ \t]*//@([^\n]*)()", at)
+    local more
+    if code then
+      out[#out + 1] = "//@"
+      local marked = #out
+      more = strip_lua(out, code)
+      if #out == marked then out[marked] = nil end -- a comment alone
+    else
+      last = find(text, "\n[ \t]*//@", at) or #text + 1
+      inside, more = strip(out, sub(text, at, last - 1), true, inside)
+    end
+    out[#out + 1] = "\n"
+    long, at = long or more, last + 1
+  end
+  return inside and text or long and text or joined(out)
+end
+
+-- The text of one of the generator's files.
+function bare.file(path, text)
+  return find(path, "^templates/") and bare.template(text) or bare.module(text)
+end
+
+return bare

@@ -1,0 +1,73 @@
+/* Output of `mlaforge layer --profile`: each stage beside the least that it must take, and the whole. */
+#include "cli/layer.h"
+
+static void print_part(const cli *c, const layer_rig *r, cli_table *t, const layer_part *p, double sum) {
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_plan_query(p->stage.plan, &info);
+  if (!t) {
+    cJSON *e = mlaf_cli_event("layer_stage");
+    cJSON_AddStringToObject(e, "stage", p->stage.name);
+    cJSON_AddStringToObject(e, "source", r->modelled ? "modelled" : "measured");
+    cJSON_AddNumberToObject(e, "ns", p->ns);
+    cJSON_AddNumberToObject(e, "alone_ns", p->alone_ns);
+    cJSON_AddNumberToObject(e, "floor_ns", p->floor_ns);
+    cJSON_AddNumberToObject(e, "share", p->ns / sum);
+    cJSON_AddNumberToObject(e, "bytes", p->stage.bytes);
+    cJSON_AddNumberToObject(e, "flops", p->stage.flops);
+    cJSON_AddStringToObject(e, "problem", info.problem);
+    cJSON_AddStringToObject(e, "variant", info.variant);
+    cJSON_AddStringToObject(e, "rung", info.rung);
+    mlaf_cli_emit(e);
+    return;
+  }
+  mlaf_cli_table_cell(t, "%s", p->stage.name);
+  mlaf_cli_table_cell(t, "%.2f", p->ns / 1000);
+  mlaf_cli_table_cell(t, "%.2f", p->alone_ns / 1000);
+  mlaf_cli_table_cell(t, "%.2f%s", p->floor_ns / 1000, p->compute_bound ? " C" : "");
+  mlaf_cli_table_cell(t, "%.2f", p->ns / p->floor_ns);
+  mlaf_cli_table_cell(t, "%.0f %%", 100 * p->ns / sum);
+  mlaf_cli_table_cell(t, "%.2f", p->stage.bytes / 1e6);
+  mlaf_cli_table_cell(t, "%s", info.rung);
+  mlaf_cli_table_cell(t, "%s", info.variant);
+}
+
+static void print_sum(const cli *c, const layer_rig *r, const mlaf_timing *whole, double sum, double floors) {
+  const char *source = r->modelled ? "modelled" : "measured";
+  if (c->json) {
+    cJSON *e = mlaf_cli_event("layer");
+    cJSON_AddStringToObject(e, "source", source);
+    cJSON_AddNumberToObject(e, "ns", whole->ns);
+    cJSON_AddNumberToObject(e, "sum_ns", sum);
+    cJSON_AddNumberToObject(e, "floor_ns", floors);
+    mlaf_cli_emit(e);
+    return;
+  }
+  printf("sum of stages %.2f us, of floors %.2f us; the layer as one sequence %.2f us (%.2f x the floors), %s", sum / 1000,
+         floors / 1000, whole->ns / 1000, whole->ns / floors, source);
+  if (!r->modelled) printf(", %d sets of weights and pages in turn, MAD %.2f us", r->sets, whole->mad_ns / 1000);
+  printf("\n");
+}
+
+int mlaf_cli_layer_profile(cli *c, layer_rig *r, const mlaf_ceilings *ceilings) {
+  static const char *const columns[] = {"stage", ">us", ">alone", ">floor", ">x", ">share", ">MB", "rung", "variant", NULL};
+  layer_part parts[16];
+  mlaf_timing whole = {.ns = 0};
+  const size_t all = mlaf_layer_stages(r->layer[0]);
+  size_t n = 0;
+  double sum = 0, floors = 0;
+  mlaf_status st = all <= sizeof parts / sizeof *parts ? MLAF_OK : mlaf_fail(&c->err, MLAF_E_INTERNAL, "%zu stages", all);
+  for (size_t i = 0; !st && i < all; i++) {
+    st = layer_look_at(r, i, ceilings, &parts[n]);
+    if (st || !layer_part_launches(&parts[n])) continue;
+    sum += parts[n].ns, floors += parts[n].floor_ns;
+    n++;
+  }
+  if (!st) st = layer_time(r, 0, 0, &whole);
+  if (st) return mlaf_cli_fail(c);
+  cli_table *t = c->json ? NULL : mlaf_cli_table_new(columns);
+  for (size_t i = 0; i < n; i++) print_part(c, r, t, &parts[i], sum);
+  if (t) mlaf_cli_table_end(t);
+  print_sum(c, r, &whole, sum, floors);
+  if (c->given[O_OUT]) st = mlaf_cli_layer_page(r, parts, n, &whole, c->given[O_OUT]);
+  return st ? mlaf_cli_fail(c) : CLI_OK;
+}

@@ -1,0 +1,223 @@
+/* The walk over a table of arguments. */
+#include "op/args_check.h"
+
+#include <math.h>
+#include <string.h>
+
+
+static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+static const uint64_t ROWS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as kernels and AMD's packets count them */
+
+static const void *pointer_at(const void *args, size_t at) {
+  const void *p;
+  memcpy(&p, (const char *)args + at, sizeof p);
+  return p;
+}
+static int64_t i64_at(const void *args, size_t at) {
+  int64_t x;
+  memcpy(&x, (const char *)args + at, sizeof x);
+  return x;
+}
+static uint32_t u32_at(const void *args, size_t at) {
+  uint32_t x;
+  memcpy(&x, (const char *)args + at, sizeof x);
+  return x;
+}
+
+int64_t mlaf_arguments_count(const mlaf_args_table *t, const void *args) { return i64_at(args, t->count_at); }
+
+bool mlaf_arguments_in_place(const mlaf_args_table *t, const mlaf_arg_tensor *x, const void *args) {
+  if (x->in_place < 0) return false;
+  return t->in_place_flag ? (u32_at(args, t->flags_at) & t->in_place_flag) != 0 : !pointer_at(args, x->at);
+}
+
+static int64_t given_stride(const mlaf_arg_axis *a, const void *args) { return a->stride_at ? i64_at(args, a->stride_at) : 0; }
+
+static void place(const mlaf_arg_tensor *x, const void *args, const int64_t *n, mlaf_arg_place *out) {
+  int64_t any = 0;
+  out->at = pointer_at(args, x->at);
+  for (int k = 0; k < x->n_axes; k++) any |= out->stride[k] = given_stride(&x->axes[k], args);
+  for (int k = 0; k < x->n_axes; k++)
+    if (x->layout == MLAF_LAYOUT_ANY ? !any : !out->stride[k]) out->stride[k] = n[x->axes[k].dense];
+}
+
+void mlaf_arguments_places(const mlaf_args_table *t, const void *args, const int64_t *n, mlaf_arg_place *out) {
+  for (int i = 0; i < t->n_tensors; i++) {
+    const mlaf_arg_tensor *x = &t->tensors[i];
+    if (mlaf_arguments_in_place(t, x, args)) out[i] = out[x->in_place]; /* which stands before it */
+    else place(x, args, n, &out[i]);
+  }
+}
+
+/* --- scalars --- */
+
+static mlaf_status check_scalar(const mlaf_arg_scalar *s, const void *args, mlaf_err *err) {
+  if (s->kind == MLAF_NUMBER_F32) {
+    float x;
+    memcpy(&x, (const char *)args + s->at, sizeof x);
+    if (fabs((double)x) <= s->within && (double)x >= (double)s->least) return MLAF_OK; /* no NaN is */
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %g, must be %s", s->name, (double)x, s->must);
+  }
+  const int64_t x = s->kind == MLAF_NUMBER_I32 ? (int32_t)u32_at(args, s->at) : i64_at(args, s->at);
+  if (x >= s->least && x <= s->most && !(x & (s->multiple - 1))) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be %s", s->name, (long long)x, s->must);
+}
+
+static mlaf_status check_scalars(const mlaf_args_table *t, const void *args, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < t->n_scalars; i++) st = check_scalar(&t->scalars[i], args, err);
+  return st;
+}
+
+static mlaf_status check_flags(const mlaf_args_table *t, const void *args, mlaf_err *err) {
+  const uint32_t flags = u32_at(args, t->flags_at);
+  const int64_t count = mlaf_arguments_count(t, args);
+  if (flags & ~t->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be %s", flags, t->flags_must);
+  if (count < 0 || count > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0..2^31-1", t->count_name, (long long)count);
+  for (int i = 0; count && flags & t->in_place_flag && i < t->n_tensors; i++)
+    if (t->tensors[i].in_place >= 0 && pointer_at(args, t->tensors[i].at))
+      return mlaf_fail(err, MLAF_E_ARG, "%s", t->in_place_fault);
+  return MLAF_OK;
+}
+
+/* --- a tensor --- */
+
+static mlaf_status check_address(const mlaf_args_table *t, const mlaf_arg_tensor *x, const void *args, mlaf_err *err) {
+  const void *at = pointer_at(args, x->at);
+  const bool odd = ((uintptr_t)at & (x->align - 1u)) != 0;
+  if (x->wanted && (!at || odd))
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %p: %s, %d-byte aligned", x->name, at, x->wanted, x->align);
+  if (!at) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", x->name);
+  if (x->unlike >= 0 && at == pointer_at(args, t->tensors[x->unlike].at)) return mlaf_fail(err, MLAF_E_ARG, "%s", x->not_itself);
+  if (odd) return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", x->name, at, x->align);
+  return MLAF_OK;
+}
+
+static mlaf_status check_row_stride(const mlaf_arg_tensor *x, const mlaf_arg_axis *a, const void *args, const int64_t *n,
+                                    mlaf_err *err) {
+  const int64_t given = given_stride(a, args), columns = n[x->columns];
+  if (!given || (given >= columns && given <= STRIDE_MOST && !(given & (x->multiple - 1)))) return MLAF_OK;
+  if (x->multiple == 1)
+    return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride is %lld, must be 0 or %lld and up", x->name, a->name, (long long)given,
+                     (long long)columns);
+  return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride is %lld, must be 0 or a multiple of %d from %lld on", x->name, a->name,
+                   (long long)given, x->multiple, (long long)columns);
+}
+
+/* Strides of single elements: both 0, or positive; one that is 0 beside another would lay rows on each other. */
+static mlaf_status check_any_strides(const mlaf_arg_tensor *x, const void *args, const int64_t *n, mlaf_err *err) {
+  const mlaf_arg_axis *a = &x->axes[0], *b = &x->axes[1];
+  const int64_t s = given_stride(a, args), r = given_stride(b, args);
+  const bool meet = (!s && n[a->size] > 1) || (!r && n[b->size] > 1);
+  if (s >= 0 && r >= 0 && s <= STRIDE_MOST && r <= STRIDE_MOST && !(s + r > 0 && meet)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride and %s_%s_stride are %lld and %lld, must be positive, or both 0", x->name,
+                   a->name, x->name, b->name, (long long)s, (long long)r);
+}
+
+/* NULL means in place: then it has no strides of its own. */
+static mlaf_status check_no_strides(const mlaf_arg_tensor *x, const void *args, mlaf_err *err) {
+  const int64_t s = given_stride(&x->axes[0], args), r = x->n_axes > 1 ? given_stride(&x->axes[1], args) : 0;
+  if (!s && !r) return MLAF_OK;
+  if (x->n_axes == 1)
+    return mlaf_fail(err, MLAF_E_ARG, "%s is NULL, and its stride is %lld: in place it must be 0", x->name, (long long)s);
+  return mlaf_fail(err, MLAF_E_ARG, "%s is NULL, and its strides are %lld and %lld: in place they must be 0", x->name,
+                   (long long)s, (long long)r);
+}
+
+static mlaf_status check_tensor(const mlaf_args_table *t, const mlaf_arg_tensor *x, const void *args, const int64_t *n,
+                                mlaf_err *err) {
+  if (mlaf_arguments_in_place(t, x, args)) return t->in_place_flag ? MLAF_OK : check_no_strides(x, args, err);
+  if (x->optional && !pointer_at(args, x->at)) return MLAF_OK;
+  mlaf_status st = check_address(t, x, args, err);
+  if (x->layout == MLAF_LAYOUT_ANY) return st ? st : check_any_strides(x, args, n, err);
+  for (int k = 0; !st && k < x->n_axes; k++) st = check_row_stride(x, &x->axes[k], args, n, err);
+  return st;
+}
+
+/* --- tensors beside each other --- */
+
+/* True if steps of `step` elements pass over n rows of `columns`, each `stride` behind the one before: as a division, since the
+ * product may not fit. */
+static bool clears(int64_t step, int64_t n, int64_t stride, int64_t columns) {
+  return step >= columns && (step - columns) / stride >= n - 1;
+}
+
+/* True if no two rows share an element: the rows of the second axis lie within one of the first, or the other way round. */
+static bool rows_apart(const mlaf_arg_tensor *x, const mlaf_arg_place *p, const int64_t *n) {
+  const int64_t a = p->stride[0], b = p->stride[1], columns = n[x->columns];
+  if (x->n_axes < 2) return true; /* a stride is a row at least */
+  return clears(a, n[x->axes[1].size], b, columns) || clears(b, n[x->axes[0].size], a, columns);
+}
+
+static mlaf_status check_apart(const mlaf_args_table *t, const mlaf_arg_tensor *x, const mlaf_arg_place *p, const void *args,
+                               const int64_t *n, mlaf_err *err) {
+  if (rows_apart(x, p, n)) return MLAF_OK;
+  const mlaf_arg_axis *a = &x->axes[0], *b = &x->axes[1];
+  return mlaf_fail(err, MLAF_E_ARG,
+                   "%s has rows that overlap: strides of %lld from %s to %s and %lld from %s to %s, for %lld %ss of "
+                   "%lld %ss of %lld columns",
+                   mlaf_arguments_in_place(t, x, args) ? t->tensors[x->in_place].name : x->name, (long long)p->stride[0], a->name,
+                   a->name, (long long)p->stride[1], b->name, b->name, (long long)n[a->size], a->name, (long long)n[b->size],
+                   b->name, (long long)n[x->columns]);
+}
+
+static mlaf_status check_over(const mlaf_arg_tensor *x, const mlaf_arg_place *all, const mlaf_arg_place *p, mlaf_err *err) {
+  for (int i = 0; p->at && i < 2; i++) {
+    const mlaf_arg_place *q = x->over[i] < 0 ? NULL : &all[x->over[i]];
+    if (q && q->at == p->at && memcmp(q->stride, p->stride, x->n_axes * sizeof *p->stride))
+      return mlaf_fail(err, MLAF_E_ARG, "%s", x->over_text[i]);
+  }
+  return MLAF_OK;
+}
+
+static mlaf_status check_together(const mlaf_args_table *t, const void *args, const int64_t *n, mlaf_err *err) {
+  mlaf_arg_place all[MLAF_ARG_TENSORS];
+  mlaf_status st = MLAF_OK;
+  mlaf_arguments_places(t, args, n, all);
+  for (int i = 0; !st && i < t->n_tensors; i++) {
+    const mlaf_arg_tensor *x = &t->tensors[i];
+    st = check_over(x, all, &all[i], err);
+    if (!st && x->rows_apart) st = check_apart(t, x, &all[i], args, n, err);
+  }
+  return st;
+}
+
+mlaf_status mlaf_arguments_check(const mlaf_args_table *t, const int32_t *fields, uint32_t threads, uint32_t rows_per_wg,
+                            const void *args, mlaf_err *err) {
+  int64_t n[MLAF_ARG_SIZES];
+  mlaf_status st = check_flags(t, args, err);
+  if (st || !mlaf_arguments_count(t, args)) return st;
+  if ((st = check_scalars(t, args, err))) return st;
+  t->sizes(fields, args, n);
+  for (int i = 0; !st && i < t->n_tensors; i++) st = check_tensor(t, &t->tensors[i], args, n, err);
+  if (!st) st = check_together(t, args, n, err);
+  const uint64_t rows = (uint64_t)n[t->rows], blocks = (rows + rows_per_wg - 1) / rows_per_wg;
+  if (st || (rows <= ROWS_MOST && blocks <= THREADS_MOST / threads)) return st;
+  return mlaf_fail(err, MLAF_E_ARG, "%s is %lld: %s a launch has blocks for; launch fewer at once", t->count_name,
+                   (long long)mlaf_arguments_count(t, args), t->too_many);
+}
+
+/* --- the block --- */
+
+int64_t mlaf_arguments_fill(const mlaf_args_table *t, const int32_t *fields, const void *args, void *block) {
+  int64_t n[MLAF_ARG_SIZES], value;
+  mlaf_arg_place all[MLAF_ARG_TENSORS];
+  if (!mlaf_arguments_count(t, args)) return 0;
+  t->sizes(fields, args, n);
+  mlaf_arguments_places(t, args, n, all);
+  memset(block, 0, t->block_bytes);
+  for (const mlaf_arg_word *w = t->words, *end = w + t->n_words; w < end; w++) {
+    char *to = (char *)block + w->to;
+    if (w->kind == MLAF_WORD_COPY_32) {
+      const uint32_t x = u32_at(args, w->from);
+      memcpy(to, &x, sizeof x);
+      continue;
+    }
+    if (w->kind == MLAF_WORD_POINTER) memcpy(&value, &all[w->of].at, sizeof value);
+    else if (w->kind == MLAF_WORD_STRIDE) value = w->bytes * all[w->of].stride[w->axis];
+    else value = w->kind == MLAF_WORD_SIZE ? n[w->of] : i64_at(args, w->from);
+    memcpy(to, &value, sizeof value);
+  }
+  return n[t->rows];
+}

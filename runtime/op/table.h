@@ -1,0 +1,128 @@
+/* An operation whose arguments are a table (op/args_table.h): its verification cases, its timing data and its comparison come
+ * from that, too. An operation's own file says what no table can: the fp64 reference, and inputs that are not plain random
+ * numbers. */
+#ifndef MLAF_TABLE_H
+#define MLAF_TABLE_H
+
+#include "op/calls.h"
+#include "op/args_check.h"
+#include "op/numeric.h"
+
+typedef struct mlaf_table_case {
+  const char *name;
+  bool gaps;      /* between rows; those of two tensors differ */
+  bool in_place;  /* outputs lie where their table says */
+  bool spare;     /* the second run does without optional outputs */
+  uint32_t flags, straight; /* straight: tensors (bits) of any strides whose second axis is the inner one */
+  int64_t count;  /* rows of input; 0: by table->case_rows */
+  const double *scalars; /* in the order of the table */
+  const void *options;   /* struct <operation>_options; NULL: none are given */
+} mlaf_table_case;
+
+/* A tensor of a launch on the host. */
+typedef struct mlaf_host_tensor {
+  unsigned char *data;   /* NULL: it has no memory of its own here */
+  unsigned char *mine;   /* for each element whether a launch may write it; NULL: none */
+  int64_t stride[MLAF_ARG_AXES], count; /* elements */
+  bool pooled;           /* of timing data: it lies in the pool, */
+  size_t first;          /* from this byte of its set on */
+} mlaf_host_tensor;
+
+/* All tensors and scalars of a launch on the host. */
+typedef struct mlaf_host {
+  const struct mlaf_table *table;
+  mlaf_point point;
+  int dtype;
+  const void *options;         /* of the case */
+  mlaf_whole_args args;        /* the operation's struct, without addresses */
+  int64_t n[MLAF_ARG_SIZES];
+  mlaf_host_tensor t[MLAF_ARG_TENSORS];
+  const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
+} mlaf_host;
+
+/* An element, or a row's first one. */
+static inline void *mlaf_host_at(const mlaf_host *h, int tensor, int64_t i, int64_t j);
+
+/* Output rows as they must be. */
+typedef struct mlaf_want_row {
+  double *value, *slack; /* of each column; slack: what arithmetic before the rounding may be off by, 0 to begin with */
+  const void *bits;      /* not NULL: exactly these, whatever `value` says */
+} mlaf_want_row;
+
+enum { MLAF_NOTE = 80 };
+
+/* One row of a launch, of all its tensors. */
+typedef struct mlaf_rows {
+  const mlaf_host *h;
+  int64_t i, j;                      /* place on the axes of the first output */
+  const void *row[MLAF_ARG_TENSORS]; /* of inputs that have such rows; else NULL */
+  mlaf_want_row want[MLAF_DATA_OUTPUTS]; /* in the order of outputs */
+  char *note;                        /* MLAF_NOTE bytes for what a message should say of the row; NULL: nobody asks */
+  size_t set;
+  void *memory;
+} mlaf_rows;
+
+typedef struct mlaf_table_hooks {
+  /* Fills r->want from r->row. */
+  void (*reference)(mlaf_rows *r);
+  /* Fills the inputs of a case that are not 16-bit numbers, which are normal already, and changes what it wants. Everything else
+   * is NaN. NULL: nothing to do. */
+  void (*draw)(mlaf_host *h, mlaf_rng *rng);
+  /* Breaks a rule: a NaN in one input (MLAF_INJECT_NAN_Q), or what comes nearest to a page that is not there. */
+  mlaf_status (*inject)(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_err *err);
+  /* Fills inputs of timing data that the pool does not have. NULL: there are none. */
+  void (*draw_timing)(mlaf_host *h, mlaf_rng *rng);
+} mlaf_table_hooks;
+
+typedef struct mlaf_table {
+  const mlaf_args_table *args;
+  const mlaf_table_hooks *hooks;
+  const mlaf_table_case *cases;
+  int dtype_field;              /* of the problem; -1: none */
+  int case_rows, case_least;    /* a case's rows on both axes, about, and the least on the first */
+  double ulps;                  /* bound of 16-bit outputs */
+  const double *timing;         /* scalars */
+  bool cold;                    /* each launch finds its inputs cold */
+} mlaf_table;
+
+static inline void *mlaf_host_at(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
+  const mlaf_host_tensor *t = &h->t[tensor];
+  return t->data + (i * t->stride[0] + j * t->stride[1]) * mlaf_element_bytes(h->table->args->tensors[tensor].element);
+}
+
+/* --- table_host.c --- */
+/* Arguments of the case, and where its tensors lie; no memory yet. */
+void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c, int64_t count);
+mlaf_status mlaf_host_alloc(mlaf_host *h, int tensor, int fill, mlaf_err *err);
+void mlaf_host_free(mlaf_host *h);
+/* A random element of a 16-bit tensor becomes NaN. */
+void mlaf_host_break(mlaf_host *h, int tensor, mlaf_rng *rng);
+static inline size_t mlaf_host_bytes(const mlaf_host *h, int tensor) {
+  return (size_t)(h->t[tensor].count * mlaf_element_bytes(h->table->args->tensors[tensor].element));
+}
+/* Rows on both axes of a tensor; 1 where it has no such axis. */
+static inline int64_t mlaf_host_rows(const mlaf_host *h, int tensor, int axis) {
+  const mlaf_arg_tensor *x = &h->table->args->tensors[tensor];
+  return axis < x->n_axes ? h->n[x->axes[axis].size] : 1;
+}
+static inline int64_t mlaf_host_columns(const mlaf_host *h, int tensor) { return h->n[h->table->args->tensors[tensor].columns]; }
+/* The element that a tensor's row of the first output's place (i, j) begins with; -1: it has no such rows. */
+int64_t mlaf_host_row(const mlaf_host *h, int tensor, int64_t i, int64_t j);
+
+/* Tensors that a launch writes, in order; their number. */
+int mlaf_table_outputs(const mlaf_table *t, int out[MLAF_DATA_OUTPUTS]);
+mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err);
+void mlaf_rows_close(mlaf_rows *r);
+/* Goes to a row, and asks the reference what it must be. */
+void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j);
+/* The error of `got`, a row of the k-th output, and where it is worst: 16-bit numbers in units of the last place, others as a
+ * multiple of their slack. */
+double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column);
+/* The bound of that. */
+double mlaf_rows_bound(const mlaf_host *h, int tensor);
+/* "token 3, head 5" */
+void mlaf_rows_name(const mlaf_host *h, int64_t i, int64_t j, char *out, size_t size);
+/* "column 3 is 1.5, reference 1.25" */
+void mlaf_rows_fault(const mlaf_rows *r, int k, const void *got, int column, char *out, size_t size);
+
+#endif

@@ -1,0 +1,249 @@
+/* Data to time and soak operations on whose arguments are a table: inputs of 16 and 8 bits from the pool, whatever else drawn by
+ * the operation, dense outputs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "op/table_calls.h"
+
+enum { ROWS_LEAST = 3, SETS_MOST = 128, ALIGNED = 16 };
+#define CACHES_BETWEEN 4                  /* times the largest cache lie between two uses of an input that is to be cold */
+#define POOL_ENOUGH    ((int64_t)4 << 30) /* bytes: more are not made for the sake of further sets */
+
+typedef struct table_data {
+  mlaf_data head; /* first */
+  mlaf_device *dev;
+  mlaf_pool *pool;
+  const atomic_bool *cancel;
+  mlaf_host h;
+  void *device[MLAF_ARG_TENSORS]; /* of tensors that are not in the pool */
+  int outputs[MLAF_DATA_OUTPUTS];
+  size_t set_bytes; /* that a set has in the pool */
+} table_data;
+
+static const table_data *data_of(const mlaf_data *d) { return (const void *)d; }
+static const mlaf_args_table *args_of(const table_data *d) { return d->h.table->args; }
+
+/* --- sets --- */
+
+static void place_in_pool(table_data *d) {
+  for (int i = 0; i < args_of(d)->n_tensors; i++) {
+    const mlaf_arg_tensor *x = &args_of(d)->tensors[i];
+    mlaf_host_tensor *t = &d->h.t[i];
+    t->pooled = !x->out && (x->element == MLAF_ELEMENT_16 || x->element == MLAF_ELEMENT_8) && mlaf_host_row(&d->h, i, 0, 0) == 0;
+    if (!t->pooled) continue;
+    t->first = d->set_bytes;
+    d->set_bytes += (mlaf_host_bytes(&d->h, i) + ALIGNED - 1) / ALIGNED * ALIGNED;
+  }
+}
+
+/* Sets of inputs: one, since they come from the launch before and lie where it left them; of constants as many as make each
+ * launch find its own cold. */
+static int count_sets(const table_data *d, const mlaf_data_opts *opts) {
+  const mlaf_device_info *info = mlaf_info(d->dev);
+  const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes, bytes = (int64_t)d->set_bytes;
+  const int64_t limit = opts->cache_limit ? opts->cache_limit : POOL_ENOUGH;
+  int sets = 1;
+  if (opts->spread_bytes) {
+    const int64_t n = opts->spread_bytes / bytes;
+    return (int)(n < 2 ? 2 : n > opts->spread_sets ? opts->spread_sets : n);
+  }
+  if (d->h.table->cold && !(mlaf_ops(d->dev)->features & MLAF_DEVICE_MODELLED))
+    while (sets < SETS_MOST && sets * bytes < CACHES_BETWEEN * cache && 2 * sets * bytes <= limit) sets *= 2;
+  return sets;
+}
+
+static mlaf_status check_memory(const table_data *d, mlaf_err *err) {
+  const mlaf_device_info *info = mlaf_info(d->dev);
+  double need = (double)d->head.pool_bytes;
+  for (int i = 0; i < args_of(d)->n_tensors; i++)
+    if (!d->h.t[i].pooled) need += (double)mlaf_host_bytes(&d->h, i);
+  if (!info->mem_bytes || need <= (double)(info->mem_bytes - info->mem_bytes / 8)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "%lld %s need %.1f GiB, %s has %.1f GiB: time fewer", (long long)d->head.tokens,
+                   args_of(d)->count_name, need / 0x1p30, info->name, (double)info->mem_bytes / 0x1p30);
+}
+
+/* --- tensors --- */
+
+static mlaf_status draw(table_data *d, uint64_t seed, mlaf_err *err) {
+  const mlaf_table *t = d->h.table;
+  mlaf_rng rng = {seed};
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < t->args->n_tensors; i++)
+    if (!t->args->tensors[i].out && !d->h.t[i].pooled) st = mlaf_host_alloc(&d->h, i, 0, err);
+  if (!st && t->hooks->draw_timing) t->hooks->draw_timing(&d->h, &rng);
+  return st;
+}
+
+static mlaf_status upload(table_data *d, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  void *now; /* other data may have the pool grow: arguments ask it where it is */
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)d->h.dtype, (size_t)d->head.pool_bytes, &now, err);
+  for (int i = 0; !st && i < args_of(d)->n_tensors; i++) {
+    if (d->h.t[i].pooled) continue;
+    const size_t bytes = mlaf_host_bytes(&d->h, i);
+    st = ops->mem_alloc(d->dev, bytes, &d->device[i], err);
+    if (!st && d->h.t[i].data) st = ops->mem_write(d->dev, d->device[i], d->h.t[i].data, bytes, err);
+  }
+  return st;
+}
+
+static void name_outputs(table_data *d) {
+  d->head.n_outputs = mlaf_table_outputs(d->h.table, d->outputs);
+  for (int k = 0; k < d->head.n_outputs; k++) {
+    const mlaf_arg_tensor *x = &args_of(d)->tensors[d->outputs[k]];
+    d->head.outputs[k] = (mlaf_data_output){x->name, x->at,
+        (size_t)(mlaf_host_rows(&d->h, d->outputs[k], 0) * mlaf_host_rows(&d->h, d->outputs[k], 1)),
+        (size_t)(mlaf_host_columns(&d->h, d->outputs[k]) * mlaf_element_bytes(x->element))};
+  }
+}
+
+mlaf_status mlaf_table_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool,
+                                 mlaf_data **out, mlaf_err *err) {
+  const mlaf_calls *calls = p->op->calls;
+  table_data *d = calloc(1, sizeof *d);
+  if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
+  d->dev = dev, d->pool = pool, d->cancel = opts->cancel;
+  /* Every output has its rows in the same order. */
+  const mlaf_table_case dense = {.name = "timing", .straight = ~0u, .scalars = calls->table->timing};
+  mlaf_host_init(&d->h, p, &dense, calls->rows_of(p));
+  place_in_pool(d);
+  d->head.work = calls->work(p);
+  d->head.sets = count_sets(d, opts);
+  d->head.pool_bytes = (int64_t)d->set_bytes * d->head.sets;
+  d->head.rows = d->head.tokens = calls->rows_of(p);
+  name_outputs(d);
+  mlaf_status st = check_memory(d, err);
+  if (!st) st = draw(d, opts->seed, err);
+  if (!st) st = upload(d, err);
+  if (st) {
+    mlaf_table_data_close(&d->head);
+    return st;
+  }
+  *out = &d->head;
+  return MLAF_OK;
+}
+
+void mlaf_table_data_close(mlaf_data *data) {
+  table_data *d = (void *)data;
+  if (!d) return;
+  for (int i = 0; i < MLAF_ARG_TENSORS; i++)
+    if (d->device[i]) mlaf_ops(d->dev)->mem_free(d->dev, d->device[i], NULL);
+  mlaf_host_free(&d->h);
+  free(d);
+}
+
+void mlaf_table_data_args(const mlaf_data *data, int set, void *args) {
+  const table_data *d = data_of(data);
+  memcpy(args, d->h.args.bytes, d->h.point.op->calls->args_size);
+  for (int i = 0; i < args_of(d)->n_tensors; i++) {
+    const mlaf_host_tensor *t = &d->h.t[i];
+    const void *at = t->pooled ? (const char *)mlaf_pool_data(d->pool) + d->set_bytes * (size_t)set + t->first : d->device[i];
+    memcpy((char *)args + args_of(d)->tensors[i].at, &at, sizeof at);
+  }
+}
+
+/* --- what came out --- */
+
+static void place_of(const table_data *d, size_t row, int64_t *i, int64_t *j) {
+  const int64_t inner = mlaf_host_rows(&d->h, d->outputs[0], 1);
+  *i = (int64_t)row / inner, *j = (int64_t)row % inner;
+}
+
+void mlaf_table_data_row(const mlaf_data *data, int output, size_t row, char *out, size_t size) {
+  int64_t i, j;
+  place_of(data_of(data), row, &i, &j);
+  mlaf_rows_name(&data_of(data)->h, i, j, out, size);
+}
+
+/* The rows' reader, over one set. */
+static mlaf_status open_rows(const table_data *d, int set, mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
+  *h = d->h;
+  h->pool = mlaf_pool_block(d->pool);
+  mlaf_status st = mlaf_rows_open(h, r, err);
+  r->set = d->set_bytes * (size_t)set;
+  return st;
+}
+
+mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, size_t row, const void *got, const void *want,
+                                  double *error, mlaf_err *err) {
+  const table_data *d = data_of(data);
+  mlaf_host h;
+  mlaf_rows r;
+  int column = 0;
+  int64_t i, j;
+  /* Two launches give the same bits: any difference is a fault. */
+  if (want) {
+    *error = memcmp(got, want, d->head.outputs[output].row_bytes) ? INFINITY : 0;
+    return MLAF_OK;
+  }
+  mlaf_status st = open_rows(d, set, &h, &r, err);
+  if (st) return st;
+  place_of(d, row, &i, &j);
+  mlaf_rows_seek(&r, i, j);
+  *error = mlaf_rows_off(&r, output, got, &column);
+  if (args_of(d)->tensors[d->outputs[output]].element != MLAF_ELEMENT_16) *error *= d->h.table->ulps;
+  mlaf_rows_close(&r);
+  return MLAF_OK;
+}
+
+static mlaf_status check_output(const table_data *d, const mlaf_rows *r, int set, int k, const void *got, mlaf_data_checked *out,
+                                mlaf_err *err) {
+  const bool half = args_of(d)->tensors[d->outputs[k]].element == MLAF_ELEMENT_16;
+  char where[64], what[160];
+  int column = 0;
+  const double off = mlaf_rows_off(r, k, got, &column);
+  if (half) out->error = out->row_error = fmax(out->error, off);
+  else out->lse_ratio = fmax(out->lse_ratio, off);
+  if (off <= mlaf_rows_bound(&d->h, d->outputs[k])) return MLAF_OK;
+  mlaf_rows_name(&d->h, r->i, r->j, where, sizeof where);
+  mlaf_rows_fault(r, k, got, column, what, sizeof what);
+  return mlaf_fail(err, MLAF_E_INCORRECT, "%s of set %d: %s: off by %g%s", where, set, what, off,
+                   half ? " units in the last place" : " times its bound");
+}
+
+static mlaf_status check_row(const table_data *d, mlaf_rows *r, int set, size_t row, void *const outputs[], void *buffer,
+                             mlaf_data_checked *out, mlaf_err *err) {
+  int64_t i, j;
+  mlaf_status st = MLAF_OK;
+  place_of(d, row, &i, &j);
+  mlaf_rows_seek(r, i, j);
+  out->rows++;
+  for (int k = 0; !st && k < d->head.n_outputs; k++) {
+    const size_t bytes = d->head.outputs[k].row_bytes;
+    st = mlaf_ops(d->dev)->mem_read(d->dev, buffer, (const char *)outputs[k] + row * bytes, bytes, err);
+    if (!st) st = check_output(d, r, set, k, buffer, out, err);
+  }
+  return st;
+}
+
+/* Rows that `most_work` multiplications pay for. */
+static size_t affordable(const table_data *d, double most_work) {
+  const size_t rows = d->head.outputs[0].rows;
+  const double afford = most_work / (d->head.work.flops / (double)rows);
+  const size_t n = afford > (double)rows ? rows : afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
+  return n < rows ? n : rows;
+}
+
+/* Rows evenly spread over all, the first and the last among them. */
+mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
+                                  mlaf_err *err) {
+  const table_data *d = data_of(data);
+  const size_t rows = d->head.outputs[0].rows, n = affordable(d, most_work);
+  size_t largest = 0;
+  mlaf_host h;
+  mlaf_rows r;
+  for (int k = 0; k < d->head.n_outputs; k++)
+    if (d->head.outputs[k].row_bytes > largest) largest = d->head.outputs[k].row_bytes;
+  *out = (mlaf_data_checked){0};
+  mlaf_status st = open_rows(d, set, &h, &r, err);
+  if (st) return st;
+  void *buffer = malloc(largest);
+  if (!buffer) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", largest);
+  for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++)
+    st = check_row(d, &r, set, n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1)) : 0, outputs, buffer, out, err);
+  free(buffer);
+  mlaf_rows_close(&r);
+  snprintf(out->which, sizeof out->which, "%zu of %zu rows of set %d", (size_t)out->rows, rows, set);
+  return st;
+}

@@ -1,0 +1,210 @@
+/* A launch's tensors on the host, and their rows beside the reference. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "op/table.h"
+#include "op/ulp.h"
+
+/* --- where tensors lie --- */
+
+static void put(mlaf_host *h, size_t at, const void *value, size_t bytes) { memcpy(h->args.bytes + at, value, bytes); }
+
+static void put_scalar(mlaf_host *h, const mlaf_arg_scalar *s, double value) {
+  const float f = (float)value;
+  const int32_t i = (int32_t)value;
+  const int64_t l = (int64_t)value;
+  if (s->kind == MLAF_NUMBER_F32) put(h, s->at, &f, sizeof f);
+  else if (s->kind == MLAF_NUMBER_I32) put(h, s->at, &i, sizeof i);
+  else put(h, s->at, &l, sizeof l);
+}
+
+/* Strides from the inside out: dense but for `gap` elements behind each step. `straight`: of a tensor of any strides. */
+static void lay_out(const mlaf_host *h, const mlaf_arg_tensor *x, mlaf_host_tensor *t, int64_t gap, bool straight) {
+  const bool any = x->layout == MLAF_LAYOUT_ANY, last_inside = !any || straight;
+  int64_t step = h->n[x->columns];
+  for (int k = 0; k < x->n_axes; k++) {
+    const int a = last_inside ? x->n_axes - 1 - k : k;
+    t->stride[a] = step + (any && k == 0 ? 0 : gap);
+    step = t->stride[a] * h->n[x->axes[a].size];
+  }
+  t->count = step;
+}
+
+static void put_strides(mlaf_host *h, const mlaf_arg_tensor *x, const mlaf_host_tensor *t) {
+  for (int k = 0; k < x->n_axes; k++)
+    if (x->axes[k].stride_at) put(h, x->axes[k].stride_at, &t->stride[k], sizeof t->stride[k]);
+}
+
+void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c, int64_t count) {
+  const mlaf_table *table = p->op->calls->table;
+  const mlaf_args_table *a = table->args;
+  const uint32_t size = (uint32_t)p->op->calls->args_size, flags = c->flags | (c->in_place ? a->in_place_flag : 0);
+  *h = (mlaf_host){.table = table, .point = *p, .options = c->options};
+  h->dtype = table->dtype_field < 0 ? 0 : p->v[table->dtype_field];
+  put(h, 0, &size, sizeof size);
+  put(h, a->flags_at, &flags, sizeof flags);
+  put(h, a->count_at, &count, sizeof count);
+  for (int i = 0; i < a->n_scalars; i++) put_scalar(h, &a->scalars[i], c->scalars ? c->scalars[i] : 0);
+  a->sizes(p->v, h->args.bytes, h->n);
+  for (int i = 0; i < a->n_tensors; i++) {
+    const mlaf_arg_tensor *x = &a->tensors[i];
+    if (c->in_place && x->in_place >= 0) continue;
+    const bool may = x->n_axes > 0 && x->axes[0].stride_at;
+    lay_out(h, x, &h->t[i], may && c->gaps ? (int64_t)3 * x->multiple * (i + 1) : 0, c->straight >> i & 1);
+    put_strides(h, x, &h->t[i]);
+  }
+}
+
+mlaf_status mlaf_host_alloc(mlaf_host *h, int tensor, int fill, mlaf_err *err) {
+  const size_t bytes = mlaf_host_bytes(h, tensor);
+  h->t[tensor].data = malloc(bytes);
+  if (!h->t[tensor].data)
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu bytes of %s", bytes, h->table->args->tensors[tensor].name);
+  memset(h->t[tensor].data, fill, bytes);
+  return MLAF_OK;
+}
+
+void mlaf_host_free(mlaf_host *h) {
+  for (int i = 0; i < MLAF_ARG_TENSORS; i++) {
+    free(h->t[i].data);
+    free(h->t[i].mine);
+  }
+}
+
+void mlaf_host_break(mlaf_host *h, int tensor, mlaf_rng *rng) {
+  const int64_t i = mlaf_rng_below(rng, (uint32_t)mlaf_host_rows(h, tensor, 0)),
+                j = mlaf_rng_below(rng, (uint32_t)mlaf_host_rows(h, tensor, 1));
+  ((uint16_t *)mlaf_host_at(h, tensor, i, j))[mlaf_rng_below(rng, (uint32_t)mlaf_host_columns(h, tensor))] = MLAF_NAN16;
+}
+
+/* --- rows --- */
+
+int mlaf_table_outputs(const mlaf_table *t, int out[MLAF_DATA_OUTPUTS]) {
+  int n = 0;
+  for (int i = 0; i < t->args->n_tensors && n < MLAF_DATA_OUTPUTS; i++)
+    if (t->args->tensors[i].out) out[n++] = i;
+  return n;
+}
+
+int64_t mlaf_host_row(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
+  int outputs[MLAF_DATA_OUTPUTS];
+  mlaf_table_outputs(h->table, outputs);
+  const mlaf_arg_tensor *x = &h->table->args->tensors[tensor], *y = &h->table->args->tensors[outputs[0]];
+  int64_t at = 0;
+  for (int k = 0; k < x->n_axes; k++) {
+    if (y->n_axes > 0 && x->axes[k].size == y->axes[0].size) at += i * h->t[tensor].stride[k];
+    else if (y->n_axes > 1 && x->axes[k].size == y->axes[1].size) at += j * h->t[tensor].stride[k];
+    else return -1;
+  }
+  return at;
+}
+
+mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
+  int outputs[MLAF_DATA_OUTPUTS];
+  const int n = mlaf_table_outputs(h->table, outputs);
+  size_t bytes = 0;
+  for (int k = 0; k < n; k++) bytes += 2 * sizeof(double) * (size_t)mlaf_host_columns(h, outputs[k]);
+  const size_t wanted = bytes;
+  for (int i = 0; i < h->table->args->n_tensors; i++)
+    if (h->t[i].pooled) bytes += 2 * (size_t)mlaf_host_columns(h, i);
+  *r = (mlaf_rows){.h = h, .memory = malloc(bytes)};
+  if (!r->memory) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", bytes);
+  double *at = r->memory;
+  for (int k = 0; k < n; k++) {
+    const int64_t columns = mlaf_host_columns(h, outputs[k]);
+    r->want[k] = (mlaf_want_row){.value = at, .slack = at + columns};
+    at += 2 * columns;
+  }
+  char *gathered = (char *)r->memory + wanted;
+  for (int i = 0; i < h->table->args->n_tensors; i++)
+    if (h->t[i].pooled) r->row[i] = gathered, gathered += 2 * mlaf_host_columns(h, i);
+  return MLAF_OK;
+}
+
+void mlaf_rows_close(mlaf_rows *r) { free(r->memory); }
+
+static void gather(const mlaf_rows *r, int tensor, int64_t at) {
+  const size_t bytes = (size_t)mlaf_element_bytes(r->h->table->args->tensors[tensor].element),
+               block = MLAF_POOL_BLOCK * sizeof(uint16_t);
+  const size_t size = bytes * (size_t)mlaf_host_columns(r->h, tensor), from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
+  unsigned char *to = (unsigned char *)(uintptr_t)r->row[tensor];
+  for (size_t i = 0, n; i < size; i += n) {
+    const size_t here = (from + i) % block;
+    n = size - i < block - here ? size - i : block - here;
+    memcpy(to + i, (const char *)r->h->pool + here, n);
+  }
+}
+
+void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j) {
+  const mlaf_args_table *a = r->h->table->args;
+  int outputs[MLAF_DATA_OUTPUTS];
+  r->i = i, r->j = j;
+  for (int k = 0; k < a->n_tensors; k++) {
+    const int64_t at = mlaf_host_row(r->h, k, i, j);
+    if (r->h->t[k].pooled) gather(r, k, at);
+    else r->row[k] = at < 0 || !r->h->t[k].data ? NULL : r->h->t[k].data + at * mlaf_element_bytes(a->tensors[k].element);
+  }
+  for (int k = mlaf_table_outputs(r->h->table, outputs); k-- > 0;) {
+    r->want[k].bits = NULL;
+    memset(r->want[k].slack, 0, (size_t)mlaf_host_columns(r->h, outputs[k]) * sizeof *r->want[k].slack);
+  }
+  r->h->table->hooks->reference(r);
+}
+
+/* --- beside the reference --- */
+
+static int output_of(const mlaf_host *h, int k) {
+  int outputs[MLAF_DATA_OUTPUTS];
+  mlaf_table_outputs(h->table, outputs);
+  return outputs[k];
+}
+
+/* The error of an fp32 number as a multiple of its slack; above 1 is wrong. */
+static double ratio(double got, double want, double slack) {
+  if (isnan(want)) return isnan(got) ? 0 : INFINITY;
+  if (isinf(want)) return got == want ? 0 : INFINITY;
+  const double off = fabs(got - want) / slack;
+  return isnan(off) ? INFINITY : off;
+}
+
+static double off_at(const mlaf_rows *r, const mlaf_arg_tensor *x, const mlaf_want_row *w, const void *got, int64_t c) {
+  const size_t bytes = (size_t)mlaf_element_bytes(x->element), at = (size_t)c * bytes;
+  if (w->bits) return memcmp((const char *)got + at, (const char *)w->bits + at, bytes) ? INFINITY : 0;
+  if (x->element == MLAF_ELEMENT_16) return mlaf_off16(r->h->dtype, ((const uint16_t *)got)[c], w->value[c], w->slack[c]);
+  return ratio((double)((const float *)got)[c], w->value[c], w->slack[c]);
+}
+
+double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column) {
+  const int tensor = output_of(r->h, k);
+  const mlaf_arg_tensor *x = &r->h->table->args->tensors[tensor];
+  const int64_t columns = mlaf_host_columns(r->h, tensor);
+  double worst = -1;
+  for (int64_t c = 0; c < columns; c++) {
+    const double off = off_at(r, x, &r->want[k], got, c);
+    if (off > worst) worst = off, *column = (int)c;
+  }
+  return worst;
+}
+
+double mlaf_rows_bound(const mlaf_host *h, int tensor) {
+  return h->table->args->tensors[tensor].element == MLAF_ELEMENT_16 ? h->table->ulps : 1;
+}
+
+void mlaf_rows_name(const mlaf_host *h, int64_t i, int64_t j, char *out, size_t size) {
+  const mlaf_arg_tensor *y = &h->table->args->tensors[output_of(h, 0)];
+  if (y->n_axes > 1) snprintf(out, size, "%s %lld, %s %lld", y->axes[0].name, (long long)i, y->axes[1].name, (long long)j);
+  else snprintf(out, size, "%s %lld", y->axes[0].name, (long long)i);
+}
+
+void mlaf_rows_fault(const mlaf_rows *r, int k, const void *got, int column, char *out, size_t size) {
+  const mlaf_arg_tensor *x = &r->h->table->args->tensors[output_of(r->h, k)];
+  const mlaf_want_row *w = &r->want[k];
+  const bool half = x->element == MLAF_ELEMENT_16;
+  const double is =
+      half ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)got)[column]) : (double)((const float *)got)[column];
+  const double kept = !w->bits ? 0 : half ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)w->bits)[column])
+                                          : (double)((const float *)w->bits)[column];
+  mlaf_snprintf(out, size, "%s column %d is %.9g, reference %.9g%s", x->name, column, is, w->bits ? kept : w->value[column],
+                w->bits ? ", to the bit" : "");
+}

@@ -1,0 +1,378 @@
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_q_absorb_mma_fp8_e77f742f
+// parameters:
+//   cols = 2
+//   dtype = bf16
+//   nope = 256
+//   pass = 16
+//   rank = 512
+//   rope = 64
+//   stages = 3
+//   style = halves
+//   ways = 8
+//   weights = 1
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/mma_fp8 target=sm_90a cols=2 dtype=bf16 nope=256 pass=16 rank=512 rope=64 stages=3 style=halves ways=8 weights=1
+// mla_q_absorb by warp-wide matrix instructions over weights of 8 bits: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
+// A projection by warp-wide matrix instructions, for every NVIDIA GPU since Ampere: outputs are the rows of the matrix
+// instruction, tokens its columns.
+//
+//   block     cols * ways warps: warp (c, w) has outputs 16c .. 16c+15 of the tile and values 32w .. 32w+31 of every step, which
+//             has 32 * ways
+//   ring      `stages` steps of W and x in shared memory, copied by cp.async; a stage is
+//             layout=outputs  W [TILE][STEP] | x [TOKENS][STEP] | norm's weights [STEP]
+//             layout=inputs   W [STEP][TILE], read transposed | x ...
+//             rows padded by 16 bytes: eight rows in a line lie in different banks
+//   sums      of the ways meet in shared memory, where the ring was
+//
+// If there is a norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at
+// the end, from the squares that warps of the first column summed up.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = false;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mma.h]
+// [templates/lib/projection/args.h]
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_mma_fp8_e77f742f_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 62208, {1, 1, 1},
+    17, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 256, OUTER = 512, TOKENS = 16, COLS = 2, WAYS = 8, STAGES = 3;
+constexpr int THREADS = 512, TILE = 32, STEP = 256, STEPS = (INNER + STEP - 1) / STEP;
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
+// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
+//
+//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ROPE = 64;
+constexpr int ITEM_CHUNKS = 2; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr int ANGLES = 8;      // of an item
+
+MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i += 4) {
+    if (narrow) {
+      const word2 w = load<word2>(row + 2 * (ANGLES * item + i));
+      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
+    } else {
+      const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
+      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
+    }
+  }
+}
+
+// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
+// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
+MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
+#pragma unroll 1
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    i64 position;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
+    if ((u64)position >= (u64)a.table_rows) continue;
+    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
+  }
+}
+
+// All tokens of the launch, of one head: items first, first + step, ...
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+#pragma unroll 2
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    const i64 t = i / ITEMS;
+    const int item = (int)(i % ITEMS);
+    const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
+    char* const to = y + t * a.y_token + 2 * OUTER + 16 * item;
+    word4 in[ITEM_CHUNKS];
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = load<word4>(from + k * ROPE);
+    float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
+    const i64 position = load<i64>(a.positions + t);
+#pragma unroll
+    for (int k = 0; k < ANGLES; k++) c[k] = s[k] = not_a_number();
+    if ((u64)position < (u64)a.table_rows) {
+      load_angles(c, a.cos + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
+      load_angles(s, a.sin + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[k]);
+#pragma unroll
+    for (int k = 0; k < ANGLES; k++) {
+      float &p = v[0][k], &q = v[ITEM_CHUNKS - 1][k];
+      const float across = q * s[k], back = p * s[k];
+      p = multiply_add(p, c[k], -across);
+      q = multiply_add(q, c[k], back);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = pack(v[k]);
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
+  }
+}
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+constexpr int NT = TOKENS / 8;
+constexpr int PITCH_X = 2 * STEP + 16, PITCH_W = 48; // bytes
+constexpr int X_AT = 12288, GAIN_AT = X_AT + TOKENS * PITCH_X, STAGE = 20736; // in a stage
+
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
+}
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+template <int PAIR>
+MLAF_DEV u32 halves_of(u32 codes) {
+  u32 x;
+  asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
+  return x;
+}
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  unpack_halves(halves_of<PAIR>(codes), a, b);
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#else
+  return halves_of<PAIR>(codes);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+}
+// Operands of mma.h of weights of 8 bits, which lie in the ring as bytes and become numbers in registers, in an order of values
+// (layout=outputs: lane t of a quad has four beside each other) or of outputs (inputs: 2g and 2g+1) that fits. A warp's part of a
+// step has one scale, asked for a step ahead.
+// 16 outputs, values 0..15 and 16..31 of the warp's.
+MLAF_DEV u32 load_two(u32 at) {
+  unsigned short x;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
+  return x;
+}
+// Outputs 2g and 2g+1 are rows g and g+8.
+MLAF_DEV void load_operands(u32 (&a0)[4], u32 (&a1)[4], u32 w, int col, int way, int lane) {
+  const u32 at = w + (32 * way + 2 * (lane & 3)) * PITCH_W + 16 * col + 2 * (lane >> 2);
+  u32 codes[4]; // two values of each of the two outputs
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    codes[i] = __byte_perm(load_two(at + 8 * i * PITCH_W), load_two(at + (8 * i + 1) * PITCH_W), 0x5140);
+  a0[0] = expand2<0>(codes[0]), a0[1] = expand2<1>(codes[0]), a0[2] = expand2<0>(codes[1]), a0[3] = expand2<1>(codes[1]);
+  a1[0] = expand2<0>(codes[2]), a1[1] = expand2<1>(codes[2]), a1[2] = expand2<0>(codes[3]), a1[3] = expand2<1>(codes[3]);
+}
+
+// The scale of the warp's outputs and values of a step; of one behind the last, another.
+MLAF_DEV float scale_of_step(const mlaf_projection_scaled_args& a, const place& p, int step, int col, int way) {
+  const int value = step * STEP + 32 * way < INNER ? step * STEP + 32 * way : INNER - 1;
+  const int output = p.first + 16 * col < OUTER ? p.first + 16 * col : OUTER - 1;
+  return scale_at(a, scales_of(a, p.head, value), output);
+}
+MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i64 t0, int step, u32 at, int thread) {
+  const int first = step * STEP;
+  constexpr int CHUNKS = TILE / 16, W_ROWS = STEP;
+#pragma unroll
+  for (int i = 0; i < (W_ROWS * CHUNKS + THREADS - 1) / THREADS; i++) {
+    const int n = i * THREADS + thread, row = n / CHUNKS, chunk = n % CHUNKS;
+    if (W_ROWS * CHUNKS % THREADS != 0 && n >= W_ROWS * CHUNKS) break;
+    const int output = p.first + 16 * chunk, value = first + row;
+    const bool real = (OUTER % TILE == 0 || output < OUTER) && (INNER % STEP == 0 || value < INNER);
+    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + value * a.w_row + output : p.w, real);
+  }
+#pragma unroll
+  for (int i = 0; i < (TOKENS * (STEP / 8) + THREADS - 1) / THREADS; i++) {
+    const int n = i * THREADS + thread, token = n / (STEP / 8), chunk = n % (STEP / 8), value = first + 8 * chunk;
+    if (TOKENS * (STEP / 8) % THREADS != 0 && n >= TOKENS * (STEP / 8)) break;
+    const bool real = t0 + token < a.tokens && (INNER % STEP == 0 || value < INNER);
+    copy16(at + X_AT + token * PITCH_X + 16 * chunk, real ? p.x + (t0 + token) * a.x_token + 2 * value : p.x, real);
+  }
+}
+
+
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_absorb_mma_fp8_e77f742f(const mlaf_projection_scaled_args a) {
+  extern __shared__ __align__(128) char memory[];
+  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, col = warp % COLS, way = warp / COLS;
+  const u32 ring = shared_address(memory);
+  const place p = my_place(a);
+  float* const sums = (float*)memory;
+  float* const squares = sums + WAYS * TOKENS * PITCH;
+  if (!FIRST_OF_LAYER) let_next_launch_start();
+  wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
+
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    float s[NT][4] = {};
+#pragma unroll
+    for (int i = 0; i < STAGES - 1; i++) {
+      if (i < STEPS) copy_step(a, p, t0, i, ring + i * STAGE, thread);
+      end_copy_group();
+    }
+    int slot = 0, free = STAGES - 1;
+    float next_scale = scale_of_step(a, p, 0, col, way);
+#pragma unroll 1
+    for (int step = 0; step < STEPS; step++) {
+      wait_for_copies<STAGES - 2>();
+      __syncthreads(); // everybody's copies are there, and the slot of the step before is free
+      if (step + STAGES - 1 < STEPS) copy_step(a, p, t0, step + STAGES - 1, ring + free * STAGE, thread);
+      end_copy_group();
+      const u32 w = ring + slot * STAGE, x = w + X_AT;
+      u32 a0[4], a1[4]; // 16 outputs, values 0..15 and 16..31 of the warp's
+      load_operands(a0, a1, w, col, way, lane);
+      const float scale = next_scale;
+      next_scale = scale_of_step(a, p, step + 1, col, way);
+      const u32 xa = x + (lane & 7) * PITCH_X + 64 * way + (lane >> 3) * 16;
+#pragma unroll
+      for (int n = 0; n < NT; n++) {
+        u32 b[4];
+        load_matrices(b, xa + n * 8 * PITCH_X);
+        float part[4] = {};
+        mma16(part, a0, b[0], b[1]);
+        mma16(part, a1, b[2], b[3]);
+#pragma unroll
+        for (int i = 0; i < 4; i++) s[n][i] = fmaf(part[i], scale, s[n][i]);
+      }
+      slot = slot + 1 == STAGES ? 0 : slot + 1;
+      free = free + 1 == STAGES ? 0 : free + 1;
+    }
+    wait_for_copies<0>();
+    __syncthreads();
+    float* const mine = sums + way * TOKENS * PITCH + 16 * col + 2 * (lane >> 2);
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + (i >> 1)] = s[n][i];
+    __syncthreads();
+    finish(a, p, t0, sums, squares);
+    __syncthreads(); // the next pass copies to where the sums are
+  }
+  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
+}

@@ -1,0 +1,484 @@
+// Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_q_b_ring_2d2c92e4
+// parameters:
+//   dtype = bf16
+//   heads = 16
+//   nope = 128
+//   norm = 1
+//   pass = 16
+//   per_sm = 3
+//   q_rank = 1536
+//   rope = 64
+//   rows = 32
+//   split = 2
+//   ways = 2
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=16 per_sm=3 q_rank=1536 rope=64 rows=32 split=2 ways=2
+// mla_q_b by wgmma and tensor copies: low-rank columns, through RMSNorm where there is one, to query heads.
+// A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
+// copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
+//
+//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
+//             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   loaders   with a norm, or of short sums, and in tiles that are not wide, a block waits for x: there both warps load W and x,
+//             every second step each, and a place of the ring is always the same one's
+//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
+//             x through registers, and one warpgroup alone waits for it at each
+//   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
+//             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
+//             lies there, and so are the results that nobody writes
+//   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
+//             to 16 bits, and multiplies from there; the factor of a token comes in at the end
+//   sums      a token's lie side by side where the ring was; sums.h finishes them
+//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
+//             tile's W and x come while they are written
+//
+// Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = false;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mma.h]
+// [templates/lib/projection/args.h]
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
+    1, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_projection_params {
+  mlaf_projection_kernel_args a;
+  mlaf_tensor_map w, x;
+};
+// [templates/lib/hopper.h]
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+
+// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
+constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
+// Lower words. An address inside a cluster carries the block's number there above these bits.
+MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
+
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs(float (&d)[16], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %21, 0;\nmov.b64 b, {%20, %22};\n"
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+    "{%16, %17, %18, %19}, b, p, 1, 1, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss(float (&d)[16], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %18, 0;\nmov.b64 b, {%17, %19};\n"
+    "mov.b64 a, {%16, %20};\n"
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+    "a, b, p, 1, 1, 0, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+
+MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N>
+MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+// The compiler must not move uses of accumulators across this point.
+template <int N>
+MLAF_DEV void settle(float (&x)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 2, SPLIT = 2;
+constexpr int THREADS = 320, STAGES = 10, STEPS = INNER / 64;
+constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    float square = 0.0f;
+#pragma unroll 1
+    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k] *= factor;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
+}
+// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
+// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
+// one behind the other.
+constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
+
+// Four sums of a warp's or block's share, added up.
+MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
+MLAF_DEV u32 at_block(u32 at, u32 block) {
+  u32 x;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
+  return x;
+}
+MLAF_DEV float4 load_from(u32 at, int block) {
+  float4 x;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
+  return x;
+}
+MLAF_DEV float load_number_from(u32 at, int block) {
+  float x;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
+  return x;
+}
+MLAF_DEV void sync_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
+
+// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+                         int rank, float up = 1.0f) {
+  if (WAYS > 1) // this block's share first, into where its first warp's was
+#pragma unroll 1
+    for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
+      float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
+      float v[4] = {};
+#pragma unroll
+      for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
+      *(float4*)at = make_float4(v[0], v[1], v[2], v[3]);
+    }
+  if (WAYS > 1 && (int)my_thread() < TOKENS) {
+    float* const at = sums + SQUARES_AT + my_thread();
+    float square = 0.0f;
+#pragma unroll
+    for (int way = 0; way < WAYS; way++) square += at[way * TOKENS];
+    *at = square;
+  }
+  sync_cluster();
+  const u32 shared = shared_address(sums);
+  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
+#pragma unroll 2
+  for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += THREADS) {
+    const int token = i / QUADS, column = i % QUADS * 4;
+    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
+    float4 of[SPLIT];
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) of[block] = load_from(shared + 4 * (token * PITCH + column), block);
+    float square = 0.0f;
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) square += load_number_from(shared + 4 * (SQUARES_AT + token), block);
+    float v[4] = {};
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] *= factor;
+    word2 y;
+    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
+  }
+}
+constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
+constexpr int FULL_AT = 63488, EMPTY_AT = FULL_AT + 8 * STAGES;
+constexpr int GAIN_AT = 63744;
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+constexpr int TURN_AT = 320, TURN_THREADS = 0;
+
+// The threads that work on sums.
+MLAF_DEV void sync_workers() {
+  __syncthreads();
+}
+
+// [templates/lib/projection/places.h]
+
+// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
+// A step's W; its x comes, too.
+MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
+  const int column = (int)(at.head * p.a.w_head / 2);
+  barrier_expect(full, STAGE);
+  copy_box_once(to, &p.w, column + 64 * step, at.first, full);
+}
+MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage;
+  copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
+}
+MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+// The steps of a pass that a loader has.
+MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int loader,
+                         ring& all) {
+  const int first = (loader + all.stage) & 1;
+  int step = begin + first;
+  ring r = all;
+  r.advance(first);
+  all.advance(end - begin);
+  if (t0 == 0) // their W is on its way
+#pragma unroll 1
+    for (; step < end && step < begin + STAGES; step += 2, r.advance<2>()) load_x(p, shared, at, step, t0, r);
+#pragma unroll 1
+  for (; step < end; step += 2, r.advance<2>()) {
+    wait_empty(shared, r);
+    load_w(p, shared, at, step, r);
+    load_x(p, shared, at, step, t0, r);
+  }
+}
+
+// ---- Math --------------------------------------------------------------------------------------------------------------
+// A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
+// multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
+MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
+  u32 x;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
+  return x;
+}
+// The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
+#pragma unroll 1
+  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
+    u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
+    to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
+  }
+}
+// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
+MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
+  const int row = 16 * warp + (lane & 15), half = lane >> 4;
+  u32 g[8];
+#pragma unroll
+  for (int i = 0; i < 8; i += 4)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
+#pragma unroll
+  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
+}
+// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
+// one before of the same sum. While the tensor cores are busy with the step.
+MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
+    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
+  }
+}
+
+struct stage_at {
+  u32 x, w; // address of x, descriptor of W
+};
+MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
+  const u32 at = shared + r.stage * STAGE;
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  return {at, k_major(at + W_AT)};
+}
+
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+  // Each way has its own half of the stages, an even number: it never skips a use of one, as barriers' parities want.
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
+  const int first = (way + STAGES - all.stage) % WAYS;
+  ring r = all;
+  r.advance(first);
+  all.advance(end - begin);
+  begin += first;
+  float d[TILE / 2];
+#pragma unroll
+  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
+  settle(d);
+  u32 before = 0; // barrier of the step whose products may still run
+  float squares[2][2][4] = {};
+  // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
+  // it takes fewer registers so, without which they would not fit.
+  constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
+  const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
+#pragma unroll 1
+  for (int two = 0; two < steps; two += 2) {
+    u32 a[2][4][4]; // of this step and of the one before
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int step = begin + (two + i) * WAYS;
+      if (!KNOWN && two + i >= steps) break;
+      const stage_at s = wait_full(shared, r);
+      u32 raw[4][4];
+      take_x(raw, a[i], s.x, shared + GAIN_AT + 128 * step, warp, lane);
+      wgmma_fence();
+#pragma unroll
+      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
+      wgmma_commit();
+      add_squares(squares, raw);
+      wgmma_wait<1>(); // the step before is done, and its registers are free
+      if (before) give_back(before, lane);
+      before = shared + EMPTY_AT + 8 * r.stage;
+      r.advance<WAYS>();
+    }
+  }
+  wgmma_wait<0>();
+  settle(d);
+  if (before) give_back(before, lane);
+  sync_workers(); // the ring is done with
+  const int row = 16 * warp + (lane >> 2);
+  float* const sums = (float*)(memory) + way * TOKENS * PITCH;
+  float* const squares_at = (float*)memory + SQUARES_AT + way * TOKENS;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
+    float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
+#pragma unroll
+    for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
+    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
+    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? odd : even;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
+    const __grid_constant__ mlaf_projection_params p) {
+  extern __shared__ __align__(1024) char memory[];
+  if (!FIRST_OF_LAYER) let_next_launch_start();
+  const u32 shared = shared_address(memory);
+  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
+  const place at = place_of(p.a, my_block() / SPLIT);
+  const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
+  ring r = {0, 0};
+  if (thread == 32 * W_WARP || thread == 32 * X_WARP) {
+    for (int i = warp - W_WARP; i < STAGES; i += 2) {
+      barrier_init(shared + FULL_AT + 8 * i, 1);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
+    }
+    barriers_ready();
+    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
+    for (ring mine = {warp - W_WARP, 0}; mine.stage < STAGES && begin + mine.stage < end; mine.stage += 2)
+      load_w(p, shared, at, begin + mine.stage, mine);
+  }
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
+  __syncthreads();
+  wait_for_previous_launch();
+  if (FIRST_OF_LAYER) let_next_launch_start();
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    if (warp == W_WARP || warp == X_WARP) {
+      if ((thread & 31) == 0) load_steps(p, shared, at, begin, end, t0, warp - W_WARP, r);
+      __syncwarp();
+    } else {
+      multiply_pass(memory, shared, begin, end, thread, r);
+    }
+    if (warp >= W_WARP) sync_workers(); // the ring is done with
+    sync_workers();
+    write_pass(p.a, at, t0, (float*)memory, rank, shrink.up());
+    fence_async(); // copies of the next pass come to where the sums are
+    sync_cluster(); // nobody reads this block's sums any more
+  }
+}

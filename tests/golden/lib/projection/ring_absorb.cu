@@ -1,0 +1,778 @@
+// Generated from templates/mla_q_b/ring_absorb_append.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_q_b_ring_absorb_append_3a19537f
+// parameters:
+//   absorb = 1
+//   append = 1
+//   append_norm = 1
+//   append_style = 0
+//   dtype = bf16
+//   heads = 128
+//   nope = 128
+//   norm = 1
+//   pass = 128
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_absorb_append target=sm_90a absorb=1 append=1 append_norm=1 append_style=0 dtype=bf16 heads=128 nope=128 norm=1 pass=128 q_rank=1536 rank=512 rope=64
+// mla_q_b by wgmma and tensor copies, its queries at once into the latent space; blocks behind the product append latent rows.
+// Low-rank columns, through RMSNorm, to query heads, and those at once into the latent space: y[t, h] = (q W_UK[h], rope(q_pe)),
+// q = W[h] norm(x[t]). By wgmma and tensor copies, as ring.h. Queries never leave the registers: what a warpgroup has of them
+// after the first product is what the second takes as its operand.
+//
+//   block     a head: warpgroups of 64 tokens each, a warp that loads weights, a warp that loads x
+//   ring      STAGES of x [TOKENS][64] | W [TILE][64], and behind the sum's steps of W_UK [OUTS/64][nope][64]: OUTS outputs
+//   second    for OUTS outputs at a time; where there is one warpgroup, one part is written while the next is multiplied
+//
+// Weights of both are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
+// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
+constexpr bool FIRST_OF_LAYER = false;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mma.h]
+// [templates/lib/projection/args.h]
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_absorb_append_3a19537f_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 224384, {1, 1, 1},
+    385, 0, 0, {0, 0}, 3, {{1, 64, 192, 128}, {2, 64, 128, 128}, {3, 64, 128, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_projection_params {
+  mlaf_projection_kernel_args a;
+  mlaf_tensor_map w, x;
+};
+// [templates/lib/hopper.h]
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+
+// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
+constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
+// Lower words. An address inside a cluster carries the block's number there above these bits.
+MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
+
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs(float (&d)[96], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %101, 0;\nmov.b64 b, {%100, %102};\n"
+    "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
+    "{%96, %97, %98, %99}, b, p, 1, 1, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
+      "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
+      "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
+      "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
+      "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss(float (&d)[96], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %98, 0;\nmov.b64 b, {%97, %99};\n"
+    "mov.b64 a, {%96, %100};\n"
+    "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
+    "a, b, p, 1, 1, 0, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
+      "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
+      "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
+      "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
+      "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs_t(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "{%64, %65, %66, %67}, b, p, 1, 1, 1;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
+    "mov.b64 a, {%64, %68};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "a, b, p, 1, 1, 0, 1;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+
+MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N>
+MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+// The compiler must not move uses of accumulators across this point.
+template <int N>
+MLAF_DEV void settle(float (&x)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+
+constexpr int INNER = 1536, OUTER = 24576, TOKENS = 128, TILE = 192, WAYS = 1;
+constexpr int NOPE = 128, P = 64, OUTS = 128, PARTS = 512 / OUTS;
+constexpr int THREADS = 384, STAGES = 5, STEPS = INNER / 64, MATH_WARPS = 8;
+// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+// up: what the norm's weights were divided by (gain.h).
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+                     const float* squares, float up = 1.0f) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    float square = 0.0f;
+#pragma unroll 1
+    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
+    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k] *= factor;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+
+// Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
+// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
+// arguments behind the others.
+MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
+// Load of data that another launch may be writing: it leaves nothing in L1.
+MLAF_DEV i64 load_past_l1(const i64* at) {
+  i64 x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile i64*)at;
+#endif
+  return x;
+}
+// Loads where `there`, with no branch: what was in w stays there else.
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
+               : "l"(at), "r"((u32)there));
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
+               : "+r"(w.x), "+r"(w.y)
+               : "l"(at), "r"((u32)there));
+}
+// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
+MLAF_DEV void ready(const void* p, u32 never) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
+}
+MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
+MLAF_DEV float magnitude(float x) { return fabsf(x); }
+MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
+MLAF_DEV float apart(float x) { return x; }
+
+namespace append {
+// [templates/mla_append/lib/args.h]
+constexpr int R = 512, ROPE = 64;
+constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
+//
+//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  item c: columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ITEM_CHUNKS = 1; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
+constexpr int ANGLES = 4;      // of an item
+
+// Byte where chunk k of an item begins in its row.
+MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+
+struct rope_item {
+  word4 x[ITEM_CHUNKS];
+};
+MLAF_DEV rope_item load_item(const char* row, int item) {
+  rope_item r;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
+  return r;
+}
+
+// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
+struct turn {
+  word4 cos[ANGLES / 4], sin[ANGLES / 4];
+};
+
+MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
+  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
+  load_if(there && !narrow, w, at);
+  load_half_if(there && narrow, w, at);
+  return w;
+}
+
+MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
+  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
+  const int step = narrow ? 8 : 16;
+  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
+  turn t;
+#pragma unroll
+  for (int i = 0; i < ANGLES / 4; i++) {
+    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
+    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
+  }
+  return t;
+}
+
+MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
+  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
+  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
+}
+
+MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i++) {
+    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+    float &x = v[0][2 * i], &y = v[0][2 * i + 1];
+    const float across = apart(y * s), back = apart(x * s);
+    x = multiply_add(x, c, -across);
+    y = multiply_add(y, c, back);
+  }
+}
+
+
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// The place of a slot's row; inside: there is such a row.
+struct place {
+  char* latent;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  i64 slot = load_past_l1(slot_at);
+  i64 position = load_past_l1(position_at);
+  word4 w[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++)
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
+  const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
+  turn angle = load_turn(a, position, lane, mine);
+  place to = place_of(a, slot);
+  wait_for_previous_launch();
+  const i64 slot_now = load<i64>(slot_at);
+  const i64 position_now = load<i64>(position_at);
+  word4 x[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    x[k] = words(0, 0, 0, 0);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
+  }
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
+  if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
+  if (!to.inside) return;
+
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
+  char* const rope = to.latent + 1024;
+  const bool wanted = mine && a.kpe_out;
+  float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
+  rotate(v, angle, a.flags & APPEND_TABLE_16);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    if (mine) store(rope + column_byte(lane, k), item.x[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+    float v[8];
+    unpack(v, x[k]);
+    float g[8];
+    unpack(g, w[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
+    if (there) store(to.latent + 16 * chunk, pack(v));
+  }
+}
+} // namespace append
+
+template <class ARGS>
+struct beside : ARGS {
+  append::mlaf_append_kernel_args side;
+  i64 side_blocks;
+};
+
+// True if this block is one of those, behind `blocks` of the product; it is done then.
+template <class ARGS>
+MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
+  if (my_block() < blocks) return false;
+  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
+#pragma unroll 1
+  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
+    append::append_token(a.side, t, (int)(my_thread() % LANES));
+  return true;
+}
+// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
+// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
+// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
+// where f16 has fewer bits. In bf16 nothing is done.
+struct gain_scale {
+  __device__ __forceinline__ float up() const { return 1.0f; }
+};
+MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
+MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
+MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
+MLAF_DEV gain_scale kept_scale(u32) { return {}; }
+MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
+  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
+}
+constexpr int W_AT = TOKENS * 128, STAGE = 40960;
+constexpr int FULL_AT = 204800, EMPTY_AT = FULL_AT + 8 * STAGES;
+constexpr int GAIN_AT = 204928, ROOM_AT = 208000; // the norm's weights; outputs on their way out, of each warp
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
+// [templates/lib/projection/places.h]
+// A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
+// multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
+MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
+  u32 x;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
+  return x;
+}
+// The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
+#pragma unroll 1
+  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
+    u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
+    to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
+  }
+}
+// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
+MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
+  const int row = 16 * warp + (lane & 15), half = lane >> 4;
+  u32 g[8];
+#pragma unroll
+  for (int i = 0; i < 8; i += 4)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
+#pragma unroll
+  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
+}
+// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
+// one before of the same sum. While the tensor cores are busy with the step.
+MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
+    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
+  }
+}
+
+// The second product's arguments follow the first product's and those of what is appended. Its x is not read.
+template <class ARGS>
+struct absorbing : ARGS {
+  alignas(64) mlaf_projection_kernel_args second;
+  mlaf_tensor_map w_uk;
+};
+typedef absorbing<beside<mlaf_projection_params>> params;
+static_assert(sizeof(params) == 1088, "differs from runtime/ops/mla_q_b/absorb.c");
+
+// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
+// Step `step` of a pass: of the sum, or behind those a part of W_UK, with which no x comes.
+MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
+  if (step < STEPS) {
+    barrier_expect(full, TILE * 128);
+    copy_box_once(to + W_AT, &p.w, 64 * step, head * TILE, full);
+    return;
+  }
+  const int column = (int)(head * p.second.w_head / 2) + (step - STEPS) * OUTS;
+  barrier_expect(full, OUTS * NOPE * 2);
+#pragma unroll
+  for (int i = 0; i < OUTS / 64; i++) copy_box_once(to + i * NOPE * 128, &p.w_uk, column + 64 * i, 0, full);
+}
+// A part of W_UK has no x: it takes part all the same, since parities want that nobody skips a use of a place.
+MLAF_DEV void load_x(const params& p, u32 shared, int step, i64 t0, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage;
+  if (step >= STEPS) return barrier_arrive(full);
+  barrier_expect(full, TOKENS * 128);
+  copy_box(shared + r.stage * STAGE, &p.x, 64 * step, (int)t0, full);
+}
+MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+
+MLAF_DEV void load_pass(const params& p, u32 shared, int head, i64 t0, int warp, int thread, ring& r) {
+  if (thread == 32 * W_WARP)
+    for (int step = t0 ? 0 : STAGES; step < STEPS + PARTS; step++, r.next()) {
+      wait_empty(shared, r);
+      load_w(p, shared, head, step, r);
+    }
+  if (thread == 32 * X_WARP)
+    for (int step = 0; step < STEPS + PARTS; step++, r.next()) {
+      wait_empty(shared, r);
+      load_x(p, shared, step, t0, r);
+    }
+  __syncwarp();
+}
+
+// ---- Math --------------------------------------------------------------------------------------------------------------
+// The first product of a pass: what queries are but for the norm's factor, and that.
+MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, float up, u32 shared, int warp, int lane,
+                             ring& r) {
+#pragma unroll
+  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
+  settle(d);
+  u32 before = 0; // barrier of the step whose products may still run
+  float squares[2][2][4] = {};
+#pragma unroll 1
+  for (int two = 0; two < STEPS; two += 2) { // without a branch: it would make the compiler wait for each product
+    u32 a[2][4][4];                          // of this step and of the one before
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+      const u32 at = shared + r.stage * STAGE, w = k_major(at + W_AT);
+      u32 raw[4][4];
+      take_x(raw, a[i], at, shared + GAIN_AT + 128 * (two + i), warp, lane);
+      wgmma_fence();
+#pragma unroll
+      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], w + 2 * j, true);
+      wgmma_commit();
+      add_squares(squares, raw);
+      wgmma_wait<1>(); // the step before is done, and its registers are free
+      if (before) give_back(before, lane);
+      before = shared + EMPTY_AT + 8 * r.stage;
+      r.next();
+    }
+  }
+  wgmma_wait<0>();
+  settle(d);
+  give_back(before, lane);
+#pragma unroll
+  for (int h = 0; h < 2; h++) { // a row's square is with one lane of its four
+    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
+    const float square = __shfl_sync(~0u, lane & 4 ? odd : even, (lane & ~3) | lane >> 3);
+    factor[h] = inverse_root(multiply_add(square, 0.000651041667f, p.a.eps)) * up;
+  }
+}
+
+// Queries without positions as the second product's operand, rounded.
+MLAF_DEV void take_queries(u32 (&a)[NOPE / 16][4], const float (&d)[TILE / 2], const float (&factor)[2]) {
+#pragma unroll
+  for (int j = 0; j < NOPE / 16; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) { // i & 1: the row, i >> 1: eight columns on
+      const int at = 4 * (2 * j + (i >> 1)) + 2 * (i & 1);
+      a[j][i] = pack2(d[at] * factor[i & 1], d[at + 1] * factor[i & 1]);
+    }
+}
+
+// Sums of a warp's 16 rows, 2 N columns from `column` on, 64 of them at a time by way of shared memory: whole lines are written.
+template <int N>
+MLAF_DEV void write_rows(const params& p, u32 room, int head, i64 token, i64 least, int column, const float (&d)[N], int lane) {
+  constexpr int WIDE = N >= 32 ? 64 : 2 * N, CHUNKS = WIDE / 8; // of 16 bytes, of a row
+#pragma unroll
+  for (int group = 0; group < 2 * N / WIDE; group++) {
+#pragma unroll
+    for (int j = 0; j < WIDE / 16; j++) { // matrices: rows 0-7, rows 8-15, of eight columns; the same of the next eight
+      const float* const from = d + group * WIDE / 2 + 8 * j;
+      const int row = lane & 15, chunk = 2 * j + (lane >> 4);
+      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                   ::"r"(room + row * 128 + ((chunk ^ (row & 7)) * 16)), "r"(pack2(from[0], from[1])),
+                   "r"(pack2(from[2], from[3])), "r"(pack2(from[4], from[5])), "r"(pack2(from[6], from[7])) : "memory");
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 16 * CHUNKS / 32; i++) {
+      const int row = (32 * i + lane) / CHUNKS, chunk = (32 * i + lane) % CHUNKS;
+      word4 x;
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                   : "r"(room + row * 128 + ((chunk ^ (row & 7)) * 16)) : "memory");
+      if (token + row >= least) continue;
+      store(p.second.y + (token + row) * p.second.y_token + head * p.second.y_head + 2 * (column + group * WIDE + 8 * chunk), x);
+    }
+    __syncwarp(); // before the next ones come here
+  }
+}
+
+// A lane's rope columns, of both rows, turned in place: what belongs together is in one lane.
+MLAF_DEV void turn(float (&q)[P / 2], const params& p, const i64 (&position)[2], int lane) {
+  const mlaf_projection_kernel_args& a = p.second;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const bool known = (u64)position[h] < (u64)a.table_rows;
+    const i64 at = known ? position[h] * a.table_row : 0;
+#pragma unroll
+    for (int i = 0; i < P / 8; i++)
+#pragma unroll
+      for (int k = 0; k < 1; k++) {
+        const int angle = 4 * i + (lane & 3);
+        float c = not_a_number(), s = c;
+        if (known && a.flags & PROJECTION_TABLE_16) {
+          c = unpack_lo(load<unsigned short>(a.cos + at + 2 * angle));
+          s = unpack_lo(load<unsigned short>(a.sin + at + 2 * angle));
+        } else if (known) {
+          c = load<float>(a.cos + at + 4 * angle);
+          s = load<float>(a.sin + at + 4 * angle);
+        }
+        float &x = q[4 * i + 2 * h], &y = q[4 * i + 2 * h + 1];
+        const float across = y * s, back = x * s;
+        x = multiply_add(x, c, -across);
+        y = multiply_add(y, c, back);
+      }
+  }
+}
+
+MLAF_DEV void multiply_pass(const params& p, float up, u32 shared, int head, i64 t0, int warp, int lane, ring& r) {
+  const i64 first = t0 + 16 * warp, token = first + (lane >> 2), least = t0 + TOKENS < p.a.tokens ? t0 + TOKENS : p.a.tokens;
+  const u32 room = shared + ROOM_AT + 2048 * warp;
+  i64 position[2];
+#pragma unroll
+  for (int h = 0; h < 2; h++) position[h] = token + 8 * h < least ? load<i64>(p.second.positions + token + 8 * h) : 0;
+  u32 a[NOPE / 16][4];
+  float q[P / 2 + 1];
+  {
+    float d[TILE / 2], factor[2];
+    multiply_steps(d, factor, p, up, shared, warp, lane, r);
+    take_queries(a, d, factor);
+#pragma unroll
+    for (int i = 0; i < P / 2; i++) q[i] = d[NOPE / 2 + i] * factor[i >> 1 & 1];
+  }
+  constexpr int AHEAD = 1;
+  float d[AHEAD][OUTS / 2];
+  u32 before = 0;
+#pragma unroll
+  for (int part = 0; part < PARTS + AHEAD - 1; part++) {
+    if (part < PARTS) {
+      float(&to)[OUTS / 2] = d[part % AHEAD];
+      settle(to);
+      barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+      const u32 w = n_major(shared + r.stage * STAGE, NOPE * 128);
+      wgmma_fence();
+#pragma unroll
+      for (int j = 0; j < NOPE / 16; j++) wgmma_rs_t(to, a[j], w + 128 * j, j > 0);
+      wgmma_commit();
+    }
+    if (part == 0) { // while the tensor cores are busy
+      float(&pe)[P / 2] = *(float(*)[P / 2])q;
+      turn(pe, p, position, lane);
+      write_rows(p, room, head, first, least, 512, pe, lane);
+    }
+    if (part < AHEAD - 1) {
+      before = shared + EMPTY_AT + 8 * r.stage;
+      r.next();
+      continue;
+    }
+    if (AHEAD == 2 && part < PARTS) wgmma_wait<1>();
+    else wgmma_wait<0>();
+    float(&from)[OUTS / 2] = d[(part - AHEAD + 1) % AHEAD];
+    settle(from);
+    if (AHEAD == 1) before = shared + EMPTY_AT + 8 * r.stage;
+    give_back(before, lane);
+    if (part < PARTS) {
+      before = shared + EMPTY_AT + 8 * r.stage;
+      r.next();
+    }
+    write_rows(p, room, head, first, least, (part - AHEAD + 1) * OUTS, from, lane);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_append_3a19537f(const __grid_constant__ params p) {
+  extern __shared__ __align__(1024) char memory[];
+  let_next_launch_start();
+  if (appended(p, TILES)) return;
+  const u32 shared = shared_address(memory);
+  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), head = (int)my_block();
+  ring r = {0, 0};
+  if (thread == 32 * W_WARP) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
+    }
+    barriers_ready();
+    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
+    for (int i = 0; i < STAGES; i++, r.next()) load_w(p, shared, head, i, r);
+  }
+  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
+  lay_gain(p.a, shrink, memory, thread);
+  __syncthreads();
+  if (warp != W_WARP) wait_for_previous_launch();
+  // Loading and multiplying warps never meet in the text again: their registers may differ in number.
+  if (warp >= W_WARP) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+#pragma unroll 1
+    for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) load_pass(p, shared, head, t0, warp, thread, r);
+    if (warp == W_WARP) wait_for_previous_launch();
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS)
+    multiply_pass(p, shrink.up(), shared, head, t0, warp, thread & 31, r);
+}

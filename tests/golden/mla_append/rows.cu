@@ -1,0 +1,385 @@
+// Generated from templates/mla_append/rows.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_80
+// symbol: mlaf_mla_append_rows_5bb6c3aa
+// parameters:
+//   ahead = 0
+//   dtype = f16
+//   group = 8
+//   heads = 20
+//   layout = e4m3fn
+//   norm = 1
+//   rank = 256
+//   rope = 32
+//   style = halves
+//   threads = 64
+// regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_80 ahead=0 dtype=f16 group=8 heads=20 layout=e4m3fn norm=1 rank=256 rope=32 style=halves threads=64
+// Appends tokens to the latent cache of an MLA layer and, in the same launch, makes the query rows that attention reads.
+//
+//   token t   latent  ckv[t] (R columns) -> RMSNorm, or as it is -> cast or quantised -> cache[slots[t]]
+//             rope    kpe[t] (P columns) -> rotated to positions[t] -> cast or quantised -> cache[slots[t]], and kpe_out[t]
+//             q       for each head (q_nope, q_pe rotated) -> q_out[t][head]
+//
+//   layout    paged, split    R, P columns of the inputs' type; together or in two tensors
+//             e4m3fn, e4m3fnuz  R + P bytes: value / scale, one scale for all
+//             fp8_ds_mla      R bytes e4m3fn, 4 scales (fp32) of 128 columns each, P columns of 16 bits: 656 for 512 and 64
+//
+// A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
+// whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
+// for the slot, the inputs and the position, one for the table's row.
+//
+// If launches overlap, all addresses are computed before the launch before has ended, and the norm's weights, which are
+// constants, are loaded. With ahead = 1 there is no second wait: slots and positions as they stand then are loaded, too, and the
+// table's rows for them. Both are loaded again behind the wait, beside the inputs; what differs is done anew. That costs the
+// largest launches 1 to 2 %, whose later blocks have no launch before them to wait for.
+//
+// The first blocks hold a token a warp (wave), or one alone where tokens are few: lane l has columns 8l .. 8l+7, then those
+// 8 * lanes further on. The blocks behind them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several
+// times over, and the first ones rotate an item of q_pe. All loads of a block are on their way before its first store. One text
+// for CUDA and HIP.
+
+
+#define MLAF_BF16 0
+// One text for CUDA and HIP: thread numbers, lanes, loads and stores of global memory.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Load of data that another launch may be writing: it leaves nothing in L1.
+MLAF_DEV i64 load_past_l1(const i64* at) {
+  i64 x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile i64*)at;
+#endif
+  return x;
+}
+// Loads where `there`, with no branch: what was in w stays there else.
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
+               : "l"(at), "r"((u32)there));
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
+               : "+r"(w.x), "+r"(w.y)
+               : "l"(at), "r"((u32)there));
+}
+// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
+MLAF_DEV void ready(const void* p, u32 never) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+MLAF_DEV float magnitude(float x) { return fabsf(x); }
+MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
+MLAF_DEV float apart(float x) { return x; }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// [templates/mla_append/lib/args.h]
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_5bb6c3aa_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
+
+constexpr int R = 256, ROPE = 32, H = 20, GROUP = 8, THREADS = 64;
+constexpr int CHUNKS = R / 8;                                // 16 bytes of the inputs each
+constexpr int ROUNDS = (CHUNKS + LANES - 1) / LANES;         // of a warp over a latent row
+// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
+//
+//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  item c: columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ITEM_CHUNKS = 2; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
+constexpr int ANGLES = 8;      // of an item
+
+// Byte where chunk k of an item begins in its row.
+MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+
+struct rope_item {
+  word4 x[ITEM_CHUNKS];
+};
+MLAF_DEV rope_item load_item(const char* row, int item) {
+  rope_item r;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
+  return r;
+}
+
+// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
+struct turn {
+  word4 cos[ANGLES / 4], sin[ANGLES / 4];
+};
+
+MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
+  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
+  load_if(there && !narrow, w, at);
+  load_half_if(there && narrow, w, at);
+  return w;
+}
+
+MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
+  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
+  const int step = narrow ? 8 : 16;
+  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
+  turn t;
+#pragma unroll
+  for (int i = 0; i < ANGLES / 4; i++) {
+    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
+    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
+  }
+  return t;
+}
+
+MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
+  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
+  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
+}
+
+MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i++) {
+    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+    float &x = v[0][i], &y = v[1][i];
+    const float across = apart(y * s), back = apart(x * s);
+    x = multiply_add(x, c, -across);
+    y = multiply_add(y, c, back);
+  }
+}
+// Eight floats to eight bytes of e4m3, rounded to nearest even. What is too large becomes the largest number, as all writers of
+// such caches do; NaN stays NaN.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Conversion in integers, unless the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits,
+// rounded, less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
+constexpr u32 MOST = 0x43e00000u;                            // 240 or 448
+constexpr u32 LEAST_NORMAL = 1015021568;      // 2^(1-bias) as a float's bits
+constexpr u32 STEP = 1182793728;     // of codes below: 2^(-2-bias), that of a float of 2^(21-bias)
+MLAF_DEV u32 encode1(float x) {
+  const u32 u = bits_of(x), size = u & 0x7fffffffu;
+  const u32 h = size < MOST ? size : MOST;
+  const u32 normal = (h + 0x7ffffu + (h >> 20 & 1u) >> 20) - 960;
+  const u32 small = bits_of(float_of(h) + float_of(STEP)) - STEP;
+  const u32 code = h < LEAST_NORMAL ? small : normal;
+  return (size > 0x7f800000u ? 0x7fu : code) | (u >> 24 & 0x80u);
+}
+MLAF_DEV u32 encode2(float lo, float hi) { return encode1(lo) | encode1(hi) << 8; }
+MLAF_DEV word2 encode(const float (&v)[8]) {
+  return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
+}
+
+MLAF_DEV float infinity() { return float_of(0x7f800000u); }
+// A scale from device memory: NaN unless it is a positive normal number, so that the row reads as NaN.
+MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. A finite v
+// beyond all codes stays beyond them. An infinite one becomes NaN, by the term v * 0.
+MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const float q = multiply_add(v[i], 0.0f, v[i] * inverse_scale);
+    v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
+  }
+}
+
+
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// The place of a slot's row; inside: there is such a row.
+struct place {
+  char* latent;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  word4 w[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++)
+    w[k] = k * LANES + lane < CHUNKS ? load<word4>(a.weight + 16 * (k * LANES + lane)) : words(0, 0, 0, 0);
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
+  const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
+  wait_for_previous_launch();
+  const i64 slot = load<i64>(slot_at);
+  const i64 position = load<i64>(position_at);
+  word4 x[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    x[k] = words(0, 0, 0, 0);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
+  }
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
+  const float scale = usable(a.scale_at ? load<float>(a.scale_at) : a.scale), inverse_scale = inverse(scale);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  const turn angle = load_turn(a, position, lane, mine);
+  const place to = place_of(a, slot);
+  if (!to.inside) return;
+
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.00390625f, a.eps));
+  char* const rope = to.latent + 256;
+  const bool wanted = mine && a.kpe_out;
+  float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
+  rotate(v, angle, a.flags & APPEND_TABLE_16);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    divide(v[k], scale, inverse_scale);
+    if (mine) store(rope + column_byte(lane, k) / 2, encode(v[k]));
+  }
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+    float v[8];
+    unpack(v, x[k]);
+    float g[8];
+    unpack(g, w[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
+    divide(v, scale, inverse_scale);
+    if (there) store(to.latent + 8 * chunk, encode(v));
+  }
+}
+
+constexpr int GROUPS = (H + GROUP - 1) / GROUP;                                // of a token
+constexpr int DEPTH = (GROUP * CHUNKS + THREADS - 1) / THREADS;                // chunks of q_nope for each thread
+constexpr bool FULL = H % GROUP == 0;                                          // no group has fewer heads
+constexpr int TURNS = (GROUP * ITEMS + THREADS - 1) / THREADS;                 // items of q_pe
+
+// Byte of a group's chunk i, and of a thread's chunk k behind its first one.
+MLAF_DEV i64 chunk_at(int i, i64 head_stride) { return i / CHUNKS * head_stride + 16 * (i % CHUNKS); }
+MLAF_DEV i64 further(int k, int thread, i64 head_stride) {
+  if (THREADS % CHUNKS == 0) return k * (THREADS / CHUNKS) * head_stride; // in the same columns
+  return chunk_at(k * THREADS + thread, head_stride) - chunk_at(thread, head_stride);
+}
+
+MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
+  const int thread = (int)my_thread();
+  const u32 t = at / GROUPS;
+  const int first = (int)(at % GROUPS) * GROUP;
+  const int heads = FULL ? GROUP : smaller(GROUP, H - first);
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  const char* const from = a.q_nope + t * a.q_nope_token + first * a.q_nope_head + chunk_at(thread, a.q_nope_head);
+  char* const to = a.q_out + t * a.q_out_token + first * a.q_out_head + chunk_at(thread, a.q_out_head);
+  ready(from, a.flags & APPEND_NEVER);
+  const bool whole = a.q_nope != nullptr;
+  const int rope_head = first + thread / ITEMS, column = column_byte(thread % ITEMS, 0);
+  const char* const rope_from = a.q_pe + t * a.q_pe_token + rope_head * a.q_pe_head + column;
+  char* const rope_to = a.q_pe_out + t * a.q_pe_out_token + rope_head * a.q_pe_out_head + column;
+  ready(rope_from, a.flags & APPEND_NEVER);
+  wait_for_previous_launch();
+  const i64 slot = load<i64>(slot_at);
+  const i64 position = load<i64>(position_at);
+  rope_item item[TURNS] = {};
+#pragma unroll
+  for (int k = 0; k < TURNS; k++) {
+    const int i = k * THREADS + thread;
+    if (i / ITEMS < heads) item[k] = load_item(rope_from + k * (THREADS / ITEMS) * a.q_pe_head, 0);
+  }
+  word4 x[DEPTH] = {};
+#pragma unroll
+  for (int k = 0; k < DEPTH; k++) {
+    const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
+    if (whole && there) x[k] = load<word4>(from + further(k, thread, a.q_nope_head));
+  }
+  turn angle[TURNS];
+#pragma unroll
+  for (int k = 0; k < TURNS; k++) {
+    const int i = k * THREADS + thread;
+    angle[k] = load_turn(a, position, i % ITEMS, i / ITEMS < heads);
+  }
+  if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;
+#pragma unroll
+  for (int k = 0; k < DEPTH; k++) {
+    const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
+    if (whole && there) store(to + further(k, thread, a.q_out_head), x[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < TURNS; k++) {
+    const int i = k * THREADS + thread;
+    if (i / ITEMS >= heads) continue;
+    char* const head_to = rope_to + k * (THREADS / ITEMS) * a.q_pe_out_head;
+    float v[ITEM_CHUNKS][8];
+#pragma unroll
+    for (int c = 0; c < ITEM_CHUNKS; c++) unpack(v[c], item[k].x[c]);
+    rotate(v, angle[k], a.flags & APPEND_TABLE_16);
+#pragma unroll
+    for (int c = 0; c < ITEM_CHUNKS; c++) store(head_to + column_byte(0, c), pack(v[c]));
+  }
+}
+
+// 56 registers on NVIDIA. With less, loads stand one behind the other; with more, the next launch finds no place beside this one.
+extern "C" __global__ void __launch_bounds__(64, 18) mlaf_mla_append_rows_5bb6c3aa(const mlaf_append_kernel_args a) {
+  let_next_launch_start();
+  const u32 block = my_block();
+  if (block < a.token_blocks) {
+    const u32 t = block + my_thread() / LANES * a.token_blocks; // few tokens: one a block
+    if (t < a.tokens) append_token(a, t, (int)(my_thread() % LANES));
+    return;
+  }
+  make_queries(a, block - a.token_blocks);
+}

@@ -1,0 +1,440 @@
+// Generated from templates/mla_decode/combine_early.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_decode_combine_early_996c1b00
+// parameters:
+//   cut = 500
+//   dtype = bf16
+//   early = 1
+//   fitted = 320
+//   heads = 40
+//   once = 0
+//   page_size = 16
+//   partials = 16
+//   q_len = 2
+//   rank = 512
+//   rows = 4
+//   team = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 once=0 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
+// The merge kernel behind one split of a fitted launch: mla_decode/combine_warp.cu.in. Most of its blocks end early: all but one
+// ask the tables, before they wait, whether the launch before cuts its batch.
+// Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
+//
+// A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
+//
+//   part_lse[s][row]   base 2
+//   part_o[s][row][R]  partials=32 fp32; partials=16 values as mla_decode/lib/narrow.h has them, and their unit behind them
+//
+// A team is SHARES of the columns times GROUPS of the splits. A warp reads of its own splits alone, group, group + GROUPS, ...,
+// the LSEs and units (lane l the l-th of them) and its columns, 16 bytes a lane, DEPTH splits in flight. GROUPS > 1: the groups
+// meet in shared memory, once, and every thread writes a few columns of the row.
+//
+//   team = 4           share 0: columns 0-255   share 1: columns 256-511
+//   splits 0, 2, ...   warp 0                   warp 1                     group 0
+//   splits 1, 3, ...   warp 2                   warp 3                     group 1
+//
+// A warp runs as few instructions as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
+// end. All loads of a round are on their way before the first wait.
+//
+// fitted: a request's fixed cost (gen/ops/mla_decode/plans/schedule.lua) if the launch before may have cut its whole batch into
+// parts (mla_decode/lib/fit.h): then its partial results are the pieces that the parts have of it, and lie in their slots. Where
+// rows are few, all warps of a workgroup share the pieces of one share of one row's columns: a long request has a piece in every
+// part. 0: it may not.
+//
+//   mla_decode/combine_early  behind one split: where nothing is cut one block waits for the launch before, and the others have
+//   ended by then. Else each of them would come, wait, and find that nothing is left to do: 1 to 2 us of a short launch.
+//   mla_decode/combine_mixed, combine_early  rows of many pieces first, a share of one row at a time by all warps of a workgroup,
+//   then the others, a row a team: one long request among short ones does not hold up a launch that has few warps for a row.
+//
+// The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
+// part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
+
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/mla_decode/lib/args.h]
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
+// what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_early_996c1b00_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+    {1, 1, 1}, 11, 0, {}, 0,
+    {}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+};
+// [templates/mla_decode/lib/narrow.h]
+#define SCHEDULE_FIXED 320
+// A little less than the decode kernel has: where sums of floats may differ, the launch counts as one that cuts.
+#define FIT_CUT 492
+// [templates/mla_decode/lib/schedule.h]
+// [templates/mla_decode/lib/fit.h]
+constexpr int H = 40, Q_LEN = 2, PAGE = 16, SLOT_ROWS = Q_LEN * H;
+
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int R = 512, ROWS = 4, TEAM = 2, SHARES = 2, GROUPS = TEAM / SHARES;
+constexpr int WARPS = ROWS * TEAM, THREADS = 32 * WARPS, GROUPS_MOST = 8; // of a row, or of a share of it
+constexpr int VECTORS = 1, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
+constexpr int VALUES = 8;                      // in 16 bytes
+constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
+constexpr int FEW = 2 * DEPTH * GROUPS; // pieces that a team adds up in two trips
+constexpr u32 AT_ONCE = 4; // blocks of a compute unit, as the bounds below ask for
+
+// One warp's share of a merge: partial results of a row, weighed by their LSE, in fp32. The includer says how a row is shared out
+// (mla_decode/combine_warp.cu.in), and with narrow values has mla_decode/lib/narrow.h.
+// A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
+struct sources {
+  u32 first, stride, aside;
+  int count;
+  MLAF_MEMBER u32 at(int k) const { return first + k * stride + (k == count - 1 ? aside : 0); }
+};
+
+struct merged {
+  float top, sum; // largest LSE; weights
+  float o[VECTORS][VALUES];
+};
+
+// Maximum over all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
+MLAF_DEV float max_of_warp(float x) {
+  const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
+  const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
+  return float_of(top ^ (top >> 31 & 0x7fffffff));
+}
+
+// 2^(x - top), 0 where x says that there is nothing.
+MLAF_DEV float weight_of(float x, float top) { return x == minus_inf() ? 0.0f : exp2_fast(x - top); } // NaN stays NaN
+
+// Loads that stay where they are, all of them before the first sum; !there: anything, nothing is read.
+MLAF_DEV uint4 load(const char* at, bool there) {
+  uint4 x;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(at), "r"((u32)there));
+  return x;
+}
+MLAF_DEV float load(const float* at, bool there) {
+  float x;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(at), "r"((u32)there));
+  return x;
+}
+
+MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
+  const u32 words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
+    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
+  }
+}
+
+// The partial results of `group` of `groups` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
+  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
+  const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
+  asm("" : "+l"(base)); // added up once, not for each load
+  merged m = {minus_inf()};
+  float middle = 0.0f; // what a value of 0 has become in the sums
+  int first = group;
+  do { // 32 splits of the group
+    const int mine = first + groups * lane;
+    const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+    float lse = load(a.part_lse + at, mine < splits), weight;
+    float unit = load(a.part_o + (i64)at * R + R / 2, mine < splits);
+    int done = 0;
+#pragma unroll 1
+    do {
+      uint4 x[DEPTH][VECTORS];
+#pragma unroll
+      for (int k = 0; k < DEPTH; k++) {
+        const int split = first + groups * (done + k);
+        const char* const data = base + (i64)from.at(split) * (4 * R);
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+          x[k][i] = load(data + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
+      }
+      if (done == 0) { // LSEs come with the first partial results; what was summed up before is worth less
+        if (mine >= splits) lse = minus_inf();
+        const float higher = fmaxf(m.top, max_of_warp(lse)), past = weight_of(m.top, higher);
+        weight = weight_of(lse, higher);
+        m.sum *= past;
+        m.top = higher;
+        if (lse == minus_inf()) unit = 0.0f;
+        middle *= past;
+#pragma unroll
+        for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
+      }
+#pragma unroll
+      for (int k = 0; k < DEPTH; k++) {
+        if (2 * k == DEPTH && first + groups * (done + k) >= splits) break;
+        float w = __shfl_sync(~0u, weight, done + k);
+        m.sum += w;
+        w *= __shfl_sync(~0u, unit, done + k);
+        middle = fmaf(w, NARROW_MIDDLE, middle); // no split, or none with a token: numbers, whatever they are, times 0
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
+      }
+      done += DEPTH;
+    } while (done < 32 && first + groups * done < splits);
+    first += 32 * groups;
+  } while (first < splits);
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= middle;
+  return m;
+}
+
+// sum is 0, at least 1 (the largest weight), or NaN.
+MLAF_DEV float scale_of(float sum) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
+  return sum == 0.0f ? 0.0f : y;
+}
+
+// The place in memory of columns 2 pair, 2 pair + 1 of merge(), a vector behind the other: 4 columns a lane, or 8 in two halves.
+MLAF_DEV int place_of_pair(int pair) {
+  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
+  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+}
+
+struct meeting {
+  float top, sum; // of a group
+};
+// Sums of a vector of columns as a warp's lanes have them: 4 columns a lane, or 8 in two halves. A group's lie together.
+typedef float sums[VALUES / 4][32][4];
+struct meetings { // of all warps of the block
+  sums parts[WARPS * VECTORS];
+  meeting groups[WARPS];
+};
+MLAF_DEV meetings& meeting_place() {
+  __shared__ __align__(16) meetings all;
+  return all;
+}
+
+// The row, from the sums of its N groups, in which it is known what each counts for. All warps of the block; own: this one's
+// group among all of the block. S: the shares of the columns that the block has of the row: all, or this one.
+template <int N, int S>
+MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  constexpr int PAIRS = 16 * VALUES; // of columns in a vector
+  meetings& all = meeting_place();
+  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * S * N), first = own - own % N;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++)
+#pragma unroll
+    for (int k = 0; k < VALUES; k += 4)
+      *(float4*)all.parts[own * S * VECTORS + share % S + S * i][k / 4][lane] =
+          make_float4(m.o[i][k], m.o[i][k + 1], m.o[i][k + 2], m.o[i][k + 3]);
+  if (share % S == 0 && lane == 0) all.groups[own] = {m.top, m.sum};
+  __syncthreads();
+  if (!exists) return;
+
+  float top = minus_inf(), sum = 0.0f, weight[N];
+#pragma unroll
+  for (int g = 0; g < N; g++) top = fmaxf(top, all.groups[first + g].top);
+#pragma unroll
+  for (int g = 0; g < N; g++) {
+    weight[g] = weight_of(all.groups[first + g].top, top);
+    sum = fmaf(weight[g], all.groups[first + g].sum, sum);
+  }
+  const float scale = scale_of(sum);
+#pragma unroll
+  for (int mine = thread; mine < PAIRS * S * VECTORS; mine += 32 * S * N) {
+    const int pair = S == SHARES ? mine : mine + (share + mine / PAIRS * (SHARES - 1)) * PAIRS;
+    if (!FULL && pair >= R / 2) break;
+    const float* const from = (const float*)all.parts[first * S * VECTORS] + place_of_pair(mine);
+    float x = 0.0f, y = 0.0f;
+#pragma unroll
+    for (int g = 0; g < N; g++) {
+      const float2 part = *(const float2*)(from + g * (S * VECTORS * sizeof(sums) / sizeof(float)));
+      x = fmaf(weight[g], part.x, x);
+      y = fmaf(weight[g], part.y, y);
+    }
+    ((u32*)(a.o + (i64)row * (2 * R)))[pair] = pack2(x * scale, y * scale);
+  }
+  if (thread == 0 && (S == SHARES || share == 0) && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
+}
+
+// A warp's share of the row.
+MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  const int lane = threadIdx.x & 31;
+  const float scale = scale_of(m.sum);
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    const int vector = 32 * (share + SHARES * i) + lane;
+    u32 w[VALUES / 2];
+#pragma unroll
+    for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
+    transpose_quad(w);
+    if (exists && (FULL || VALUES * vector < R))
+      ((uint4*)(a.o + (i64)row * (2 * R)))[vector] = make_uint4(w[0], w[1], w[2], w[3]);
+  }
+  if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
+}
+
+// True if the launch before is sure not to cut its batch, by the arithmetic of that launch, which has one split: a share for each
+// request, and as many parts as run at once. Up to so many positions floats tell them apart.
+MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
+  const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, 0); // all loads on their way together
+  return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
+}
+// The list of requests that a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads
+// of a block, once.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
+}
+// A request that lies in several parts of a launch that cut its batch. Others were finished where they lay.
+struct cut {
+  u32 row, rows; // of O: its first one, how many
+  u32 part;      // it begins in,
+  int pieces;    // from there on, one in each
+};
+struct cut_list {
+  cut of[THREADS];  // as many parts at most: no Hopper has more compute units
+  int found[WARPS]; // by each warp: how many, and the most pieces of one in the upper half
+};
+MLAF_DEV cut_list& cuts() {
+  __shared__ cut_list all;
+  return all;
+}
+
+// Thread t's facts of request t. Its loads are issued before the launch before is over.
+MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
+  return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
+}
+
+// Compute units, the same for all blocks of a launch.
+MLAF_DEV u32 compute_units() {
+  u32 n;
+  asm("mov.u32 %0, %%nsmid;" : "=r"(n));
+  return n;
+}
+
+// Trips to memory one after the other for a row, and turns of the blocks that run at once.
+MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
+MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
+
+// True if all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
+// block, and the others' behind them: in trips one after the other. `blocks` run at once: not `parts` of the launch before, which
+// are fewer where its rows are several groups.
+MLAF_DEV bool apart_is_faster(int all, int far, int most) {
+  const u32 slots = compute_units() * AT_ONCE, blocks = gridDim.x < slots ? gridDim.x : slots;
+  const u32 rows = (u32)SLOT_ROWS, singles = (u32)far * rows * SHARES, others = ((u32)(all - far) * rows + ROWS - 1) / ROWS;
+  const u32 first = turns(singles, blocks), behind = turns(singles + others, blocks) - first;
+  const u32 apart = first * trips(most, GROUPS_MOST) + behind * trips(FEW, GROUPS);
+  return apart < trips(most, GROUPS) + (turns(((u32)all * rows + ROWS - 1) / ROWS, blocks) - 1) * trips(1, 1);
+}
+
+// The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of
+// request t, whose entry it has, or, where there are more of them, of the one that begins in part t and goes on
+// (mla_decode/lib/fit.h).
+// far: so many of them, which come first, have pieces enough for all warps of a block to work on a share of a row: where that
+// takes fewer trips.
+MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most, int& far) {
+  if (parts > THREADS) __trap();
+  cut_list& list = cuts();
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+  int request = (int)threadIdx.x < a.batch ? threadIdx.x : -1, part = 0, behind = 0;
+  if (a.batch > THREADS) {
+    request = (int)threadIdx.x < parts ? fit_words(a.part_o)[threadIdx.x] : -1;
+    if (request >= 0) entry = schedule_entry(&a, request);
+  }
+  const int tokens = schedule_tokens(entry.next_page - entry.page, entry.last, PAGE);
+  const int n = entry.next_qo - entry.qo;
+  if (request >= 0 && tokens > 0 && n > 0 && !is_refused(n, entry.qo, entry.next_qo, (int)a.total_q))
+    behind = fit_pieces(schedule_start(entry.page, request, PAGE), tokens, width, &part);
+  const bool is = behind > 0 && part < parts;
+  const u32 some = __ballot_sync(~0u, is);
+  const int pieces = smaller(behind, parts - 1 - part) + 1;
+  const u32 longest = __reduce_max_sync(~0u, is ? pieces : 0);
+  const bool is_far = is && pieces > FEW;
+  const u32 some_far = __ballot_sync(~0u, is_far);
+  if (lane == 0) list.found[warp] = (int)(longest << 16) + (__popc(some_far) << 8) + __popc(some);
+  int before_far = __popc(some_far & ((1u << lane) - 1));
+  far = 0;
+  __syncthreads();
+  int before = __popc(some & ((1u << lane) - 1)), all = 0;
+  most = 0;
+#pragma unroll
+  for (int w = 0; w < WARPS; w++) {
+    before += w < warp ? list.found[w] & 0xff : 0;
+    all += list.found[w] & 0xff;
+    before_far += w < warp ? list.found[w] >> 8 & 0xff : 0;
+    far += list.found[w] >> 8 & 0xff;
+    most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
+  }
+  if (far > 0 && !apart_is_faster(all, far, most)) far = 0;
+  if (far > 0) before = is_far ? before_far : far + before - before_far;
+  if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
+  __syncthreads();
+  return all;
+}
+
+// The parts of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
+MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
+  return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
+}
+
+// Row n of those requests', each with room for SLOT_ROWS, and its pieces; false: there is none.
+MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
+  const cut x = cuts().of[n / SLOT_ROWS];
+  const u32 mine = n % SLOT_ROWS;
+  if (mine >= x.rows) return false;
+  row = x.row + mine;
+  from = pieces_of(x, mine);
+  return true;
+}
+
+// The row, whose groups are GROUPS, or all warps of the block where it works on one share of one row.
+MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  if (groups == GROUPS_MOST) return write_met<GROUPS_MOST, 1>(m, own, share, a, row, exists);
+  write_alone(m, share, a, row, exists);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_early_996c1b00(const __grid_constant__ mlaf_decode_params p) {
+  const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
+  // The tables are older than the decode launch, which lets this one start only after its own wait.
+  const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
+  const mlaf_entry entry = own_entry(p.a); // on its way while the next line looks at the tables
+  const bool whole = a.splits == 1 && surely_whole(p.a);
+  if (whole && blockIdx.x > 0) return; // block 0 ends when the launch before has, and asks nothing more
+  const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
+  let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
+  wait_for_previous_launch();
+  if (whole) return;
+  const int parts = fit_told(a.part_o);
+  if (parts == 0 && a.splits == 1) return; // all is done
+  int most = 0, far = 0; // pieces of a row; requests whose rows all warps of a block share, some of the columns at a time
+  const u32 rows = parts > 0 ? (u32)list_cuts(p.a, entry, fit_width(total, parts), parts, most, far) * SLOT_ROWS : (u32)a.rows;
+  const u32 apart = far * SLOT_ROWS, singles = apart * SHARES;
+#pragma unroll 1
+  for (u32 turn = blockIdx.x; turn < singles + (rows - apart + ROWS - 1) / ROWS; turn += gridDim.x) {
+    const bool one = turn < singles;
+    const u32 groups = one ? GROUPS_MOST : GROUPS, own = one ? warp : warp / SHARES, share = (one ? turn : warp) % SHARES;
+    u32 row = one ? turn / SHARES : apart + (turn - singles) * ROWS + own / groups;
+    bool exists = row < rows; // a team without a row still meets the others at the barrier
+    sources from = {row, rows, 0, a.splits};
+    if (parts > 0) exists = exists && find_row(row, row, from);
+    if (!exists) from.count = 0;
+    if (groups > 1 || exists) {
+      const merged m = merge(a, from, own % groups, groups, share);
+      write_row(m, own, groups, share, a, row, exists);
+    }
+    if (groups > 1) __syncthreads(); // the groups' sums are read
+  }
+}

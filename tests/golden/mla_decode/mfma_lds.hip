@@ -1,0 +1,1351 @@
+// Generated from templates/mla_decode/mfma_lds.hip.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_decode_mfma_lds_3349ede3
+// parameters:
+//   blocks = 1
+//   causal = 0
+//   dtype = bf16
+//   heads = 128
+//   load = dma
+//   order = ahead
+//   page_size = 48
+//   q_len = 1
+//   rank = 256
+//   rescale = always
+//   rope = 64
+//   schedule = fitted
+//   stages = 3
+//   waves = 8
+// regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=48 q_len=1 rank=256 rescale=always rope=64 schedule=fitted stages=3 waves=8
+// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
+// binds.
+//
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split
+// (schedule=fitted: or of the pieces of a part of the whole batch, one after the other, mla_decode/lib/fit_wave.h). Wave w
+// owns the rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together
+// copy the tiles of 16 tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
+//
+//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half); 16-byte chunks swizzled:
+//       row t holds chunk c at place c ^ 2*(t & 3). With rows a multiple of 128 bytes apart that is free of bank conflicts
+//       both for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
+//       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
+//
+//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q, which stays in
+//                    accumulation registers. One fragment serves all blocks of the wave.
+//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the
+//                    next product: P never leaves its lane.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16
+//                    bytes are eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)),
+//                    so that O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: four lanes
+//                    then hold 64 consecutive bytes of a row, and any 8 lanes that LDS serves at once still read 8
+//                    different bank groups.
+//
+// The inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without
+// spilling. The listings come from gen/ops/mla_decode/plans/mfma_lds_loop.lua: streams of instructions (MFMA, LDS reads, joins,
+// softmax, copies, addresses) laid over each other by position and woven by gen/weave.lua, which also puts in every wait and wait
+// state. The compiler owns v0 .. v<frame-1> and the code between the blocks; gen/ops/mla_decode/plans/mfma_lds.lua deals the
+// rest.
+//
+//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]
+//                2 stages; 3 with dma keep two copies in flight
+//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but
+//                its rest]. 3 stages: softmax in the shadow of QK, and MFMAs to issue behind the barrier while the first
+//                LDS reads are on their way
+//
+//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the
+//                swizzle is in the address
+//   load=vgpr    16-byte loads into registers, written to LDS one iteration later
+//
+// Numbers: as in mla_decode/mfma_reg, but O is divided by the sum of P as packed, so that the rounding of a heavy weight cancels.
+// rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in every tile. Rows of the
+// last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last page for
+// the copy and turns the workgroup's result into NaN.
+//
+// Limits: row strides below 4 GiB, fewer than 2^32 cache rows.
+
+
+
+#pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
+#define MLAF_BF16 1
+#define MLAF_CVT_BF16 0
+#define MLAF_XCDS 8
+// [templates/lib/wave.h]
+// [templates/lib/number.h]
+// [templates/mla_decode/lib/args.h]
+// [templates/mla_decode/lib/grid.h]
+// [templates/mla_decode/lib/paging.h]
+#define FIT_FIXED 64
+#define FIT_CUT 300
+#define FIT_PACE 75
+#define FIT_LEAST 256
+// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_lds_3349ede3_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
+// [templates/mla_decode/lib/fit_wave.h]
+
+constexpr int H = 128, Q_LEN = 1, R = 256, ROPE = 64, PAGE = 48;
+constexpr bool CAUSAL = 0, LAZY = false;
+constexpr int WAVES = 8, BLOCKS = 1, ROWS = 128, STEP = 16, NJ = 2;
+constexpr u32 STAGES = 3, STAGE_BYTES = 10240;
+constexpr u32 LATENT_BYTES = 8192, ROW_BYTES = 512;
+constexpr int UNITS = 1, LEAD = 2;
+
+// The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
+MLAF_DEV int lane_again() {
+  int x;
+  asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
+  return x;
+}
+
+// x < 2^31, whose upper half nobody knows to be 0: that 0 would be made in front of the loop over pieces, and live through it.
+MLAF_DEV u64 wide(u32 x) {
+  asm volatile("" : "+v"(x));
+  return (u64)(i64)(int)x;
+}
+
+// The work of a workgroup of a decode kernel: a split of one request, or, where the schedule is fitted
+// (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
+// uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
+// `fitted` says which schedule it is.
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
+}
+
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+constexpr u32 NAN_WORD = 0x7fc07fc0;
+
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  MLAF_GLOBAL u32* const lse = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  MLAF_GLOBAL u32* const o = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
+struct piece {
+  i64 row;                // first row of this workgroup, counted over all requests
+  int rows;               // rows of the request from there on, at least 1
+  int first_row;          // within the request
+  int n;                  // query tokens of the request; 0: it is refused (mla_decode/lib/refuse.h), and its rows are all here
+  int tokens, begin, end; // cached tokens of the request; those of this piece
+  int first_page;         // into kv_indices
+  i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
+  bool final;             // straight to o and lse
+};
+
+// The entries that the tables have of a request.
+struct entries {
+  int q_begin, q_end, page, pages_end, last;
+};
+MLAF_DEV entries entries_of(const mlaf_decode_args& a, int request) {
+  cints q = constants(a.qo_indptr) + request, pages = constants(a.kv_indptr) + request;
+  return {q[0], q[1], pages[0], pages[1], constants(a.kv_last_page_lens)[request]};
+}
+// All at once, in one trip to memory, and not one where another is needed. `x`: what else comes with them.
+MLAF_DEV void together(entries& e, int& x) {
+  asm volatile("" : "+s"(e.q_begin), "+s"(e.q_end), "+s"(e.page), "+s"(e.pages_end), "+s"(e.last), "+s"(x));
+}
+
+// A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
+MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x) {
+  const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
+  x.n = e.q_end - e.q_begin;
+  x.first_row = first_row;
+  x.row = (i64)e.q_begin * H + first_row;
+  x.rows = x.n * H - first_row;
+  if (is_refused(x.n, e.q_begin, e.q_end, (int)total_q)) {
+    const int all = (int)total_q, from = e.q_begin > 0 ? smaller(e.q_begin, all) : 0, to = smaller(e.q_end, all);
+    x.n = 0;
+    x.row = (i64)from * H;
+    x.rows = to > from ? (to - from) * H : 0;
+  }
+  x.first_page = e.page;
+  x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers
+  return x.rows > 0;
+}
+MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
+  entries e = entries_of(a, request);
+  int none = 0;
+  together(e, none);
+  return request_of(e, a.total_q, first_row, x);
+}
+
+// This thread's share of the output of a refused request.
+MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
+  refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
+}
+
+// Little, since it lives through the loops: what follows from it is computed anew for each piece.
+struct walk {
+  int next; // request; -1: none is left
+  u32 mine; // the split of a request, or where the batch is cut the part; CUT; group of rows << 16
+};
+enum { WALK_CUT = 0x8000 };
+
+// A workgroup's first loads, before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
+// is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
+struct asked {
+  entries mine;
+  int end, begin, next;
+  fit_look look;
+  int splits, batch;
+  i64 total_q;
+  float* part_o;
+};
+
+MLAF_DEV i64 total_of(const mlaf_decode_args& a) { return fit_start(constants(a.kv_indptr)[a.batch], a.batch, PAGE); }
+
+MLAF_DEV void whole_piece(i64 total_q, int splits, int id, piece& x) {
+  split_range(x.tokens, STEP, splits, id, x.begin, x.end);
+  x.begin = uniform(x.begin); // the division went through vector registers
+  x.end = uniform(x.end);
+  x.final = splits == 1;
+  x.part = (i64)id * total_q * H;
+}
+
+// A launch has a request at least. What comes behind this and needs none of it is done while it is on its way.
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
+  arguments_together(a);
+  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+  const int at = smaller(lane, a.batch - 1);
+  q.begin = table[at];
+  q.next = table[at + 1];
+  q.end = constants(a.kv_indptr)[a.batch];
+  constexpr int GROUPS = (Q_LEN * H + ROWS - 1) / ROWS;
+  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
+  const work mine = my_work<GROUPS>(splits, GROUPS > 1 ? uniform(fit_requests(splits, slots, a.batch)) : 0);
+  const walk w = {uniform(mine.request), (u32)uniform(mine.rows) << 16 | (u32)uniform(mine.split)};
+  q.mine = entries_of(a, smaller(w.next, a.batch - 1));
+  __builtin_amdgcn_sched_barrier(0);
+  q.splits = a.splits;
+  q.batch = a.batch;
+  q.total_q = a.total_q;
+  q.part_o = a.part_o;
+  q.look = fit_look_at(splits, slots, a.batch, PAGE);
+  asm volatile("" : "+v"(q.look.page), "+v"(q.look.all), "+v"(q.look.rest));
+  return w;
+}
+
+// True if a quick look says that all requests stay whole.
+MLAF_DEV bool seen_whole(const asked& q, int lane) {
+  int pages = q.next - q.begin;
+  if (__builtin_expect(q.batch > 64, 0)) {
+    if (q.batch > FIT_QUICK) return false;
+    const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)arguments_again().kv_indptr;
+    for (int i = lane + 64; i < q.batch; i += 64) {
+      const int more = table[i + 1] - table[i];
+      pages = more > pages ? more : pages;
+    }
+  }
+  return !any_lane(!fit_is_short(q.look, pages, q.end));
+}
+
+// None of these values lives on behind a piece. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
+MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
+  entries& e = q.mine;
+  asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
+  asm volatile("" : "=s"(q.splits), "=s"(q.batch), "=s"(q.total_q), "=s"(q.part_o));
+  asm volatile("" : "=v"(q.begin), "=v"(q.next), "=v"(q.look.page), "=v"(q.look.all), "=v"(q.look.rest));
+  asm volatile("" : "=s"(a.q), "=s"(a.ckv), "=s"(a.kpe), "=s"(a.kv_indices), "=s"(a.ckv_row_stride), "=s"(a.kpe_row_stride),
+                    "=s"(a.num_pages), "=s"(a.scale_log2e));
+}
+
+// The number of parts that the batch is cut into, which a quick look cannot tell; 0: it is not cut.
+MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
+  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
+  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+  const i64 total = total_of(a);
+  const int parts = fit_parts(splits, slots, a.batch, total);
+  if (a.batch > FIT_REQUESTS) return parts;
+  const float weight = fit_weight(splits, slots, parts, a.batch), limit = fit_limit(total, parts);
+  bool cut = false;
+  for (int i = lane; i < a.batch; i += 64) cut |= fit_is_long(table[i + 1] - table[i], PAGE, weight, limit);
+  return any_lane(cut) ? parts : 0;
+}
+
+// Begins a workgroup. True: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
+// if w.next is not -1; or there is nothing for it to do.
+MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
+  together(q.mine, q.end);
+  asm volatile("" : "+v"(q.begin), "+v"(q.next), "+v"(lane)); // not a word of them before, nor what follows from lanes
+  const int request = w.next, split = (int)(w.mine & 0x7fff), id = request * fit_splits(q.splits) + split;
+  const u32 rows = w.mine & 0xffff0000;
+  const bool teller = (id | (int)rows) == 0;
+  w.next = -1;
+  if (__builtin_expect(!seen_whole(q, lane), 0)) {
+    const mlaf_decode_args a = arguments_again();
+    const int parts = parts_of(a, lane);
+    if (parts > 0) {
+      if (teller && thread_id() == 0) fit_tell(a.part_o, parts);
+      if (id >= parts) return false;
+      const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+      const i64 lo = fit_width(total_of(a), parts) * id;
+      w.next = uniform(fit_find(a.batch, lane, [&](int i) { return fit_start(table[i], i, PAGE) <= lo; }));
+      w.mine = rows | WALK_CUT | (u32)id;
+      return false;
+    }
+  }
+  if (__builtin_expect(teller, 0) && thread_id() == 0) fit_tell(q.part_o, 0);
+  const bool here = request_of(q.mine, q.total_q, (int)(rows >> 16) * ROWS, x);
+  whole_piece(q.total_q, fit_splits(q.splits), split, x);
+  return here && request < q.batch;
+}
+
+// The next piece of a part.
+MLAF_DEV bool next_piece(walk& w, piece& x) {
+  const mlaf_decode_args a = arguments_again();
+  asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
+  const int splits = fit_splits(a.splits), id = (int)(w.mine & 0x7fff), first_row = (int)(w.mine >> 16) * ROWS;
+  const i64 total = total_of(a), width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
+  const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
+  while (w.next >= 0) {
+    const int request = w.next;
+    const bool here = read_request(a, request, first_row, x);
+    const i64 start = fit_start(x.first_page, request, PAGE);
+    const bool some = fit_piece(lo, hi, start, x.tokens, &x.begin, &x.end);
+    w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
+    if (!here || !some) continue;
+    const int slot = fit_slot(id, x.begin, x.end, x.tokens);
+    x.final = slot < 0 || x.n == 0;
+    x.part = (i64)slot * (Q_LEN * H) + first_row - x.row;
+    return true;
+  }
+  return false;
+}
+
+// Tokens that a row sees.
+MLAF_DEV int visible(const piece& w, int row) {
+  return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
+}
+
+// ---- Copy addresses ------------------------------------------------------------------------------------------------
+// The addresses that the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit
+// u of wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
+MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
+MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
+MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
+MLAF_DEV u32 rope_column(int i, int lane) {
+  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (ROPE / 8 - 1)) + 4 * (lane & 3);
+}
+
+// Byte offsets from the tile's first row; rows behind `last` repeat it.
+MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[2],
+                           u32 (&lr)[UNITS]) {
+#pragma unroll
+  for (int u = 0; u < UNITS; u++) {
+    const int i = unit_of(wave, u);
+    const u32 t = pair_row(i);
+    la[2 * u] = smaller(t, last) * cs + latent_column(i, lane);
+    la[2 * u + 1] = smaller(t + 4, last) * cs + latent_column(i, lane);
+    lr[u] = smaller(t + 4 * (lane >> 5), last) * ks + rope_column(i, lane);
+  }
+}
+
+// The places that this lane stores to: 16 bytes of a row and of the row 8 below.
+struct output {
+  MLAF_GLOBAL char *upper, *lower;
+  bool has_upper, has_lower;
+};
+MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i64 row, int lane, int rows_left) {
+  char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
+  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + wide(16 * (lane & 7));
+  return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
+}
+
+// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes.
+template <int r>
+MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column,
+                      const float (&x)[8]) {
+  if (final) {
+    const u32x4 packed = {pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = packed;
+    if (r % 2 == 0) return;
+  } else {
+    *(f32x4*)(put + 16 * (2 * place ^ key)) = f32x4{x[0], x[1], x[2], x[3]};
+    *(f32x4*)(put + 16 * ((2 * place + 1) ^ key)) = f32x4{x[4], x[5], x[6], x[7]};
+  }
+  asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
+  const u32x4 upper = *(const u32x4*)get, lower = *(const u32x4*)(get + 1024);
+  asm volatile("" ::: "memory");
+  const int at = final ? 2 * (column - 32) : 4 * column;
+  if (out.has_upper) *(MLAF_GLOBAL u32x4*)(out.upper + at) = upper;
+  if (out.has_lower) *(MLAF_GLOBAL u32x4*)(out.lower + at) = lower;
+}
+
+// A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
+MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value, int wave) {
+  const int rows = smaller(ROWS, w.rows);
+  const float lse = value == 0.0f ? minus_inf() : value;
+  const int first = 64 * wave + lane_again();
+  for (int i = first; i < rows; i += 64 * WAVES) {
+    if (!final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (part + w.row + i)) = lse;
+    else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (w.row + i)) = lse;
+  }
+  if (!final && value == 0.0f) return;
+  char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
+  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)base;
+  const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
+  for (int i = first; i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
+    *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
+}
+
+// ---- A piece -------------------------------------------------------------------------------------------------------
+MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int wave) {
+  const int tiles = (w.end - w.begin + 15) / 16;
+  const bool final = w.final, no_cache = a.num_pages <= 0; // then nothing may be read
+  const i64 part = w.part;
+  if (__builtin_expect(w.n == 0, 0)) return refuse_piece(a, w, 64 * wave + lane_again());
+  if (tiles == 0 || no_cache) {
+    write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""), wave);
+    return;
+  }
+  u32 bad = 0; // the largest page id seen, as unsigned
+  {
+    const int lane = lane_again();
+    const float scale = a.scale_log2e, slack = 8.0f;
+    const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
+    const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
+    const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
+    const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
+    const u64 pages = (u64)(a.kv_indices + w.first_page);
+    const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
+
+    // LDS addresses of K fragments (even and odd), V rows.
+    u32 ka[2], kr[2], va[4];
+    const u32 t = lane & 15, q = lane >> 4, slot = 2 * ((t & 3) + 4 * (t >> 3)) + (t >> 2 & 1);
+#pragma unroll
+    for (int p = 0; p < 2; p++) {
+      const u32 place = 16 * ((4 * p + q) ^ 2 * (t & 3));
+      ka[p] = base + t * ROW_BYTES + place;
+      kr[p] = base + LATENT_BYTES + slot * 128 + place;
+    }
+#pragma unroll
+    for (int r = 0; r < 4; r++) {
+      const u32 chunk = 4 * (t & 3) + ((t >> 2) ^ (t & 2));
+      va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (chunk ^ 2 * r);
+    }
+
+    // Copies: sources.
+    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
+    const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
+    u32 la[2], lr[UNITS], pos, pgo;
+    tile_offsets(15, cs, ks, wave, lane, la, lr);
+    // Copies: places in LDS, of the stage to be filled next.
+    u32 ml[UNITS], mr[UNITS];
+    const bool spare = WAVES * (UNITS - 1) + wave >= 8; // this wave's last unit has no place in the ring
+    auto step_copies = [&] {
+#pragma unroll
+      for (int u = 0; u < UNITS; u++)
+        if (u < UNITS - 1 || !spare) {
+          ml[u] += STAGE_BYTES;
+          mr[u] += STAGE_BYTES;
+        }
+    };
+#pragma unroll
+    for (int u = 0; u < UNITS; u++) {
+      const int i = wave + WAVES * u;
+      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : 36864 + (i - 8) * ROW_BYTES);
+      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 38912 + 256 * (i - 8));
+    }
+    // Values that the copy of a tile and the look-up of the next need; both stop at the last tile.
+    const u32 last_tile = w.begin + 16 * (tiles - 1);
+    u32 here, next = w.begin;
+    auto aim = [&] {
+      here = next;
+      next = smaller(next + 16, last_tile);
+      pos = here % PAGE;
+      pgo = next / PAGE * 4;
+      if (__builtin_expect(here + 15 > last, 0)) tile_offsets(last - here, cs, ks, wave, lane_again(), la, lr);
+    };
+
+    pgo = next / PAGE * 4;
+    asm volatile(
+        "v_mov_b32 v37, %[pgo]\n"
+        "global_load_dword v38, v37, %[pages]\n"
+        :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows
+    // that do not exist repeat the last that does; nobody stores what they compute.
+    const u32 qw = base + 20480 + 2048 * wave + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
+    const u32 qr[2] = {base + 20480 + 2048 * wave + 128 * t + 16 * (q ^ (t & 7)),
+                       base + 20480 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
+    auto q_row = [&](int b, int i) {
+      const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + ROPE));
+    };
+    {
+      const u64 qa[2] = {q_row(0, 0) + wide(16 * (lane & 7)), q_row(0, 1) + wide(16 * (lane & 7))};
+    asm volatile(
+        "global_load_dwordx4 v[90:93], %[qa0], off offset:0\n"
+        "global_load_dwordx4 v[94:97], %[qa1], off offset:0\n"
+        "global_load_dwordx4 v[98:101], %[qa0], off offset:128\n"
+        "global_load_dwordx4 v[102:105], %[qa1], off offset:128\n"
+        "global_load_dwordx4 v[106:109], %[qa0], off offset:256\n"
+        "global_load_dwordx4 v[110:113], %[qa1], off offset:256\n"
+        "global_load_dwordx4 v[114:117], %[qa0], off offset:384\n"
+        "global_load_dwordx4 v[118:121], %[qa1], off offset:384\n"
+        "global_load_dwordx4 v[122:125], %[qa0], off offset:512\n"
+        "global_load_dwordx4 v[126:129], %[qa1], off offset:512\n"
+        :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    }
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    aim();
+    asm volatile(
+        "v_readfirstlane_b32 s68, v38\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_mul_i32 s68, s68, 48\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v37, %[pgo]\n"
+        "global_load_dword v38, v37, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
+        "s_add_u32 m0, %[ml0], 2048\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "s64", "s65", "s66", "s67", "s68", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile(
+        "ds_write_b128 %[qw], v[90:93] offset:0\n"
+        "ds_write_b128 %[qw], v[94:97] offset:1024\n"
+        "ds_read_b128 a[0:3], %[qr0]\n"
+        "ds_read_b128 a[4:7], %[qr1]\n"
+        "ds_write_b128 %[qw], v[98:101] offset:0\n"
+        "ds_write_b128 %[qw], v[102:105] offset:1024\n"
+        "ds_read_b128 a[8:11], %[qr0]\n"
+        "ds_read_b128 a[12:15], %[qr1]\n"
+        "ds_write_b128 %[qw], v[106:109] offset:0\n"
+        "ds_write_b128 %[qw], v[110:113] offset:1024\n"
+        "ds_read_b128 a[16:19], %[qr0]\n"
+        "ds_read_b128 a[20:23], %[qr1]\n"
+        "ds_write_b128 %[qw], v[114:117] offset:0\n"
+        "ds_write_b128 %[qw], v[118:121] offset:1024\n"
+        "ds_read_b128 a[24:27], %[qr0]\n"
+        "s_waitcnt lgkmcnt(14)\n"
+        "ds_read_b128 a[28:31], %[qr1]\n"
+        "s_waitcnt lgkmcnt(14)\n"
+        "ds_write_b128 %[qw], v[122:125] offset:0\n"
+        "s_waitcnt lgkmcnt(14)\n"
+        "ds_write_b128 %[qw], v[126:129] offset:1024\n"
+        "s_waitcnt lgkmcnt(14)\n"
+        "ds_read_b128 a[32:35], %[qr0]\n"
+        "s_waitcnt lgkmcnt(14)\n"
+        "ds_read_b128 a[36:39], %[qr1]\n"
+        :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    // m, l, n, O
+    asm volatile(
+      "v_mov_b32 v39, 0xff7fffff\n" // -FLT_MAX
+      "v_mov_b32 v40, 0\n"
+      "v_mov_b32 v41, 0\n"
+        "v_mov_b32 v90, 0\n"
+        "v_mov_b32 v91, 0\n"
+        "v_mov_b32 v92, 0\n"
+        "v_mov_b32 v93, 0\n"
+        "v_mov_b32 v94, 0\n"
+        "v_mov_b32 v95, 0\n"
+        "v_mov_b32 v96, 0\n"
+        "v_mov_b32 v97, 0\n"
+        "v_mov_b32 v98, 0\n"
+        "v_mov_b32 v99, 0\n"
+        "v_mov_b32 v100, 0\n"
+        "v_mov_b32 v101, 0\n"
+        "v_mov_b32 v102, 0\n"
+        "v_mov_b32 v103, 0\n"
+        "v_mov_b32 v104, 0\n"
+        "v_mov_b32 v105, 0\n"
+        "v_mov_b32 v106, 0\n"
+        "v_mov_b32 v107, 0\n"
+        "v_mov_b32 v108, 0\n"
+        "v_mov_b32 v109, 0\n"
+        "v_mov_b32 v110, 0\n"
+        "v_mov_b32 v111, 0\n"
+        "v_mov_b32 v112, 0\n"
+        "v_mov_b32 v113, 0\n"
+        "v_mov_b32 v114, 0\n"
+        "v_mov_b32 v115, 0\n"
+        "v_mov_b32 v116, 0\n"
+        "v_mov_b32 v117, 0\n"
+        "v_mov_b32 v118, 0\n"
+        "v_mov_b32 v119, 0\n"
+        "v_mov_b32 v120, 0\n"
+        "v_mov_b32 v121, 0\n"
+        "v_mov_b32 v122, 0\n"
+        "v_mov_b32 v123, 0\n"
+        "v_mov_b32 v124, 0\n"
+        "v_mov_b32 v125, 0\n"
+        "v_mov_b32 v126, 0\n"
+        "v_mov_b32 v127, 0\n"
+        "v_mov_b32 v128, 0\n"
+        "v_mov_b32 v129, 0\n"
+        "v_mov_b32 v130, 0\n"
+        "v_mov_b32 v131, 0\n"
+        "v_mov_b32 v132, 0\n"
+        "v_mov_b32 v133, 0\n"
+        "v_mov_b32 v134, 0\n"
+        "v_mov_b32 v135, 0\n"
+        "v_mov_b32 v136, 0\n"
+        "v_mov_b32 v137, 0\n"
+        "v_mov_b32 v138, 0\n"
+        "v_mov_b32 v139, 0\n"
+        "v_mov_b32 v140, 0\n"
+        "v_mov_b32 v141, 0\n"
+        "v_mov_b32 v142, 0\n"
+        "v_mov_b32 v143, 0\n"
+        "v_mov_b32 v144, 0\n"
+        "v_mov_b32 v145, 0\n"
+        "v_mov_b32 v146, 0\n"
+        "v_mov_b32 v147, 0\n"
+        "v_mov_b32 v148, 0\n"
+        "v_mov_b32 v149, 0\n"
+        "v_mov_b32 v150, 0\n"
+        "v_mov_b32 v151, 0\n"
+        "v_mov_b32 v152, 0\n"
+        "v_mov_b32 v153, 0\n"
+      // The highest registers: the kernel's allocation covers all below.
+      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v153", "a39");
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    step_copies();
+    aim();
+    asm volatile(
+        "v_readfirstlane_b32 s68, v38\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_mul_i32 s68, s68, 48\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v37, %[pgo]\n"
+        "global_load_dword v38, v37, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
+        "s_add_u32 m0, %[ml0], 2048\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "s64", "s65", "s66", "s67", "s68", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    step_copies();
+
+    // Steps from a stage to the next; steps[k] is that of the stage k behind the present tile's.
+    u32 steps[STAGES];
+#pragma unroll
+    for (u32 k = 0; k < STAGES; k++) steps[k] = k == STAGES - 1 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    u32 &vd = steps[0], &kd = steps[1], &wd = steps[2];
+    auto turn = [&] {
+      const u32 first = steps[0];
+#pragma unroll
+      for (u32 k = 0; k + 1 < STAGES; k++) steps[k] = steps[k + 1];
+      steps[STAGES - 1] = first;
+    };
+    u64 rise;
+    // Between the two parts of an iteration: the scores of the tile that begins at token `at`, scaled to base 2, stand in
+    // v[30..].
+    int at = w.begin;
+    const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
+    auto mask = [&] {
+      if (__builtin_expect(at < all_see, 1)) return;
+      const int lane = lane_again();
+      const float none = minus_inf();
+      {
+        const int left = visible(w, (wave * BLOCKS + 0) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v30, %1, v30, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v31, %1, v31, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v32, %1, v32, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v33, %1, v33, vcc\n"
+            :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      }
+    };
+    auto rescale = [&] {
+      if (LAZY && __builtin_expect(rise == 0, 1)) return;
+      const int lane = lane_again();
+      {
+        float top, old, step;
+        asm volatile("v_max3_f32 %0, v30, v31, v32\n"
+                     "v_max_f32 %0, %0, v33" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        top = max_over_groups(top, lane);
+        asm volatile("v_mov_b32 %0, v39\n"
+                     "v_max_f32 v39, %0, %2\n"
+                     "v_sub_f32 %1, %0, v39" : "=&v"(old), "=&v"(step) : "v"(top) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        const float factor = exp2_fast(step);
+        const bool started = any_lane(old > -3e38f); // else O = 0
+        asm volatile("s_nop 0\n"
+                     "v_mul_f32 v40, %0, v40\n"
+                     "v_mul_f32 v41, %0, v41" :: "v"(factor) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        if (started) asm volatile("s_nop 7\n" // O's last MFMAs
+            "v_mul_f32 v90, %0, v90\n"
+            "v_mul_f32 v91, %0, v91\n"
+            "v_mul_f32 v92, %0, v92\n"
+            "v_mul_f32 v93, %0, v93\n"
+            "v_mul_f32 v94, %0, v94\n"
+            "v_mul_f32 v95, %0, v95\n"
+            "v_mul_f32 v96, %0, v96\n"
+            "v_mul_f32 v97, %0, v97\n"
+            "v_mul_f32 v98, %0, v98\n"
+            "v_mul_f32 v99, %0, v99\n"
+            "v_mul_f32 v100, %0, v100\n"
+            "v_mul_f32 v101, %0, v101\n"
+            "v_mul_f32 v102, %0, v102\n"
+            "v_mul_f32 v103, %0, v103\n"
+            "v_mul_f32 v104, %0, v104\n"
+            "v_mul_f32 v105, %0, v105\n"
+            "v_mul_f32 v106, %0, v106\n"
+            "v_mul_f32 v107, %0, v107\n"
+            "v_mul_f32 v108, %0, v108\n"
+            "v_mul_f32 v109, %0, v109\n"
+            "v_mul_f32 v110, %0, v110\n"
+            "v_mul_f32 v111, %0, v111\n"
+            "v_mul_f32 v112, %0, v112\n"
+            "v_mul_f32 v113, %0, v113\n"
+            "v_mul_f32 v114, %0, v114\n"
+            "v_mul_f32 v115, %0, v115\n"
+            "v_mul_f32 v116, %0, v116\n"
+            "v_mul_f32 v117, %0, v117\n"
+            "v_mul_f32 v118, %0, v118\n"
+            "v_mul_f32 v119, %0, v119\n"
+            "v_mul_f32 v120, %0, v120\n"
+            "v_mul_f32 v121, %0, v121\n"
+            "v_mul_f32 v122, %0, v122\n"
+            "v_mul_f32 v123, %0, v123\n"
+            "v_mul_f32 v124, %0, v124\n"
+            "v_mul_f32 v125, %0, v125\n"
+            "v_mul_f32 v126, %0, v126\n"
+            "v_mul_f32 v127, %0, v127\n"
+            "v_mul_f32 v128, %0, v128\n"
+            "v_mul_f32 v129, %0, v129\n"
+            "v_mul_f32 v130, %0, v130\n"
+            "v_mul_f32 v131, %0, v131\n"
+            "v_mul_f32 v132, %0, v132\n"
+            "v_mul_f32 v133, %0, v133\n"
+            "v_mul_f32 v134, %0, v134\n"
+            "v_mul_f32 v135, %0, v135\n"
+            "v_mul_f32 v136, %0, v136\n"
+            "v_mul_f32 v137, %0, v137\n"
+            "v_mul_f32 v138, %0, v138\n"
+            "v_mul_f32 v139, %0, v139\n"
+            "v_mul_f32 v140, %0, v140\n"
+            "v_mul_f32 v141, %0, v141\n"
+            "v_mul_f32 v142, %0, v142\n"
+            "v_mul_f32 v143, %0, v143\n"
+            "v_mul_f32 v144, %0, v144\n"
+            "v_mul_f32 v145, %0, v145\n"
+            "v_mul_f32 v146, %0, v146\n"
+            "v_mul_f32 v147, %0, v147\n"
+            "v_mul_f32 v148, %0, v148\n"
+            "v_mul_f32 v149, %0, v149\n"
+            "v_mul_f32 v150, %0, v150\n"
+            "v_mul_f32 v151, %0, v151\n"
+            "v_mul_f32 v152, %0, v152\n"
+            "v_mul_f32 v153, %0, v153\n"
+            "s_nop 1" :: "v"(factor) : "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      }
+    };
+
+    asm volatile(
+        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "ds_read_b128 v[42:45], %[ka0] offset:0\n"
+        "ds_read_b128 v[46:49], %[ka1] offset:0\n"
+        "ds_read_b128 v[50:53], %[ka0] offset:128\n"
+        "ds_read_b128 v[54:57], %[ka1] offset:128\n"
+        "ds_read_b128 v[58:61], %[ka0] offset:256\n"
+        "ds_read_b128 v[62:65], %[ka1] offset:256\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[42:43], a[0:1], 0\n"
+        "ds_read_b128 v[66:69], %[ka0] offset:384\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[44:45], a[2:3], v[26:29]\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[46:47], a[4:5], v[26:29]\n"
+        "ds_read_b128 v[42:45], %[ka1] offset:384\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[48:49], a[6:7], v[26:29]\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[50:51], a[8:9], v[26:29]\n"
+        "ds_read_b128 v[46:49], %[kr0] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[52:53], a[10:11], v[26:29]\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[54:55], a[12:13], v[26:29]\n"
+        "ds_read_b128 v[50:53], %[kr1] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[56:57], a[14:15], v[26:29]\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[58:59], a[16:17], v[26:29]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[60:61], a[18:19], v[26:29]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[62:63], a[20:21], v[26:29]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[64:65], a[22:23], v[26:29]\n"
+        "s_waitcnt lgkmcnt(3)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[66:67], a[24:25], v[26:29]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[68:69], a[26:27], v[26:29]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[42:43], a[28:29], v[26:29]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[44:45], a[30:31], v[26:29]\n"
+        "s_waitcnt lgkmcnt(1)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[46:47], a[32:33], v[26:29]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[48:49], a[34:35], v[26:29]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[50:51], a[36:37], v[26:29]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[52:53], a[38:39], v[26:29]\n"
+        :  : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [kr0] "v"(kr[0]), [kr1] "v"(kr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile( // the rest of a tile in front of the first
+        "v_mov_b32 v42, 0\n"
+        "v_mov_b32 v43, 0\n"
+        "v_mov_b32 v44, 0\n"
+        "v_mov_b32 v45, 0\n"
+        "v_mov_b32 v46, 0\n"
+        "v_mov_b32 v47, 0\n"
+        "v_mov_b32 v48, 0\n"
+        "v_mov_b32 v49, 0\n"
+        "v_mov_b32 v50, 0\n"
+        "v_mov_b32 v51, 0\n"
+        "v_mov_b32 v52, 0\n"
+        "v_mov_b32 v53, 0\n"
+        "v_mov_b32 v54, 0\n"
+        "v_mov_b32 v55, 0\n"
+        "v_mov_b32 v56, 0\n"
+        "v_mov_b32 v57, 0\n"
+        "v_mov_b32 v24, 0\n"
+        "v_mov_b32 v25, 0\n"
+        "v_mov_b32 v20, 0\n"
+        "v_mov_b32 v21, 0\n"
+        "v_mov_b32 v22, 0\n"
+        "v_mov_b32 v23, 0\n"
+        "s_nop 7" ::: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128"); // S
+#pragma unroll
+    for (int p = 0; p < 2; p++) {
+      ka[p] += STAGE_BYTES;
+      kr[p] += STAGE_BYTES;
+    }
+    for (; at != (int)last_tile; at += 16) {
+      aim();
+    asm volatile(
+        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "v_mfma_f32_16x16x16_bf16 v[122:125], v[20:21], v[24:25], v[122:125]\n"
+        "ds_read_b128 v[58:61], %[ka0] offset:0\n"
+        "ds_read_b128 v[62:65], %[ka1] offset:0\n"
+        "ds_read_b128 v[66:69], %[ka0] offset:128\n"
+        "v_readfirstlane_b32 s68, v38\n"
+        "v_perm_b32 v20, v47, v43, %[lo]\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "v_perm_b32 v21, v55, v51, %[lo]\n"
+        "v_mul_f32 v30, %[scale], v26\n"
+        "v_mfma_f32_16x16x16_bf16 v[126:129], v[22:23], v[24:25], v[126:129]\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "v_perm_b32 v22, v47, v43, %[hi]\n"
+        "s_mul_i32 s68, s68, 48\n"
+        "v_perm_b32 v23, v55, v51, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[130:133], v[20:21], v[24:25], v[130:133]\n"
+        "ds_read_b128 v[70:73], %[ka1] offset:128\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "v_perm_b32 v20, v48, v44, %[lo]\n"
+        "v_mul_f32 v31, %[scale], v27\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "v_perm_b32 v21, v56, v52, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[134:137], v[22:23], v[24:25], v[134:137]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "v_perm_b32 v22, v48, v44, %[hi]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "v_perm_b32 v23, v56, v52, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[138:141], v[20:21], v[24:25], v[138:141]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:256\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "v_perm_b32 v20, v49, v45, %[lo]\n"
+        "v_mul_f32 v32, %[scale], v28\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "v_perm_b32 v21, v57, v53, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[142:145], v[22:23], v[24:25], v[142:145]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "v_perm_b32 v22, v49, v45, %[hi]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "v_perm_b32 v23, v57, v53, %[hi]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mfma_f32_16x16x16_bf16 v[146:149], v[20:21], v[24:25], v[146:149]\n"
+        "ds_read_b128 v[50:53], %[ka1] offset:256\n"
+        "v_mul_f32 v33, %[scale], v29\n"
+        "v_mov_b32 v37, %[pgo]\n"
+        "global_load_dword v38, v37, %[pages]\n"
+        "v_mfma_f32_16x16x16_bf16 v[150:153], v[22:23], v[24:25], v[150:153]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[58:59], a[0:1], 0\n"
+        "ds_read_b128 v[54:57], %[ka0] offset:384\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
+        "v_max3_f32 v34, v30, v31, v32\n"
+        "s_add_u32 m0, %[ml0], 2048\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[60:61], a[2:3], v[26:29]\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[62:63], a[4:5], v[26:29]\n"
+        "ds_read_b128 v[58:61], %[ka1] offset:384\n"
+        "v_max_f32 v34, v34, v33\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[64:65], a[6:7], v[26:29]\n"
+        "v_sub_f32 v34, v34, v39\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[66:67], a[8:9], v[26:29]\n"
+        "ds_read_b128 v[62:65], %[kr0] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[68:69], a[10:11], v[26:29]\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v34\n"
+        : [bad] "+s"(bad), [rise] "=s"(rise) : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [lo] "s"(lo), [scale] "s"(scale), [maxid] "s"(maxid), [hi] "s"(hi), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [kr0] "v"(kr[0]), [slack] "s"(slack) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "s64", "s65", "s66", "s67", "s68", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      mask();
+      rescale();
+    asm volatile(
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[70:71], a[12:13], v[26:29]\n"
+        "ds_read_b128 v[66:69], %[kr1] offset:0\n"
+        "v_sub_f32 v30, v30, v39\n"
+        "v_sub_f32 v31, v31, v39\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[72:73], a[14:15], v[26:29]\n"
+        "v_sub_f32 v32, v32, v39\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[74:75], a[16:17], v[26:29]\n"
+        "v_sub_f32 v33, v33, v39\n"
+        "ds_read_b128 v[70:73], %[va0] offset:0\n"
+        "ds_read_b128 v[42:45], %[va1] offset:0\n"
+        "v_exp_f32 v30, v30\n"
+        "ds_read_b128 v[46:49], %[va2] offset:0\n"
+        "ds_read_b128 v[78:81], %[va3] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[76:77], a[18:19], v[26:29]\n"
+        "v_exp_f32 v31, v31\n"
+        "v_exp_f32 v32, v32\n"
+        "s_waitcnt lgkmcnt(8)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[50:51], a[20:21], v[26:29]\n"
+        "v_exp_f32 v33, v33\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[52:53], a[22:23], v[26:29]\n"
+        "v_add_f32 v40, v40, v30\n"
+        "v_bfe_u32 v34, v30, 16, 1\n"
+        "s_waitcnt lgkmcnt(7)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[54:55], a[24:25], v[26:29]\n"
+        "v_add3_u32 v30, v30, v34, %[half]\n"
+        "v_add_f32 v40, v40, v31\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[56:57], a[26:27], v[26:29]\n"
+        "v_bfe_u32 v35, v31, 16, 1\n"
+        "v_add3_u32 v31, v31, v35, %[half]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[58:59], a[28:29], v[26:29]\n"
+        "v_add_f32 v40, v40, v32\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[60:61], a[30:31], v[26:29]\n"
+        "v_bfe_u32 v34, v32, 16, 1\n"
+        "v_add3_u32 v32, v32, v34, %[half]\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[62:63], a[32:33], v[26:29]\n"
+        "ds_read_b128 v[50:53], %[va2] offset:256\n"
+        "ds_read_b128 v[54:57], %[va3] offset:256\n"
+        "v_add_f32 v40, v40, v33\n"
+        "v_bfe_u32 v35, v33, 16, 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[64:65], a[34:35], v[26:29]\n"
+        "v_add3_u32 v33, v33, v35, %[half]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[66:67], a[36:37], v[26:29]\n"
+        "v_perm_b32 v24, v31, v30, %[hi]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v20, v42, v70, %[lo]\n"
+        "v_perm_b32 v25, v33, v32, %[hi]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_perm_b32 v21, v78, v46, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[68:69], a[38:39], v[26:29]\n"
+        "v_perm_b32 v22, v42, v70, %[hi]\n"
+        "v_perm_b32 v23, v78, v46, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[90:93], v[20:21], v[24:25], v[90:93]\n"
+        "v_perm_b32 v20, v43, v71, %[lo]\n"
+        "v_lshlrev_b32 v34, 16, v24\n"
+        "v_perm_b32 v21, v79, v47, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[94:97], v[22:23], v[24:25], v[94:97]\n"
+        "v_add_u32 %[ka0], %[kd], %[ka0]\n"
+        "v_perm_b32 v22, v43, v71, %[hi]\n"
+        "v_add_f32 v41, v41, v34\n"
+        "v_perm_b32 v23, v79, v47, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[98:101], v[20:21], v[24:25], v[98:101]\n"
+        "s_add_u32 %[ml0], %[wd], %[ml0]\n"
+        "v_perm_b32 v20, v44, v72, %[lo]\n"
+        "v_and_b32 v34, 0xffff0000, v24\n"
+        "v_perm_b32 v21, v80, v48, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[102:105], v[22:23], v[24:25], v[102:105]\n"
+        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
+        "v_perm_b32 v22, v44, v72, %[hi]\n"
+        "v_add_f32 v41, v41, v34\n"
+        "v_perm_b32 v23, v80, v48, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[106:109], v[20:21], v[24:25], v[106:109]\n"
+        "v_perm_b32 v20, v45, v73, %[lo]\n"
+        "v_lshlrev_b32 v35, 16, v25\n"
+        "v_perm_b32 v21, v81, v49, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[110:113], v[22:23], v[24:25], v[110:113]\n"
+        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
+        "v_perm_b32 v22, v45, v73, %[hi]\n"
+        "ds_read_b128 v[42:45], %[va0] offset:256\n"
+        "v_add_f32 v41, v41, v35\n"
+        "v_perm_b32 v23, v81, v49, %[hi]\n"
+        "ds_read_b128 v[46:49], %[va1] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[114:117], v[20:21], v[24:25], v[114:117]\n"
+        "s_add_u32 %[mr0], %[wd], %[mr0]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v20, v46, v42, %[lo]\n"
+        "v_add_u32 %[va0], %[vd], %[va0]\n"
+        "v_and_b32 v35, 0xffff0000, v25\n"
+        "v_perm_b32 v21, v54, v50, %[lo]\n"
+        "v_add_u32 %[va1], %[vd], %[va1]\n"
+        "v_mfma_f32_16x16x16_bf16 v[118:121], v[22:23], v[24:25], v[118:121]\n"
+        "v_add_u32 %[kr1], %[kd], %[kr1]\n"
+        "v_perm_b32 v22, v46, v42, %[hi]\n"
+        "v_add_u32 %[va2], %[vd], %[va2]\n"
+        "v_add_f32 v41, v41, v35\n"
+        "v_perm_b32 v23, v54, v50, %[hi]\n"
+        "v_add_u32 %[va3], %[vd], %[va3]\n"
+        : [kr1] "+v"(kr[1]), [va0] "+v"(va[0]), [va1] "+v"(va[1]), [va2] "+v"(va[2]), [va3] "+v"(va[3]), [ka0] "+v"(ka[0]), [ml0] "+s"(ml[0]), [ka1] "+v"(ka[1]), [kr0] "+v"(kr[0]), [mr0] "+s"(mr[0]) : [half] "s"(half), [hi] "s"(hi), [lo] "s"(lo), [kd] "s"(kd), [wd] "s"(wd), [vd] "s"(vd) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      turn();
+    }
+    {
+    asm volatile(
+        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "v_mfma_f32_16x16x16_bf16 v[122:125], v[20:21], v[24:25], v[122:125]\n"
+        "ds_read_b128 v[58:61], %[va0] offset:0\n"
+        "ds_read_b128 v[62:65], %[va1] offset:0\n"
+        "ds_read_b128 v[66:69], %[va2] offset:0\n"
+        "ds_read_b128 v[70:73], %[va3] offset:0\n"
+        "v_perm_b32 v20, v47, v43, %[lo]\n"
+        "v_perm_b32 v21, v55, v51, %[lo]\n"
+        "v_mul_f32 v30, %[scale], v26\n"
+        "v_mfma_f32_16x16x16_bf16 v[126:129], v[22:23], v[24:25], v[126:129]\n"
+        "v_perm_b32 v22, v47, v43, %[hi]\n"
+        "v_perm_b32 v23, v55, v51, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[130:133], v[20:21], v[24:25], v[130:133]\n"
+        "v_perm_b32 v20, v48, v44, %[lo]\n"
+        "v_mul_f32 v31, %[scale], v27\n"
+        "v_perm_b32 v21, v56, v52, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[134:137], v[22:23], v[24:25], v[134:137]\n"
+        "v_perm_b32 v22, v48, v44, %[hi]\n"
+        "v_perm_b32 v23, v56, v52, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[138:141], v[20:21], v[24:25], v[138:141]\n"
+        "ds_read_b128 v[74:77], %[va0] offset:256\n"
+        "v_perm_b32 v20, v49, v45, %[lo]\n"
+        "ds_read_b128 v[78:81], %[va1] offset:256\n"
+        "v_mul_f32 v32, %[scale], v28\n"
+        "v_perm_b32 v21, v57, v53, %[lo]\n"
+        "ds_read_b128 v[82:85], %[va2] offset:256\n"
+        "ds_read_b128 v[86:89], %[va3] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[142:145], v[22:23], v[24:25], v[142:145]\n"
+        "v_perm_b32 v22, v49, v45, %[hi]\n"
+        "v_perm_b32 v23, v57, v53, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[146:149], v[20:21], v[24:25], v[146:149]\n"
+        "v_mul_f32 v33, %[scale], v29\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_perm_b32 v20, v62, v58, %[lo]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v21, v70, v66, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[150:153], v[22:23], v[24:25], v[150:153]\n"
+        "v_perm_b32 v22, v62, v58, %[hi]\n"
+        "v_perm_b32 v23, v70, v66, %[hi]\n"
+        "v_max3_f32 v34, v30, v31, v32\n"
+        "v_max_f32 v34, v34, v33\n"
+        "v_sub_f32 v34, v34, v39\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v34\n"
+        : [rise] "=s"(rise) : [va0] "v"(va[0]), [va1] "v"(va[1]), [va2] "v"(va[2]), [va3] "v"(va[3]), [lo] "s"(lo), [scale] "s"(scale), [hi] "s"(hi), [slack] "s"(slack) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      mask();
+      rescale();
+    asm volatile(
+        "v_sub_f32 v30, v30, v39\n"
+        "v_sub_f32 v31, v31, v39\n"
+        "v_sub_f32 v32, v32, v39\n"
+        "v_sub_f32 v33, v33, v39\n"
+        "v_exp_f32 v30, v30\n"
+        "v_exp_f32 v31, v31\n"
+        "v_exp_f32 v32, v32\n"
+        "v_exp_f32 v33, v33\n"
+        "v_add_f32 v40, v40, v30\n"
+        "v_bfe_u32 v34, v30, 16, 1\n"
+        "v_add3_u32 v30, v30, v34, %[half]\n"
+        "v_add_f32 v40, v40, v31\n"
+        "v_bfe_u32 v35, v31, 16, 1\n"
+        "v_add3_u32 v31, v31, v35, %[half]\n"
+        "v_add_f32 v40, v40, v32\n"
+        "v_bfe_u32 v34, v32, 16, 1\n"
+        "v_add3_u32 v32, v32, v34, %[half]\n"
+        "v_add_f32 v40, v40, v33\n"
+        "v_bfe_u32 v35, v33, 16, 1\n"
+        "v_add3_u32 v33, v33, v35, %[half]\n"
+        "v_perm_b32 v24, v31, v30, %[hi]\n"
+        "v_perm_b32 v25, v33, v32, %[hi]\n"
+        "s_nop 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[90:93], v[20:21], v[24:25], v[90:93]\n"
+        "v_perm_b32 v20, v63, v59, %[lo]\n"
+        "v_perm_b32 v21, v71, v67, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[94:97], v[22:23], v[24:25], v[94:97]\n"
+        "v_lshlrev_b32 v34, 16, v24\n"
+        "v_perm_b32 v22, v63, v59, %[hi]\n"
+        "v_perm_b32 v23, v71, v67, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[98:101], v[20:21], v[24:25], v[98:101]\n"
+        "v_perm_b32 v20, v64, v60, %[lo]\n"
+        "v_perm_b32 v21, v72, v68, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[102:105], v[22:23], v[24:25], v[102:105]\n"
+        "v_add_f32 v41, v41, v34\n"
+        "v_perm_b32 v22, v64, v60, %[hi]\n"
+        "v_perm_b32 v23, v72, v68, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[106:109], v[20:21], v[24:25], v[106:109]\n"
+        "v_perm_b32 v20, v65, v61, %[lo]\n"
+        "v_perm_b32 v21, v73, v69, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[110:113], v[22:23], v[24:25], v[110:113]\n"
+        "v_and_b32 v34, 0xffff0000, v24\n"
+        "v_perm_b32 v22, v65, v61, %[hi]\n"
+        "v_perm_b32 v23, v73, v69, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[114:117], v[20:21], v[24:25], v[114:117]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_perm_b32 v20, v78, v74, %[lo]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v21, v86, v82, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[118:121], v[22:23], v[24:25], v[118:121]\n"
+        "v_add_f32 v41, v41, v34\n"
+        "v_perm_b32 v22, v78, v74, %[hi]\n"
+        "v_perm_b32 v23, v86, v82, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[122:125], v[20:21], v[24:25], v[122:125]\n"
+        "v_perm_b32 v20, v79, v75, %[lo]\n"
+        "v_perm_b32 v21, v87, v83, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[126:129], v[22:23], v[24:25], v[126:129]\n"
+        "v_lshlrev_b32 v35, 16, v25\n"
+        "v_perm_b32 v22, v79, v75, %[hi]\n"
+        "v_perm_b32 v23, v87, v83, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[130:133], v[20:21], v[24:25], v[130:133]\n"
+        "v_perm_b32 v20, v80, v76, %[lo]\n"
+        "v_perm_b32 v21, v88, v84, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[134:137], v[22:23], v[24:25], v[134:137]\n"
+        "v_add_f32 v41, v41, v35\n"
+        "v_perm_b32 v22, v80, v76, %[hi]\n"
+        "v_perm_b32 v23, v88, v84, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[138:141], v[20:21], v[24:25], v[138:141]\n"
+        "v_perm_b32 v20, v81, v77, %[lo]\n"
+        "v_perm_b32 v21, v89, v85, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[142:145], v[22:23], v[24:25], v[142:145]\n"
+        "v_and_b32 v35, 0xffff0000, v25\n"
+        "v_perm_b32 v22, v81, v77, %[hi]\n"
+        "v_perm_b32 v23, v89, v85, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[146:149], v[20:21], v[24:25], v[146:149]\n"
+        "s_nop 0\n"
+        "v_mfma_f32_16x16x16_bf16 v[150:153], v[22:23], v[24:25], v[150:153]\n"
+        "v_add_f32 v41, v41, v35\n"
+        :  : [half] "s"(half), [hi] "s"(hi), [lo] "s"(lo) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    }
+    asm volatile("s_nop 7\ns_waitcnt vmcnt(0)" ::: "memory"); // O's last MFMAs; copies nobody waited for
+  }
+
+  // ---- The result ----
+  const mlaf_decode_args to = arguments_again();
+  const int lane = lane_again();
+  __syncthreads(); // all have read the last tile: LDS is free
+  bool broken = bad >= (u32)to.num_pages;
+  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to
+  // stores of 128 consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
+  char* const turn = lds + 2048 * wave;
+  char* const put = turn + 128 * (lane & 15);
+  const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
+  const u32 key = lane & 7, group = lane >> 4;
+  {
+    constexpr int FIRST = 0;
+    const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
+    float top, sum, total;
+    asm volatile("v_mov_b32 %0, v39\nv_mov_b32 %1, v40\nv_mov_b32 %2, v41"
+                 : "=v"(top), "=v"(sum), "=v"(total) :: "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
+    total = broken ? sum : sum_over_groups(total, lane);
+    const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
+      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
+      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
+    }
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v90, %8\n"
+          "v_mul_f32 %1, v94, %8\n"
+          "v_mul_f32 %2, v98, %8\n"
+          "v_mul_f32 %3, v102, %8\n"
+          "v_mul_f32 %4, v106, %8\n"
+          "v_mul_f32 %5, v110, %8\n"
+          "v_mul_f32 %6, v114, %8\n"
+          "v_mul_f32 %7, v118, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v91, %8\n"
+          "v_mul_f32 %1, v95, %8\n"
+          "v_mul_f32 %2, v99, %8\n"
+          "v_mul_f32 %3, v103, %8\n"
+          "v_mul_f32 %4, v107, %8\n"
+          "v_mul_f32 %5, v111, %8\n"
+          "v_mul_f32 %6, v115, %8\n"
+          "v_mul_f32 %7, v119, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v92, %8\n"
+          "v_mul_f32 %1, v96, %8\n"
+          "v_mul_f32 %2, v100, %8\n"
+          "v_mul_f32 %3, v104, %8\n"
+          "v_mul_f32 %4, v108, %8\n"
+          "v_mul_f32 %5, v112, %8\n"
+          "v_mul_f32 %6, v116, %8\n"
+          "v_mul_f32 %7, v120, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v93, %8\n"
+          "v_mul_f32 %1, v97, %8\n"
+          "v_mul_f32 %2, v101, %8\n"
+          "v_mul_f32 %3, v105, %8\n"
+          "v_mul_f32 %4, v109, %8\n"
+          "v_mul_f32 %5, v113, %8\n"
+          "v_mul_f32 %6, v117, %8\n"
+          "v_mul_f32 %7, v121, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v122, %8\n"
+          "v_mul_f32 %1, v126, %8\n"
+          "v_mul_f32 %2, v130, %8\n"
+          "v_mul_f32 %3, v134, %8\n"
+          "v_mul_f32 %4, v138, %8\n"
+          "v_mul_f32 %5, v142, %8\n"
+          "v_mul_f32 %6, v146, %8\n"
+          "v_mul_f32 %7, v150, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 128, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v123, %8\n"
+          "v_mul_f32 %1, v127, %8\n"
+          "v_mul_f32 %2, v131, %8\n"
+          "v_mul_f32 %3, v135, %8\n"
+          "v_mul_f32 %4, v139, %8\n"
+          "v_mul_f32 %5, v143, %8\n"
+          "v_mul_f32 %6, v147, %8\n"
+          "v_mul_f32 %7, v151, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 160, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v124, %8\n"
+          "v_mul_f32 %1, v128, %8\n"
+          "v_mul_f32 %2, v132, %8\n"
+          "v_mul_f32 %3, v136, %8\n"
+          "v_mul_f32 %4, v140, %8\n"
+          "v_mul_f32 %5, v144, %8\n"
+          "v_mul_f32 %6, v148, %8\n"
+          "v_mul_f32 %7, v152, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 192, x);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mul_f32 %0, v125, %8\n"
+          "v_mul_f32 %1, v129, %8\n"
+          "v_mul_f32 %2, v133, %8\n"
+          "v_mul_f32 %3, v137, %8\n"
+          "v_mul_f32 %4, v141, %8\n"
+          "v_mul_f32 %5, v145, %8\n"
+          "v_mul_f32 %6, v149, %8\n"
+          "v_mul_f32 %7, v153, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 224, x);
+    }
+  }
+}
+
+// ---- The kernel ----------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
+                                     amdgpu_num_vgpr(20))) void
+mlaf_mla_decode_mfma_lds_3349ede3(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(128))) char lds[36864];
+  const int wave = uniform(thread_id() >> 6);
+  piece x;
+  asked q;
+  walk w = begin_walk(a, lane_again(), q);
+  bool whole = first_piece(lane_again(), q, w, x);
+#pragma nounroll
+  while (whole || (w.next >= 0 && next_piece(w, x))) {
+    int mine = wave;
+    asm volatile("" : "+s"(mine)); // as lane_again(): what follows from it is computed anew for each piece
+    work_on(arguments_again(), x, lds, mine);
+    if (w.next < 0) break;
+    whole = false;
+    __syncthreads(); // what waves still read is where the next piece's tiles and Q come
+  }
+}

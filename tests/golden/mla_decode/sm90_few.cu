@@ -1,0 +1,920 @@
+// Generated from templates/mla_decode/sm90_few_rotate.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_decode_sm90_few_rotate_56cfc7f9
+// parameters:
+//   causal = 0
+//   cluster = 2
+//   dtype = bf16
+//   heads = 16
+//   load = tma
+//   page_size = 64
+//   q_len = 1
+//   rank = 512
+//   rope = 64
+//   rotate = 1
+//   rows = 16
+//   schedule = fitted
+//   wgs = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few_rotate target=sm_90a causal=0 cluster=2 dtype=bf16 heads=16 load=tma page_size=64 q_len=1 rank=512 rope=64 rotate=1 rows=16 schedule=fitted wgs=2
+// MLA decode for few query rows on Hopper over a cache whose rope columns are not rotated: mla_decode/sm90_few.cu.in, whose math
+// warpgroups rotate each tile's by a table of cosines and sines (mla_decode/lib/rotate.h).
+// MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
+//
+// A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
+// columns; it lies in shared memory once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle):
+//
+//   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
+//   P^T = 2^(scale S^T - m)            in registers, 16 bits to shared memory by stmatrix.trans
+//   O^T [R x N] += V^T P^T             A = the same tile, M-major (columns are contiguous);  B = P, K-major
+//
+// so no row of an MMA is wasted on N < 64, and the tile is read from memory once. An instruction costs 16 + N/4 clocks of shared
+// memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
+//
+//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state. Tiles are
+//                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
+//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: sixteen
+//                      lanes copy a row's share of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says
+//                      what math must know of a piece, so that math reads no table.
+//
+//   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
+//
+// At the end of a piece the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
+//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them. Each sends its row states to all, then
+//                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
+//                    second kernel, or with fewer partials.
+//   schedule         splits: a block has one piece. fitted: where the requests' lengths are alike, as the launch itself finds
+//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next piece,
+//                    its Q too, while this one is finished: O then goes out in strips, through the place of the piece's Q. Who
+//                    has the end of a request that was cut adds up its pieces (mla_decode/lib/meet.h): no second kernel.
+//
+// Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
+// made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
+// raised only in tiles where some score exceeds it: a vote of a warpgroup's 128 threads that costs one barrier and no
+// shuffles. (Raising m only for scores beyond m + 8 was no faster at 16 rows, and 2.1e-3 instead of 1.9e-3 in error.)
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/mla_decode/lib/args_rotate.h]
+// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
+// what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_rotate_56cfc7f9_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 232100,
+    {1, 2, 1}, 13, 0, {}, 3,
+    {{3, 64, 16, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+  mlaf_tensor_map maps[3];
+};
+#define SCHEDULE_FIXED 128
+// [templates/mla_decode/lib/schedule.h]
+// [templates/lib/hopper.h]
+// [templates/mla_decode/sm90_few/sm90.h]
+
+constexpr int H = 16, Q_LEN = 1, R = 512, ROPE = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
+constexpr bool CAUSAL = 0, TMA = 1;
+constexpr int N = 16, W = 2, C = 2;
+constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 23; // boxes of V, of a tile, of the ring
+constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
+// Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
+// piece's Q while the ring is in use.
+constexpr int PLACES = 2, Q_BYTES = 18432, OUT_COLS = 256;
+struct shared_memory { // from the first multiple of 1024 on
+  char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
+  float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
+  float tops[W][N][4];                      // of each row, by warp
+  u64 full[RING], empty[RING];              // barriers
+  u64 ends[2], met;   // states of the cluster are there; what this block writes of O is; pieces of other parts are
+  u64 full_q[PLACES], empty_q[PLACES];
+  char facts[PLACES][80];
+  int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
+};
+constexpr int Q_AT = AT(q), P_AT = AT(p), STATE_AT = AT(state), TOPS_AT = AT(tops), BARS_AT = AT(full), BAD_AT = AT(bad);
+constexpr int FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q), ENDS_AT = AT(ends), MET_AT = AT(met), FACTS_AT = AT(facts);
+static_assert(BAD_AT + 4 * RING + 1024 == 232100, "plans/sm90_few.lua counts otherwise");
+constexpr int WARPS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a piece's end: row states of a group's warps in half of its P
+constexpr int LAND_AT = 33024; // O that other blocks of the cluster send, in the place of ring and Q
+constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
+constexpr bool ORDERED = W == 2 && 1;
+constexpr float LOWEST = -1e30f;
+
+// The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
+// D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i.
+template <int TransA>
+MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %10, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7}, "
+      "%8, %9, p, 1, 1, %11, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+      : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
+}
+// Rotation of a key's rope columns by its position. Pair i of P/2 turns by the angle whose cosine and sine the table's row of the
+// position has at i and at P/2 + i:
+//
+//   pairs    columns 2i and 2i+1: eight pairs, 8u .. 8u+7, are the neighbouring 16-byte chunks 2u and 2u+1 of the columns
+//   halves   columns i and P/2 + i:                        the chunks u and u + P/16
+//
+//   x' = x cos - y sin,  y' = y cos + x sin      in fp32: the product with the sine is rounded, the other one fused with the sum;
+//                                                then to the 16-bit type, to nearest even
+//
+// which is what mla_append does, and the reference: a key rotated here is, to the bit, the key that a rotated cache would hold.
+// The includer has u32, pack2 and its kin; it hands over style ("pairs" or "halves"), and `fma`, how the target writes a fused
+// multiply-add.
+struct rotation { // what eight pairs turn by
+  float cos[8], sin[8];
+};
+
+MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
+  const float across = y * sin, back = x * sin;
+  x = __fmaf_rn(x, cos, -across);
+  y = __fmaf_rn(y, cos, back);
+}
+
+// Two chunks of four words each: eight pairs.
+MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    float p = unpack_lo(a[k]), q = unpack_hi(a[k]), r = unpack_lo(b[k]), s = unpack_hi(b[k]);
+    turn_pair(p, q, t.cos[k], t.sin[k]);
+    turn_pair(r, s, t.cos[4 + k], t.sin[4 + k]);
+    a[k] = pack2(p, q);
+    b[k] = pack2(r, s);
+  }
+}
+// Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
+// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still on its way.
+// Handed over: style.
+constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
+constexpr int ROTATE_FIRST = 2, ROTATE_APART = 1; // chunks
+
+template <int TOKENS, int THREADS>
+struct tile_rotation {
+  static constexpr int EACH = (TOKENS * ROTATE_UNITS + THREADS - 1) / THREADS; // units of a thread
+  rotation t[EACH];
+};
+
+// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
+  rotation r;
+  const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
+  const bool there = (u32)position < (u32)rows;
+  const float4 none = make_float4(not_a_number(), not_a_number(), not_a_number(), not_a_number());
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const float4 c = there ? at[k] : none, s = there ? at[k + ROTATE_HALF / 4] : none;
+    r.cos[4 * k] = c.x, r.cos[4 * k + 1] = c.y, r.cos[4 * k + 2] = c.z, r.cos[4 * k + 3] = c.w;
+    r.sin[4 * k] = s.x, r.sin[4 * k + 1] = s.y, r.sin[4 * k + 2] = s.z, r.sin[4 * k + 3] = s.w;
+  }
+  return r;
+}
+
+// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
+template <int TOKENS, int THREADS>
+MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
+#pragma unroll
+  for (int k = 0; k < r.EACH; k++) {
+    const int i = thread + k * THREADS;
+    if (TOKENS * ROTATE_UNITS % THREADS == 0 || i < TOKENS * ROTATE_UNITS)
+      r.t[k] = load_rotation(table, rows, position + i / ROTATE_UNITS, i % ROTATE_UNITS);
+  }
+}
+
+MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+}
+MLAF_DEV void store_words(u32 at, const u32 (&x)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+}
+
+// place(token, chunk): the address of 16 bytes of the key's rope columns.
+template <int TOKENS, int THREADS, class Place>
+MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, Place place) {
+#pragma unroll
+  for (int k = 0; k < r.EACH; k++) {
+    const int i = thread + k * THREADS, token = i / ROTATE_UNITS, chunk = i % ROTATE_UNITS * ROTATE_FIRST;
+    if (TOKENS * ROTATE_UNITS % THREADS != 0 && i >= TOKENS * ROTATE_UNITS) break;
+    u32 a[4], b[4];
+    load_words(a, place(token, chunk));
+    load_words(b, place(token, chunk + ROTATE_APART));
+    turn_chunks(a, b, r.t[k]);
+    store_words(place(token, chunk), a);
+    store_words(place(token, chunk + ROTATE_APART), b);
+  }
+}
+// [templates/mla_decode/sm90_few/rotate.h]
+#define MEET_ROWS N
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+#define FIT_CUT 500
+// [templates/mla_decode/lib/fit.h]
+// [templates/mla_decode/lib/meet.h]
+// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
+// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
+// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
+// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
+// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
+
+// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
+}
+
+// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
+constexpr u32 NAN_WORD = 0x7fc07fc0;
+
+// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
+// part_lse have row 0 of all requests; -1: to o and lse.
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
+
+// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+enum { REFUSED = 2 }; // of work's `bad`
+
+struct work {
+  i64 row;        // first row of this block, counted over all requests
+  int rows;       // of its N that exist
+  int row0;       // first row within the request
+  int n;          // query tokens of the request
+  int tokens;     // cached
+  int begin, end; // of this piece; begin is a multiple of 64
+  const int* pages;
+  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
+  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+                  // where part_o has row 0 of all requests
+  int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
+  bool whole;     // lengths are alike: this is the block's only piece, of its own request
+};
+
+struct walk {
+  mlaf_part part;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = (int)blockIdx.z >= a.batch;
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
+  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
+  if (at.whole) return;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
+  at.part = meet_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = -1;
+}
+
+// The block's next piece. The same sequence in every warp.
+MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
+  for (;;) {
+    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
+    w.whole = at.whole;
+    if (!at.whole) {
+      mlaf_piece x;
+      if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a))
+        fit_list(a.part_o, PART, x.request);
+    request = x.request;
+    q_begin = x.qo;
+    q_tokens = x.q_tokens;
+    first_page = x.first_page;
+    w.tokens = x.tokens;
+    w.begin = x.begin;
+    w.end = x.end;
+    slot = x.slot;
+    } else
+    {
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
+      slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
+    }
+    w.n = smaller(q_tokens, Q_LEN);
+    w.row0 = blockIdx.x * N;
+    if (w.n * H <= w.row0) continue;
+    w.row = (i64)q_begin * H + w.row0;
+    w.rows = smaller(w.n * H - w.row0, N);
+    w.pages = a.kv_indices + first_page;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
+    w.bad = a.num_pages <= 0 && w.begin < w.end;
+    if (w.bad) w.end = w.begin;
+    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
+      w.bad = REFUSED + request;
+      w.row = w.n = w.rows = 0;
+      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
+      w.whom = 0;
+    }
+    return true;
+  }
+}
+
+// The rows of a refused request become NaN: by so many threads.
+MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
+  if (bad < REFUSED) return;
+  const int* const q = a.qo_indptr + (bad - REFUSED);
+  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
+}
+
+MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
+
+// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
+struct place {
+  int slot;
+  u32 lap;
+  int tile;
+};
+MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
+  at.slot += boxes;
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (at.slot >= RING) {
+      at.slot -= RING;
+      at.lap ^= 1;
+    }
+}
+// The place behind all tiles of a piece.
+MLAF_DEV place behind(place at, int tiles) {
+  const u32 slot = at.slot + (u32)(tiles * NB);
+  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
+}
+MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+
+// Row of a token in the cache; a page id that is none reads page 0.
+MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
+  const bool outside = (u32)id >= (u32)a.num_pages;
+  bad |= outside;
+  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
+}
+
+// Q of the rows [row, + rows), those that exist, into L2.
+MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
+  const i64 left = a.total_q * H - row;
+  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
+}
+
+// ---- Before the launch before is over ---------------------------------------------------------------------------------
+// Asks for what the block reads first, into L2, by one warp. That launch may still write all of it, the tables too, so what they
+// say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
+MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
+  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+  for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
+  if (lane == 0) fetch_line(a.kv_last_page_lens + request);
+  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
+  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
+  // Page ids of this share's first 128 pages: a line holds 32.
+  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
+  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
+}
+
+// ---- The producer's facts of a piece, for math ------------------------------------------------------------------------
+struct facts {
+  work w;
+  place at;  // of its first box
+  bool none; // there is no piece left
+};
+static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_few.lua leaves too little room");
+MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of piece k
+MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
+
+// Piece k, by one warp: its facts and its Q, of which rows that are not the request's are never written.
+MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
+  const int lane = threadIdx.x & 31;
+  const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
+  barrier_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
+  if (lane == 0) {
+    facts_of(base, k) = {w, at, none};
+    barrier_expect(full, none ? 0 : NB * N * 128);
+  }
+  __syncwarp();
+  if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
+}
+
+// ---- Earlier parts' share of the block's last piece (mla_decode/lib/meet.h) ----------------------------------------------
+// One warp does it while math is at its tiles: it takes the words, and asks for the pieces into L2, should they have left it.
+MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
+  for (int k = threadIdx.x & 31; k < meet_count(w.whom); k += 32) {
+    const int p = meet_part(PART, w.whom, k);
+    meet_take(word_of(a, p), a.part_lse + part_row(p), w.rows);
+    fetch_bytes((const char*)(a.part_o + part_row(p) * R), w.rows * R * 4);
+    fetch_line(a.part_lse + part_row(p));
+  }
+  __syncwarp();
+  barrier_arrive_if((threadIdx.x & 31) == 0, smem + MET_AT);
+}
+
+// ---- Producer ---------------------------------------------------------------------------------------------------------
+// Each of four warps takes every fourth column box of a tile; lane j < SUBS sends for the box's sub-tile j: one lane's copies
+// leave 200 clocks apart. Lane l holds the id of the page of sub-tile 32i + l. What lies beyond the end stays what it was.
+MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  walk where;
+  work w;
+  begin_walk(a, where);
+  place at = {0, 0, 1};
+  for (int k = 0;; k++) {
+    const bool none = !next_work(a, where, w);
+    if (warp == 3) announce(maps, base, smem, k, w, at, none);
+    if (none) return;
+    const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
+    auto fetch = [&](int s) { return s < subs ? w.pages[(u32)(w.begin + s * SUB) / PAGE] : 0; };
+    int ids = fetch(lane), ahead = fetch(lane + 32);
+    for (int t = 0; t < tiles; t++) {
+      const int s0 = t * SUBS, mine = s0 + lane % SUBS;
+      if (s0 % 32 == 0 && t > 0) {
+        ids = ahead;
+        ahead = fetch(s0 + 32 + lane);
+      }
+      bool bad = false;
+      const u32 row = row_of(a, __shfl_sync(~0u, ids, mine % 32), w.begin + mine * SUB, bad);
+      bad = __any_sync(~0u, bad && mine < subs);
+      place box = at;
+      advance(box, warp);
+#pragma unroll 1
+      for (int b = warp; b < NB; b += 4) {
+        barrier_wait(empty_barrier(smem, box.slot), box.lap ^ 1);
+        const u32 full = full_barrier(smem, box.slot);
+        if (lane == 0) {
+          if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[box.slot] = at.tile;
+          barrier_expect(full, smaller(SUBS, subs - s0) * (SUB * 128));
+        }
+        __syncwarp();
+        if (lane < SUBS && mine < subs)
+          copy_box_once(smem + BOX * box.slot + lane * SUB * 128, maps + (ROPE > 0 && b == NV ? 2 : 1), b == NV ? 0 : 64 * b,
+                        (int)row, full);
+        advance(box, 4);
+      }
+      advance(at, NB);
+      at.tile++;
+    }
+    if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
+    if (where.whole) return;
+  }
+}
+
+// ---- Math -------------------------------------------------------------------------------------------------------------
+struct row_state {
+  float m[COLS], sum[COLS], weight[COLS]; // maximum; sums of P and of the rounded P, of this thread's tokens only
+};
+
+MLAF_DEV void poison(row_state& r) {
+#pragma unroll
+  for (int c = 0; c < COLS; c++) r.sum[c] = r.weight[c] = not_a_number();
+}
+
+// Tokens beyond the sequence hold anything: their V must be zero, since 0 * NaN is NaN.
+MLAF_DEV void clear_rows(char* base, int slot, int valid) {
+  const int t = threadIdx.x % 128;
+#pragma unroll
+  for (int b = 0; b < NV; b++) {
+    for (int i = valid * 8 + t; i < 512; i += 128) *(uint4*)(base + slot * BOX + 16 * i) = make_uint4(0, 0, 0, 0);
+    slot = slot + 1 == RING ? 0 : slot + 1;
+  }
+}
+
+// Raises m to the maximum of this tile and rescales, where a column of the four that a warp holds at [c] needs it: late in a
+// sequence that is one of many. All threads of the warpgroup.
+MLAF_DEV void raise(const float (&s)[N / 2], row_state& r, float (&o)[NV][N / 2], float* tops, int group) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    float top = fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]);
+    if (__any_sync(~0u, top > r.m[c])) top = max_over_lanes<4, 32>(top);
+    else top = r.m[c];
+    if (lane < 4) tops[warp * N + 8 * (c / 2) + 2 * lane + c % 2] = top;
+  }
+  named_sync(1 + group, 128);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+    const float now = fmaxf(fmaxf(fmaxf(tops[n], tops[N + n]), fmaxf(tops[2 * N + n], tops[3 * N + n])), r.m[c]);
+    if (!__any_sync(~0u, now > r.m[c])) continue;
+    const float factor = exp2_fast(r.m[c] - now);
+    r.m[c] = now;
+    r.sum[c] *= factor;
+    r.weight[c] *= factor;
+#pragma unroll
+    for (int i = 0; i < NV; i++) {
+      o[i][c / 2 * 4 + c % 2] *= factor;
+      o[i][c / 2 * 4 + c % 2 + 2] *= factor;
+    }
+  }
+}
+
+// Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (column group j, token group k) at 1024j + 128k.
+MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  u32 packed[N / 4];
+#pragma unroll
+  for (int j = 0; j < N / 8; j++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const float x = exp2_fast(s[4 * j + 2 * h] - r.m[2 * j]), y = exp2_fast(s[4 * j + 2 * h + 1] - r.m[2 * j + 1]);
+      const u32 both = pack2(x, y);
+      packed[2 * j + h] = both;
+      r.sum[2 * j] += x;
+      r.sum[2 * j + 1] += y;
+      r.weight[2 * j] += unpack_lo(both);
+      r.weight[2 * j + 1] += unpack_hi(both);
+    }
+  const u32 at = p + 256 * warp + lane / 8 % 2 * 128 + lane % 8 * 16;
+#pragma unroll
+  for (int j = 0; j + 1 < N / 8; j += 2)
+    store_matrices(at + 1024 * (j + lane / 16), packed[2 * j], packed[2 * j + 1], packed[2 * j + 2], packed[2 * j + 3]);
+  if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
+}
+
+// The matrix products of a tile, whose boxes lie in the ring (place, advance, full_barrier, empty_barrier); mma.h has the
+// instruction. Handed over: tma (boxes come by the copy engine), rotates, and angles (keys are rotated on read, and the
+// parameter that says by what).
+static_assert(NB >= NV && RING >= NB, "a tile's boxes fit the ring");
+
+// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the
+// next tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that
+// one is known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other
+// warpgroup's.
+MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell, const tile_angles& angles) {
+  const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
+  int slot = at.slot;
+  u32 lap = at.lap;
+#pragma unroll
+  for (int b = 0; b < NB; b++) {
+    if (b > 0 && ++slot == RING) {
+      slot = 0;
+      lap ^= 1;
+    }
+    barrier_wait(full_barrier(smem, slot), lap);
+    if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
+    if (b == NV) rotate_box(angles, smem + BOX * slot, group);
+    mma_begin();
+#pragma unroll
+    for (int k = 0; k < (b < NV ? 4 : ROPE / 16); k++) {
+      const u64 rows = ring + (slot * (BOX / 16) + 2 * k), columns = q + (b * (N * 8) + 2 * k);
+      mma<0>(s, rows, columns, b > 0 || k > 0);
+    }
+  }
+  mma_commit();
+  mma_wait<0>();
+  return slot;
+}
+
+// O^T += V^T P^T of the tile whose first box is at `slot`, two boxes at a time. A pair is given back to the producer once the
+// next is under way, without a branch, since MMAs are.
+MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
+  const u64 ring = matrix(smem, 16, 1024, 1);
+  const int lane = threadIdx.x & 31;
+  auto v = [&](int i) { return slot + i >= RING ? slot + i - RING : slot + i; };
+  mma_begin();
+#pragma unroll
+  for (int i = 0; i < NV; i += 2) {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int j = i; j < i + 2 && j < NV; j++) mma<1>(o[j], ring + (v(j) * (BOX / 16) + 128 * k), p + 16 * k, true);
+    mma_commit();
+    if (i > 0) {
+      mma_wait<1>();
+      barrier_arrive_if(lane < 2, empty_barrier(smem, v(i - 2 + lane)));
+    }
+  }
+  mma_wait<0>();
+  constexpr int LAST = (NV - 1) / 2 * 2;
+  barrier_arrive_if(lane < NV - LAST, empty_barrier(smem, v(LAST + lane)));
+}
+
+// This warpgroup's tiles of a piece.
+MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, u32 q_place, int group, place at,
+                      row_state& r, float (&o)[NV][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
+  const u32 p_at = smem + P_AT + group * (N * 128);
+  const u64 p = matrix(p_at, 128, 1024, 0);
+  // Tokens that a row sees: all of them, or by its query token. Rows are in the order of their tokens: row 0 sees least.
+  auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
+  const int all_see = sees(0);
+  advance(at, group * NB);
+  at.tile += group;
+  for (int t = group; t < tiles; t += W) {
+    float s[N / 2];
+    if (ORDERED && t > 0) named_sync(SCORED + group, 256);
+    const tile_angles angles = angles_of(a, w.begin + 64 * t);
+    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles, angles);
+    if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
+    if (ROPE > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
+    const int token0 = w.begin + 64 * t, valid = w.end - token0;
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) s[i] *= a.scale_log2e;
+    if (token0 + 64 > all_see) {
+      const int first = token0 + 16 * warp + lane / 4;
+#pragma unroll
+      for (int i = 0; i < N / 2; i++)
+        if (first + i / 2 % 2 * 8 >= sees(i / 4 * 8 + 2 * (lane % 4) + i % 2)) s[i] = minus_inf();
+      if (valid < 64) clear_rows(base, at.slot, valid);
+    }
+    bool higher = false;
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2];
+    if (named_any(1 + group, 128, higher)) raise(s, r, o, (float*)(base + TOPS_AT) + 4 * N * group, group);
+    store_p(s, r, p_at);
+    fence_async();
+    named_sync(1 + group, 128);
+    multiply_v(smem, at.slot, p, o);
+    advance(at, W * NB);
+    at.tile += W;
+  }
+}
+
+// ---- The end of a piece -----------------------------------------------------------------------------------------------
+// Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + cta_id] from
+// STATE_AT. Behind it nobody in this block reads Q, P or the piece's tiles.
+template <int C>
+MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_state& r) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  float4* const parts = (float4*)(base + WARPS_AT);
+  named_sync(1 + group, 128); // of its P
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
+    if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
+  }
+  named_sync(3, 128 * W);
+  if (C > 1) cluster_wait();
+  for (int i = threadIdx.x; i < N * C; i += 128 * W) {
+    const int n = i % N;
+    float4 all = make_float4(fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x), 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int k = 0; k < 4 * W; k++) {
+      const float4 one = parts[(k / 4 * 8 + k % 4) * N + n];
+      const float factor = exp2_fast(one.x - all.x);
+      all.y += one.y * factor;
+      all.z += one.z * factor;
+    }
+    const int at = STATE_AT + 16 * (C * n + cta_id);
+    if (C == 1) *(float4*)(base + at) = all;
+    else cluster_send(cluster_address(smem + at, i / N), all, cluster_address(smem + ENDS_AT, i / N));
+  }
+}
+
+// The weight of each block's O in row n, from the states of all blocks of the cluster, to [C * n + k] from FACTOR_AT; and
+// the LSE.
+template <int C>
+MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int cta_id) {
+  for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
+    const float4* const state = (const float4*)(base + STATE_AT) + C * n;
+    float* const factor = (float*)(base + FACTOR_AT) + C * n;
+    float m = state[0].x, sum = 0.0f, weight = 0.0f, part[C];
+#pragma unroll
+    for (int k = 1; k < C; k++) m = fmaxf(m, state[k].x);
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      part[k] = exp2_fast(state[k].x - m);
+      sum += state[k].y * part[k];
+      weight += state[k].z * part[k];
+    }
+    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
+#pragma unroll
+    for (int k = 0; k < C; k++) factor[k] = part[k] * inverse;
+    if (cta_id != 0) continue;
+    if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+    else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+  }
+}
+
+// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows, STRIDE apart;
+// Add: to what is there.
+template <int FIRST, int FROM, int TO, int STRIDE, bool Add>
+MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV][N / 2]) {
+#pragma unroll
+  for (int c = 0; c < COLS; c++)
+#pragma unroll
+    for (int i = FROM; i < TO; i++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float* const to = out + (8 * (c / 2) + c % 2) * STRIDE + 64 * i + 8 * h;
+        const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
+        *to = Add ? *to + x : x;
+      }
+}
+
+// Columns [64 FIRST, + WIDTH) of O to shared memory, as rows, summed over the warpgroups: of two each hands the other half of
+// its columns, and adds to the half that it got.
+template <int FIRST, int WIDTH>
+MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+  constexpr int ALL = WIDTH / 64, HALF = ALL / 2, STRIDE = WIDTH + 4;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const float4* const parts = (const float4*)(base + WARPS_AT);
+  float* const out = (float*)place_of_o + 2 * (lane % 4) * STRIDE + 16 * warp + lane / 4;
+  float factor[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+    factor[c] = W == 1 ? 1.0f : exp2_fast(r.m[c] - fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x));
+  }
+  if (W == 1) {
+    put_o<FIRST, 0, ALL, STRIDE, false>(out, factor, o);
+    return;
+  }
+  if (group == 0) put_o<FIRST, HALF, ALL, STRIDE, false>(out, factor, o);
+  else put_o<FIRST, 0, HALF, STRIDE, false>(out, factor, o);
+  named_sync(3, 128 * W);
+  if (group == 0) put_o<FIRST, 0, HALF, STRIDE, true>(out, factor, o);
+  else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
+}
+
+// WIDTH columns of O are cut into units of 4 columns of a row. Thread t of block k of C writes units (C r + k) T + t, of all T
+// math threads, in rounds r.
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int T = 128 * W;
+template <int C, int WIDTH>
+struct units_of {
+  static constexpr int UNITS = WIDTH / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
+  MLAF_MEMBER static int unit(int round, int cta_id) { return (round * C + cta_id) * T + threadIdx.x; }
+  MLAF_MEMBER static const float4& of_o(const char* o, int i) {
+    return *(const float4*)(o + 4 * (i / UNITS * (WIDTH + 4) + i % UNITS * 4));
+  }
+  MLAF_MEMBER static int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
+};
+
+// Sends the other blocks of the cluster what they write, and waits for theirs. Their states are there: their rings are free.
+template <int C, int WIDTH>
+MLAF_DEV void exchange(const work& w, char* base, u32 smem, int cta_id) {
+  typedef units_of<C, WIDTH> x;
+  const int units = w.rows * x::UNITS;
+  if (threadIdx.x == 0) {
+    int mine = 0;
+#pragma unroll
+    for (int r = 0; r < x::ROUNDS; r++) mine += smaller(T, units > x::unit(r, cta_id) ? units - x::unit(r, cta_id) : 0);
+    barrier_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
+  }
+#pragma unroll 1
+  for (int k = 1; k < C; k++) {
+    const int to = cta_id + k < C ? cta_id + k : cta_id + k - C;
+#pragma unroll
+    for (int r = 0; r < x::ROUNDS; r++)
+      if (x::unit(r, to) < units)
+        cluster_send(cluster_address(smem + x::landed(r, cta_id), to), x::of_o(base, x::unit(r, to)),
+                     cluster_address(smem + ENDS_AT + 8, to));
+  }
+  barrier_wait_cluster(smem + ENDS_AT + 8, 0);
+}
+
+// This block's units of those columns, merged over the cluster, to the output or to the partials.
+template <int C, int WIDTH>
+MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int cta_id) {
+  typedef units_of<C, WIDTH> u;
+  const float* const factors = (const float*)(base + FACTOR_AT);
+#pragma unroll
+  for (int r = 0; r < u::ROUNDS; r++) {
+    const int i = u::unit(r, cta_id), n = i / u::UNITS, column = first + i % u::UNITS * 4;
+    if (n >= w.rows) break;
+    float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      const float4 x = k == cta_id ? u::of_o(o, i) : *(const float4*)(base + u::landed(r, k));
+      const float factor = factors[C * n + k];
+      y.x += x.x * factor;
+      y.y += x.y * factor;
+      y.z += x.z * factor;
+      y.w += x.w * factor;
+    }
+    if (w.part < 0) store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(y.x, y.y), pack2(y.z, y.w)));
+    else store_kept(a.part_o + (w.part + w.row0 + n) * R + column, y);
+  }
+}
+
+// place_of_o: the begin of the ring, which nobody uses any more (all columns at once), or the piece's Q, which is the next one's
+// again behind the last barrier.
+template <int C, int WIDTH, int FIRST>
+MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int cta_id,
+                     const row_state& r, const float (&o)[NV][N / 2]) {
+  gather_o<FIRST, WIDTH>(base, place_of_o, group, r, o);
+  if (C > 1) barrier_wait_cluster(smem + ENDS_AT, 0);
+  if (FIRST == 0) weigh<C>(a, w, base, cta_id); // without cluster by the threads that made the states
+  named_sync(3, 128 * W);
+  if (C > 1) exchange<C, WIDTH>(w, base, smem, cta_id);
+  write_o<C, WIDTH>(a, w, base, place_of_o, 64 * FIRST, cta_id);
+  if (place_of_o != base) {
+    fence_async();
+    named_sync(3, 128 * W);
+  }
+  if constexpr (FIRST + WIDTH / 64 < NV)
+    finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
+}
+
+// [templates/mla_decode/sm90_few/last.h]
+constexpr int O_BOXES = 5; // that a warpgroup's O takes
+// [templates/mla_decode/sm90_few/whole.h]
+MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
+#pragma unroll 1
+  for (int k = 0;; k++) {
+    barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
+    const facts& known = facts_of(base, k);
+    if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
+    if (known.none) return;
+    refuse_request(a, known.w.bad, known.w.part, threadIdx.x, 128 * W);
+    if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
+    row_state r;
+    float o[NV][N / 2];
+#pragma unroll
+    for (int c = 0; c < COLS; c++) {
+      r.m[c] = LOWEST;
+      r.sum[c] = r.weight[c] = 0.0f;
+    }
+    if (known.w.bad) poison(r);
+#pragma unroll
+    for (int i = 0; i < NV; i++)
+#pragma unroll
+      for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
+    const work w = known.w;
+    compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
+    if (known.w.whole) {
+      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
+      return;
+    }
+    merge_states<1>(base, smem, group, 0, r);
+    if (known.w.begin > 0 && !fit_apart(&a)) finish_last(a, known.w, base, smem, group, r, o);
+    else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + q_at(k), group, 0, r, o);
+    if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
+    barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_rotate_56cfc7f9(const __grid_constant__ mlaf_decode_params p) {
+  extern __shared__ char raw[];
+  char* const base = raw + (-shared_address(raw) & 1023);
+  const u32 smem = shared_address(base);
+  const int group = threadIdx.x / 128, cta_id = C > 1 ? cta_in_cluster() : 0;
+  if (group == W) {
+    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
+    const int thread = threadIdx.x - 128 * W;
+    if (thread == 125)
+      for (int k = 0; k < PLACES; k++) {
+        barrier_init(smem + FULL_Q_AT + 8 * k, 1);
+        barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
+      }
+    if (thread == 126) barrier_init(smem + MET_AT, 1);
+    if (C > 1 && thread == 126) {
+      barrier_init(smem + ENDS_AT, 1);
+      barrier_init(smem + ENDS_AT + 8, 1);
+      barrier_expect(smem + ENDS_AT, 16 * N * C);
+    }
+    if (thread < RING) {
+      barrier_init(full_barrier(smem, thread), TMA ? 1 : 128);
+      barrier_init(empty_barrier(smem, thread), 4);
+      ((int*)(base + BAD_AT))[thread] = 0;
+    }
+    barriers_ready();
+    if (thread == 127) fetch_map(&p.maps[0]);
+    if (thread == 127) fetch_map(&p.maps[1]);
+    if (thread == 127) fetch_map(&p.maps[2]);
+    __syncwarp();
+    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
+    named_sync(4, 128);
+    named_arrive(5, 128 * (W + 1));
+    wait_for_previous_launch();
+    let_next_launch_start(); // its blocks come as these leave
+    produce(p.a, p.maps, smem, base);
+    if (C > 1) cluster_wait();
+  } else {
+    if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
+    if (C > 1) cluster_arrive();
+    if (threadIdx.x < 32) look_ahead(p.a);
+    named_sync(5, 128 * (W + 1)); // barriers are there
+    wait_for_previous_launch();
+    let_next_launch_start();
+    attend(p.a, base, smem, group, cta_id);
+  }
+}

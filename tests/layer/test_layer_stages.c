@@ -1,0 +1,147 @@
+/* The launches of a layer by default, for models, ranks, weights, flags, targets and numbers of tokens: exactly those of
+ * tests/layer/stages.tsv, which was recorded. MLAF_STAGES_OUT=FILE writes what is found instead. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "layer/inside.h"
+
+enum { FEW_MOST = 300, MANY_MOST = 4096 };
+
+static const struct {
+  const char *model;
+  int tp;
+} layers[] = {{"deepseek-v3", 1}, {"deepseek-v3", 8}, {"kimi-k3", 1}, {"deepseek-v2-lite", 1}, {"mistral-large-3", 1}};
+static const char *const targets[] = {"sm_90a", "gfx942"};
+static const struct {
+  const char *name;
+  uint32_t flags;
+  bool invariant, bytes; /* bytes: it says something of weights of 8 bits alone */
+} forms[] = {{"-", 0, false, false},
+             {"rope_on_read", MLAF_LAYER_ROPE_ON_READ, false, false},
+             {"no_norms", MLAF_LAYER_NO_NORMS, false, false},
+             {"kv_b_16", MLAF_LAYER_KV_B_16, false, true},
+             {"rows_anywhere", MLAF_LAYER_ROWS_ANYWHERE, false, false},
+             {"keep_16", MLAF_LAYER_KEEP_16, false, true},
+             {"dequant_never", MLAF_LAYER_DEQUANT_NEVER, false, true},
+             {"invariant", 0, true, false}};
+
+static const char *name_of(layer_kind kind) {
+  static const char *const names[LAYER_STAGES] = {
+      [STAGE_QKV_A] = "qkv_a", [STAGE_Q_A] = "q_a", [STAGE_KV_A] = "kv_a", [STAGE_Q_B] = "q_b", [STAGE_Q_B_APPEND] = "q_b+append",
+      [STAGE_Q_B_APPEND_ABSORB] = "q_b+append+q_absorb", [STAGE_Q_SCALE] = "q_scale",
+      [STAGE_DEQUANT_KV_B] = "dequant", [STAGE_APPEND] = "append",
+      [STAGE_APPEND_ROPE_Q] = "append_rope_q", [STAGE_Q_ABSORB] = "q_absorb", [STAGE_DECODE] = "decode", [STAGE_V_OUT] = "v_out",
+      [STAGE_GATHER] = "gather", [STAGE_PREFILL] = "prefill", [STAGE_O_PROJ] = "o_proj"};
+  return names[kind];
+}
+
+typedef struct launches {
+  char text[400];
+} launches;
+
+/* "stage: launch launch; ...", "+values" behind a decode whose plan may go on. */
+static launches launches_of(const layer_shape *s, const char *target, layer_form form, int64_t tokens) {
+  const bool values = !strcmp(target, "sm_90a") && layer_may_fuse_v_out(s, tokens); /* no other target has such a kernel */
+  launches out = {""};
+  size_t n = 0;
+  for (int i = 0; i < s->n[form]; i++) {
+    layer_kind parts[LAYER_PARTS];
+    const int count = layer_parts_of(s, s->kinds[form][i], tokens, parts);
+    for (int k = 0; k < count; k++) {
+      const bool dequant = layer_is_dequant(parts[k]) && parts[k] != STAGE_DEQUANT_KV_B, by = parts[k] >= STAGE_PRODUCT_16;
+      n += (size_t)snprintf(out.text + n, sizeof out.text - n, "%s%s%s%s%s", i && !k ? " " : k ? "," : "",
+                            dequant ? "dequant_" : "", name_of(layer_stage_of(parts[k])), by ? "_16" : "",
+                            parts[k] == STAGE_DECODE && values ? "+values" : "");
+      assert_true(n < sizeof out.text);
+    }
+  }
+  return out;
+}
+
+/* Numbers of tokens with the same launches, on one line each. */
+static void write_form(FILE *f, const char *what, const layer_shape *s, const char *target, layer_form form, int64_t most) {
+  if (!s->n[form]) return;
+  launches now = launches_of(s, target, form, 1);
+  int64_t from = 1;
+  for (int64_t t = 2; t <= most + 1; t++) {
+    const launches next = t <= most ? launches_of(s, target, form, t) : (launches){""};
+    if (!strcmp(now.text, next.text)) continue;
+    fprintf(f, "%s\t%s\t%lld-%lld\t%s\n", what, form == FORM_ABSORBED ? "few" : "many", (long long)from, (long long)t - 1,
+            now.text);
+    now = next, from = t;
+  }
+}
+
+static void write_shape(FILE *f, const char *what, layer_shape *s, const char *target) {
+  layer_choices_by_default(s, target);
+  if (layer_shape_may_absorb(s)) layer_shape_set_absorb(s, true);
+  write_form(f, what, s, target, FORM_ABSORBED, FEW_MOST);
+  write_form(f, what, s, target, FORM_PREFILL, MANY_MOST);
+}
+
+static void write_layer(FILE *f, const mlaf_model *m, int tp, int weights, size_t form, const char *target) {
+  static const char *const encodings[] = {"16", "e4m3fn", "e4m3fnuz"};
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+  mlaf_err err = {MLAF_OK, ""};
+  layer_shape s, other;
+  char what[200];
+  d.hidden = m->hidden, d.heads = m->heads, d.q_rank = m->q_lora_rank, d.rank = m->rank, d.rope = m->rope, d.nope = m->qk_nope;
+  d.v = m->v_head, d.tp_size = tp, d.batch_max = FEW_MOST, d.ctx_max = 4096, d.prefill_tokens = MANY_MOST;
+  d.weights = weights, d.flags = forms[form].flags;
+  d.q_scale_beta = (float)m->q_scale_beta, d.q_scale_original = m->q_scale_original;
+  opts.flags |= forms[form].invariant ? MLAF_PLAN_BATCH_INVARIANT : 0;
+  d.plan = &opts;
+  if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
+  snprintf(what, sizeof what, "%s\t%d\t%s\t%s\t%s", m->name, tp, encodings[weights], forms[form].name, target);
+  const bool two = layer_has_alternative(&s);
+  write_shape(f, what, &s, target);
+  if (!two) return;
+  if (layer_alternative_shape(&s, &other, &err)) fail_msg("%s", err.text);
+  snprintf(what, sizeof what, "%s\t%d\t%s\t%s, the alternative\t%s", m->name, tp, encodings[weights], forms[form].name, target);
+  write_shape(f, what, &other, target);
+}
+
+static void write_all(FILE *f) {
+  fprintf(f, "# Launches of layers by default: stages, a blank behind each; a stage's launches, a comma behind each.\n"
+          "# model\ttp\tweights\tflags\ttarget\tform\ttokens\tlaunches\n");
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+      const mlaf_model *m = mlaf_model_find(layers[i].model);
+      assert_non_null(m);
+      for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
+        for (int weights = forms[form].bytes; weights < 2; weights++) write_layer(f, m, layers[i].tp, weights, form, targets[t]);
+    }
+}
+
+static void as_recorded(void **state) {
+  const char *out = getenv("MLAF_STAGES_OUT"), *root = getenv("MLAF_SOURCE_DIR");
+  char path[512], *text = NULL;
+  size_t size = 0;
+  void *want;
+  size_t want_size;
+  FILE *f = open_memstream(&text, &size);
+  assert_non_null(f);
+  write_all(f);
+  assert_int_equal(fclose(f), 0);
+  if (out) {
+    assert_int_equal(mlaf_file_write(out, text, size, NULL), MLAF_OK);
+    print_message("written to %s\n", out);
+  }
+  snprintf(path, sizeof path, "%s/tests/layer/stages.tsv", root ? root : ".");
+  assert_int_equal(mlaf_file_read(path, 1 << 24, &want, &want_size, NULL), MLAF_OK);
+  const char *a = text, *b = want;
+  for (int line = 1; *a || *b; line++) {
+    const size_t n = strcspn(a, "\n"), k = strcspn(b, "\n");
+    if (n != k || memcmp(a, b, n)) fail_msg("%s:%d: recorded is\n%.*s\nand found\n%.*s", path, line, (int)k, b, (int)n, a);
+    a += n + (a[n] == '\n'), b += k + (b[k] == '\n');
+  }
+  free(text), free(want);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(as_recorded)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

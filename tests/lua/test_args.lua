@@ -1,0 +1,107 @@
+-- The tables of arguments, gen/ops/OP/args.lua: the kernel's block in them is the one that templates declare, and the headers and
+-- Python that are kept in the tree are made of them.
+local T = ...
+local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
+local model = dofile(T.root .. "/tools/args_model.lua")
+
+local function operations()
+  local out = {}
+  for _, path in ipairs(T.loader().host.list("gen/ops/")) do
+    out[#out + 1] = path:match("^gen/ops/([%w_]+)/args%.lua$")
+  end
+  return out
+end
+
+-- Members of the struct in a template: { name, bytes, pointer }, and its bytes.
+local BYTES = { i64 = 8, u64 = 8, i32 = 4, u32 = 4, float = 4 }
+local function declared(text)
+  local body, out = text:match("struct mlaf_[%w_]+ {\n(.-)\n};"), {}
+  for kind, names in body:gsub("//[^\n]*", ""):gmatch("([%w_ ]+%*?) ([%w_, ]+);") do
+    for name in names:gmatch("[%w_]+") do
+      out[#out + 1] = { name = name, bytes = BYTES[kind:match("[%w_]+$")] or 8, pointer = kind:find("*", 1, true) ~= nil }
+    end
+  end
+  return out, math.tointeger(tonumber(text:match("sizeof%([%w_]+%) == (%d+)")))
+end
+
+local function same_block(m, text)
+  local have, bytes = declared(text)
+  eq(#m.words, #have, m.op .. ": members")
+  for i, w in ipairs(m.words) do
+    eq(w.member, have[i].name, ("%s: member %d"):format(m.op, i))
+    eq(w.bytes, have[i].pointer and 8 or have[i].bytes, ("%s: bytes of %s"):format(m.op, w.member))
+    eq(w.kind == "pointer", have[i].pointer, ("%s: %s is a pointer"):format(m.op, w.member))
+  end
+  eq(m.block_bytes, bytes, m.op .. ": bytes")
+end
+
+test("args: a kernel's block is what its templates declare", function()
+  ok(#operations() >= 3, "there are tables")
+  for _, op in ipairs(operations()) do
+    same_block(model(T.root, op), T.read("templates/" .. op .. "/lib/args.h") or T.read("templates/" .. op .. "/rows.cu.in"))
+  end
+end)
+
+test("args: what is kept in the tree is what they make", function()
+  for _, op in ipairs(operations()) do
+    for kind, path in pairs({ header = "include/mlaforge/%s.h", python = "python/mlaforge/%s.py" }) do
+      local made = dofile(("%s/tools/args_%s.lua"):format(T.root, kind))(model(T.root, op))
+      local kept = T.read(path:format(op))
+      ok(made == kept, "%s is not what is made of the table: lua5.4 tools/args.lua kept:%s\n%s", path:format(op), op,
+        made ~= kept and T.diff(kept or "", made, op .. "." .. kind) or "")
+    end
+  end
+end)
+
+-- fn of a folder that has these two files of an operation.
+local function with_files(op, files, fn)
+  local folder = os.tmpname()
+  os.remove(folder)
+  assert(os.execute(("mkdir -p '%s/gen/ops/%s'"):format(folder, op)))
+  for name, text in pairs(files) do
+    local f = assert(io.open(("%s/gen/ops/%s/%s"):format(folder, op, name), "wb"))
+    f:write(text)
+    f:close()
+  end
+  local done, why = pcall(fn, folder)
+  os.execute("rm -r '" .. folder .. "'")
+  if not done then error(why, 0) end
+end
+
+-- docs/extend.md shows a whole operation.
+test("args: the page's example is a table that fits its kernel", function()
+  local page, blocks = T.read("docs/extend.md"), {}
+  page = page:sub(page:find("## Add an operation", 1, true), -1)
+  for text in page:gmatch("```[%l]+\n(.-)```") do
+    blocks[text:match("^%-%- gen/ops/mla_rows_scale/([%w_]+%.lua)") or #blocks + 1] = text
+  end
+  local kernel
+  for _, text in ipairs(blocks) do kernel = text:find("mlaf_rows_scale_kernel_args {", 1, true) and text or kernel end
+  with_files("mla_rows_scale", { ["fields.lua"] = blocks["fields.lua"], ["args.lua"] = blocks["args.lua"] }, function(folder)
+    local m = model(folder, "mla_rows_scale")
+    same_block(m, kernel)
+    for _, kind in ipairs({ "header", "python" }) do
+      ok(#dofile(("%s/tools/args_%s.lua"):format(T.root, kind))(m) > 1000, "%s is written", kind)
+    end
+  end)
+end)
+
+test("args: a mistake in a table is named", function()
+  for _, case in ipairs({
+    { 'block = "x y', 'block = "z y', "block: z is no tensor" }, { "x.token", "x.page", "block: x has no axis page" },
+    { '"T * H"', '"T * K"', "size rows: no size, field or scalar is called K" },
+    { 'axes = "T H | N"', 'axes = "T K | N"', "x has an axis K, which is no size" },
+    { 'in_place = "x", rows', 'in_place = "positions", rows', "y may lie in positions, which must stand before it" },
+    { "multiple = 8", "multiple = 24", "x: multiple is 24, must be a power of two" },
+    { '"tokens", "T, 0 and up"', '"pages", "T, 0 and up"', "count's field pages" },
+    { 'rows = "rows"', 'rows = "R"', "rows: R is no size" }, { 'x", "16"', 'x", "17"', "x is of type 17" },
+  }) do
+    local text = T.read("gen/ops/mla_q_scale/args.lua")
+    local at, last = text:find(case[1], 1, true)
+    local wrong = text:sub(1, at - 1) .. case[2] .. text:sub(last + 1)
+    local fields = T.read("gen/ops/mla_q_scale/fields.lua")
+    with_files("mla_q_scale", { ["fields.lua"] = fields, ["args.lua"] = wrong }, function(folder)
+      raises(function() model(folder, "mla_q_scale") end, case[3])
+    end)
+  end
+end)

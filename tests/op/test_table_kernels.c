@@ -1,0 +1,93 @@
+/* Kernels of operations whose arguments are a table, on the emulator, by the list tests/ops/OP/kernels.tsv: shapes verify, under
+ * every injection, and each mistake in a kernel is found. A line of the list is
+ *   shape     PROBLEM  VARIANT          "-": the baseline
+ *   kernel    PROBLEM  VARIANT          whose mistakes stand below
+ *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. Fourth "oob-page": found under that injection */
+#include <stdio.h>
+
+#include "op/table.h"
+#include "verdict.h"
+
+typedef struct list {
+  char *text;
+  char *cell[400][4]; /* of each line; "" where it has fewer */
+  int n;
+} list;
+
+static void read_list(const mlaf_op *op, list *l) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/tests/ops/%s/kernels.tsv", getenv("MLAF_SOURCE_DIR"), op->name);
+  FILE *f = fopen(path, "rb");
+  if (!f) fail_msg("%s is missing: the kernels of %s have no tests", path, op->name);
+  *l = (list){.text = calloc(1, 1 << 16)};
+  assert_true(fread(l->text, 1, (1 << 16) - 1, f) > 0 && feof(f));
+  fclose(f);
+  for (char *line = l->text, *end; *line; line = end) {
+    end = line + strcspn(line, "\n");
+    if (*end) *end++ = 0;
+    if (*line == '#' || !*line) continue;
+    assert_true(l->n < 400);
+    for (int i = 0; i < 4; i++) {
+      l->cell[l->n][i] = line;
+      line += strcspn(line, "\t");
+      if (*line) *line++ = 0;
+    }
+    l->n++;
+  }
+}
+
+static const char *or_nothing(const char *cell) { return strcmp(cell, "-") ? cell : NULL; }
+
+static void shape_verifies(verdict_bench *b, char *const *cell) {
+  mlaf_point p;
+  assert_int_equal(mlaf_point_parse(NULL, cell[1], &p, NULL, 0), MLAF_OK);
+  for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
+    mlaf_verify_result r;
+    if (verdict_of(b, cell[1], or_nothing(cell[2]), NULL, NULL, (mlaf_inject)inject, &r))
+      fail_msg("%s %s: %s", cell[1], cell[2], r.detail);
+    assert_true(r.rows > 0 && (p.op->calls->bound(&p) > 0 ? r.error > 0 : r.error == 0));
+  }
+}
+
+static void mistake_is_found(verdict_bench *b, char *const *kernel, char *const *cell) {
+  const char *to = or_nothing(cell[2]);
+  mlaf_verify_result r;
+  const mlaf_inject inject = strcmp(cell[3], "oob-page") ? MLAF_INJECT_NONE : MLAF_INJECT_OOB_PAGE;
+  const mlaf_status st = verdict_of(b, kernel[1], or_nothing(kernel[2]), cell[1], to ? to : "", inject, &r);
+  if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT) fail_msg("'%s' as '%s': %s", cell[1], cell[2], mlaf_status_text(st));
+  assert_true(r.detail[0]);
+}
+
+/* The fewest lines of a list: one that is not read shows nothing. */
+enum { SHAPES_LEAST = 3, MISTAKES_LEAST = 5 };
+
+static void try_op(verdict_bench *b, const mlaf_op *op) {
+  list l;
+  int shapes = 0, mistakes = 0;
+  char *const *kernel = NULL;
+  read_list(op, &l);
+  for (int i = 0; i < l.n; i++) {
+    char *const *cell = l.cell[i];
+    if (!strcmp(cell[0], "shape")) shape_verifies(b, cell), shapes++;
+    else if (!strcmp(cell[0], "kernel")) kernel = cell;
+    else if (!strcmp(cell[0], "mistake") && kernel) mistake_is_found(b, kernel, cell), mistakes++;
+    else fail_msg("%s/kernels.tsv: '%s'", op->name, cell[0]);
+  }
+  if (shapes < SHAPES_LEAST || mistakes < MISTAKES_LEAST) fail_msg("%s has %d shapes, %d mistakes", op->name, shapes, mistakes);
+  free(l.text);
+}
+
+static void shapes_verify_and_mistakes_are_found(void **state) {
+  verdict_bench b;
+  int n = 0;
+  open_verdicts(&b);
+  for (int i = 0; mlaf_ops_all[i]; i++)
+    if (mlaf_ops_all[i]->calls->table) try_op(&b, mlaf_ops_all[i]), n++;
+  close_verdicts(&b);
+  assert_true(n >= 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_verify_and_mistakes_are_found)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+-- lua5.4 tools/known-hashes.lua OLD...: after a change of templates or of the generator that changes no kernel's text but for
+-- comments. OLD is a folder with a tree as it was, whose users have databases (git worktree add OLD REVISION).
+-- Writes runtime/db/known_hashes.c: the hash that a template had in OLD, and the one it has now, of each template whose kernels
+-- in OLD's manifests and goldens (tools/golden.lua) are the same text in both trees. Choices made with the old hash then hold on.
+-- A hash that moves again makes its line void: run this anew with all of the trees.
+local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
+local same, golden = dofile(root .. "/tools/same.lua"), dofile(root .. "/tools/golden.lua")
+assert(arg[1], "usage: lua5.4 tools/known-hashes.lua OLD...")
+local new = same.tree(root)
+
+-- Texts are compared, not hashed, but for the templates' own: a number for each text takes no time.
+local function without_hashes(tree, fn)
+  local true_one = tree.loader.host.sha256
+  tree.loader.host.sha256 = function(text) return ("%064x"):format(#text) end
+  local ok, a, b = pcall(fn)
+  tree.loader.host.sha256 = true_one
+  return ok and a, b
+end
+
+local function render(tree, template, params, target)
+  return without_hashes(tree, function() return same.render(tree, template, params, target) end)
+end
+
+-- The kernels that a tree lists: { target, template, params }.
+local function kernels_of(tree)
+  local list = {}
+  for _, line in ipairs(golden.manifests(tree.root)) do list[#list + 1] = { line:match("^(.-)\t(.-)\t(.-)\t") } end
+  for _, c in ipairs(dofile(tree.root .. "/tools/golden.lua").cases(tree.loader, tree.root)) do
+    list[#list + 1] = { c.target, c.template, c.params }
+  end
+  return list
+end
+
+local lines, skipped = {}, 0
+for _, old_root in ipairs(arg) do
+  local old, verdict, order = same.tree(old_root), {}, {}
+  for _, k in ipairs(kernels_of(old)) do
+    local target, template, params = k[1], k[2], k[3]
+    local now = new.loader.kernel_now(template)
+    local key = target .. "\t" .. template .. "\t" .. now
+    if verdict[key] == nil and new.loader.suffix(now) ~= ".lib" then
+      verdict[key], order[#order + 1] = true, key
+      old.loader.template_hash(template, target) -- the true one is kept, before another is made of anything
+      if new.loader.has_kernel(now) then new.loader.template_hash(now, target) end
+    end
+    if verdict[key] then
+      local a, says_a = render(old, template, params, target)
+      local b, says_b = render(new, now, params, target)
+      verdict[key] = a and a == b and says_a == says_b or false
+    end
+  end
+  for _, key in ipairs(order) do
+    local target, template, now = key:match("^(.-)\t(.-)\t(.-)$")
+    local was = old.loader.template_hash(template, target)
+    if not verdict[key] then skipped = skipped + 1
+    elseif was ~= new.loader.template_hash(now, target) then
+      lines[('    {"%s", "%s"},'):format(was:sub(1, 16), new.loader.template_hash(now, target))] = true
+    end
+  end
+end
+
+local list = {}
+for line in pairs(lines) do list[#list + 1] = line end
+table.sort(list)
+local f = assert(io.open(root .. "/runtime/db/known_hashes.c", "wb"))
+assert(f:write("/* Made by tools/known-hashes.lua. Do not edit. */\n#include \"db/known_hashes.h\"\n\n",
+  "const mlaf_known_hash mlaf_known_hashes[] = {\n", table.concat(list, "\n"),
+  "\n};\nconst size_t mlaf_n_known_hashes = sizeof mlaf_known_hashes / sizeof *mlaf_known_hashes;\n"))
+assert(f:close())
+io.stderr:write(("%d hashes are known, %d templates are other text now\n"):format(#list, skipped))
