@@ -39,7 +39,7 @@ local NOT_YET = {
   "tools/protocol.lua", "tools/check-words.lua", -- the first prints text into gen/
 }
 -- Commits up to this one have longer subjects.
-local BASE = "782e96497699f8ed95c5b2e6f4af4c06d5f0913d"
+local BASE = "2c7d2b9bbf88a2a0af5862da8b403c633fe46af7"
 local SUBJECT = 72
 
 local bad = false
