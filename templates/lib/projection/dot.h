@@ -1,7 +1,7 @@
 // A projection by dot products, for a few tokens, on any target.
 //
 //   layout=outputs    W[h] is [OUTER][INNER]: a warp (wave) has `cols` outputs, its lanes 16 bytes of each row, LANES * 8 values
-//                     further on; `depth` such loads of every row are on their way. Sums go over the lanes.
+//                     further on; `depth` such loads of every row are in flight. Sums go over the lanes.
 //   layout=inputs     W[h] is [INNER][OUTER]: a thread has 8 outputs, 16 bytes of every WAYS-th row; a row of x lies in shared
 //                     memory as fp32. Sums go over the threads that have the same outputs.
 //

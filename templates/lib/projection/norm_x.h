@@ -1,4 +1,4 @@
-// A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
+// A ring's x behind a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
 // multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
 //@ needs("INNER", "THREADS", "GAIN_AT", "shrunk")
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once

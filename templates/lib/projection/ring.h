@@ -105,7 +105,7 @@ MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const plac
   ring r = all;
   r.advance(first);
   all.advance(end - begin);
-  if (t0 == 0) // their W is on its way
+  if (t0 == 0) // their W is in flight
 #pragma unroll 1
     for (; step < end && step < begin + STAGES; step += 2, r.advance<2>()) load_x(p, shared, at, step, t0, r);
 #pragma unroll 1

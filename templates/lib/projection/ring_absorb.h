@@ -32,7 +32,7 @@ constexpr int THREADS = ${plan.threads}, STAGES = ${plan.stages}, STEPS = INNER 
 //@ include("lib/projection/gain.h")
 constexpr int W_AT = TOKENS * 128, STAGE = ${plan.stage};
 constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int GAIN_AT = ${plan.gain_at}, ROOM_AT = ${plan.room_at}; // the norm's weights; outputs on their way out, of each warp
+constexpr int GAIN_AT = ${plan.gain_at}, ROOM_AT = ${plan.room_at}; // the norm's weights; outputs of each warp
 constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
 //@ include("lib/projection/places.h")
 //@ include("lib/projection/norm_x.h")

@@ -7,7 +7,7 @@
 //@ contract(rope == 0 or rope == 32 or rope == 64, "rope %d is not 0, 32 or 64", rope)
 
 // Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
-// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// text. There are as many as find room with the product's, so that a warp may take several tokens, one after the other. They
 // wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 //@ include("mla_append/lib/machine.h", { base = false })

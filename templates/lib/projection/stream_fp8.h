@@ -12,7 +12,7 @@
 //             way, AHEAD of x; sums of the warps meet in shared memory, those of SPLIT blocks in the cluster's
 //
 // Weights and scales are constants of a layer: the first of them are asked for before the launch waits for the one before. With a
-// norm, x times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+// norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at the end.
 //@ contract(arch.wave == 32 and arch.sm >= 90, "needs warps of 32 lanes and sm_90")
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
 //@ contract(pass % 8 == 0 and pass >= 8 and pass <= 64, "a pass of %d tokens is not a multiple of 8 in 8..64", pass)

@@ -1,4 +1,4 @@
-// The arguments of a combine kernel that goes on into values, byte for byte those of runtime/ops/mla_decode/launch.h.
+// The arguments of a combine kernel fused with the value projection, byte for byte those of runtime/ops/mla_decode/launch.h.
 struct mlaf_values_args {
   mlaf_decode_args a;
   char* values;

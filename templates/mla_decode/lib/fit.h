@@ -18,7 +18,7 @@ MLAF_DEV int fit_splits(const struct mlaf_decode_args* a) { return a->splits & 0
 MLAF_DEV int fit_slots(const struct mlaf_decode_args* a) { return a->splits >> 16; }
 
 // True if the batch is cut. shares: of a request, slots: blocks that run at once, parts: to cut into, most: 0, or what
-// is less, made of loads that shall be on their way meanwhile. One pass over kv_indptr.
+// is less, made of loads that shall be in flight meanwhile. One pass over kv_indptr.
 MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int shares, int slots, int parts, int most) {
   if (a->batch > FIT_REQUESTS) return 1;
 #ifdef __CUDACC__

@@ -150,7 +150,7 @@ MLAF_DEV void whole_piece(i64 total_q, int splits, int id, piece& x) {
   x.part = (i64)id * total_q * H;
 }
 
-// A launch has a request at least. What comes behind this and needs none of it is done while it is on its way.
+// A launch has a request at least. What comes behind this and needs none of it is done while it is in flight.
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   arguments_together(a);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;

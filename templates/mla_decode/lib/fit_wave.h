@@ -62,7 +62,7 @@ MLAF_DEV int fit_is_long(int pages, int page_size, float weight, float limit) {
 }
 
 // A quick look: true for all requests says that fit_is_long() is for none. It takes as many parts as there can be, which only
-// makes a cut look better, and all but two numbers follow from the launch alone, while the table is on its way.
+// makes a cut look better, and all but two numbers follow from the launch alone, while the table is in flight.
 typedef struct fit_look {
   float page, all, rest;
 } fit_look;

@@ -43,7 +43,7 @@ MLAF_DEV u32 lane_now() {
   return lane;
 }
 
-// Page ids of the 64 tokens from `token` on, none behind `last`, on their way to a table of a warp: two a lane, by cp.async,
+// Page ids of the 64 tokens from `token` on, none behind `last`, copied to a table of a warp: two a lane, by cp.async,
 // since loaders have no registers to wait with.
 template <int PAGE>
 MLAF_DEV void ask_for_ids(u32 table, const int* pages, int token, int last) {

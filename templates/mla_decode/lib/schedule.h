@@ -86,7 +86,7 @@ struct mlaf_entry {
   int qo, next_qo, page, next_page, last;
 };
 #ifdef __CUDACC__
-// Loads that stay where they are: what comes next is on its way before it is known whether it is wanted.
+// Loads that stay where they are: what comes next is in flight before it is known whether it is wanted.
 MLAF_DEV int schedule_load(const int* from) {
   int x;
   asm volatile("ld.global.s32 %0, [%1];" : "=r"(x) : "l"(from));

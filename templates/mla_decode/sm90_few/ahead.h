@@ -24,7 +24,7 @@ MLAF_DEV void make_barriers(char* base, u32 smem) {
   barriers_ready();
 }
 
-// Q of the block's first piece, by math itself: a copy would queue behind those of the tiles, which are on their way since before
+// Q of the block's first piece, by math itself: a copy would queue behind those of the tiles, which are in flight since before
 // there was a Q. To where boxes of 64 columns with a swizzle of 128 bytes would lie. Rows behind all requests' repeat the last.
 MLAF_DEV void take_q(const mlaf_decode_args& a, const work& w, char* to) {
   constexpr int ROW = (R + ROPE) / 8, ALL = N * ROW, T = 128 * W, AT_ONCE = 5; // pieces of 16 bytes

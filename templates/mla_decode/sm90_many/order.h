@@ -9,7 +9,7 @@ MLAF_DEV void blocks_as_a(${args}) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
-  // The part that S gives first. B's last P is on its way meanwhile.
+  // The part that S gives first. B's last P is in flight meanwhile.
   auto reference = [&](int i, buffer_use t) {
     settle(s);
     if (ROPE > 0) give_back(c, t.buffer, 4);

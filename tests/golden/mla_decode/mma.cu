@@ -140,7 +140,7 @@ MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
   }
 }
 // Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
-// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still on its way.
+// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still in flight.
 // Handed over: style.
 constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
 constexpr int ROTATE_FIRST = 1, ROTATE_APART = ROPE / 16; // chunks

@@ -319,7 +319,7 @@ MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
 }
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
-// Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
+// Page ids of 32 boxes at a time, the next 32 in flight. A page outside the cache is read as page 0: see check_pages.
 MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
   if (x.begin + box * BOX >= x.end) return 0;
   const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];

@@ -27,12 +27,12 @@
 //                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
 //   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
 //                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS.
+//   waves           share the contraction: each has a run of steps, `depth` of them in flight. Sums meet in LDS.
 //                   Where columns turn, a wave more turns them meanwhile
 //   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
 //
 // Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
-// weights is rounded to 16 bits on its way into the product, or W is, where a block has fewer rows of it and 16 bits are bf16 (a
+// weights is rounded to 16 bits before the product, or W is, where a block has fewer rows of it and 16 bits are bf16 (a
 // f16 could be too small). Squares of lines are products of x with itself, of which the diagonal counts. The factor of a token
 // comes in at the end.
 

@@ -324,7 +324,7 @@ MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const plac
   ring r = all;
   r.advance(first);
   all.advance(end - begin);
-  if (t0 == 0) // their W is on its way
+  if (t0 == 0) // their W is in flight
 #pragma unroll 1
     for (; step < end && step < begin + STAGES; step += 2, r.advance<2>()) load_x(p, shared, at, step, t0, r);
 #pragma unroll 1
@@ -336,7 +336,7 @@ MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const plac
 }
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
-// A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
+// A ring's x behind a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
 // multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;

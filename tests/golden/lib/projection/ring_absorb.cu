@@ -267,7 +267,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 }
 
 // Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
-// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// text. There are as many as find room with the product's, so that a warp may take several tokens, one after the other. They
 // wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
@@ -424,7 +424,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
   }
   float sum = part[0] + part[1] + (part[2] + part[3]);
-  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  sum += exchange(sum, lane, 1); // in flight while slots are looked at: the sum is what a launch of few tokens waits for
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
   if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
   if (!to.inside) return;
@@ -492,10 +492,10 @@ MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
 }
 constexpr int W_AT = TOKENS * 128, STAGE = 40960;
 constexpr int FULL_AT = 204800, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int GAIN_AT = 204928, ROOM_AT = 208000; // the norm's weights; outputs on their way out, of each warp
+constexpr int GAIN_AT = 204928, ROOM_AT = 208000; // the norm's weights; outputs of each warp
 constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
 // [templates/lib/projection/places.h]
-// A ring's x on its way through a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
+// A ring's x behind a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
 // multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;

@@ -23,7 +23,7 @@
 // mla_q_b by wgmma and tensor copies over weights of 8 bits: low-rank columns, through RMSNorm where there is one, to query heads.
 // Blocks behind the product's append latent rows to the cache.
 // A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
-// numbers on their way from shared memory into the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
+// numbers between shared memory and the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
 // which TILE are there; tokens are its columns.
 //
 //   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
@@ -275,7 +275,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 }
 
 // Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
-// text. There are as many as find room beside the product's, so that a warp may take several tokens, one after the other. They
+// text. There are as many as find room with the product's, so that a warp may take several tokens, one after the other. They
 // wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
@@ -432,7 +432,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
   }
   float sum = part[0] + part[1] + (part[2] + part[3]);
-  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
+  sum += exchange(sum, lane, 1); // in flight while slots are looked at: the sum is what a launch of few tokens waits for
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
   if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
   if (!to.inside) return;

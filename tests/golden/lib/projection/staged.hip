@@ -35,7 +35,7 @@
 // next barrier, which waits for all; so reads come first, and writes behind them. Between two barriers the wave's other
 // instructions come under its products. Loads behind the last round take lines of the last ones once more. Lanes beyond the last
 // output or token load the last one's, whose results nobody writes. With a norm W is multiplied by the norm's weights and rounded
-// on its way into LDS (of f16 it could be too small: not here); squares are products of x with itself, of which the diagonal
+// before it goes into LDS (of f16 it could be too small: not here); squares are products of x with itself, of which the diagonal
 // counts. The factor of a token comes in at the end.
 
 #define MLAF_BF16 1

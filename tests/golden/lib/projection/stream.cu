@@ -27,11 +27,11 @@
 //   inputs    W[h] is [INNER][OUTER]: it loads outputs 8g .. 8g+7 of the rows of its eight values; two-by-two transpositions
 //             make pairs of values of them. Fragment i has outputs 8g+2i in rows 0..7, 8g+2i+1 in rows 8..15
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster). Its warps take the chunks in
-//             turns, two neighbours (a line of 128 bytes) at a time. DEPTH chunks of weights are on their way, AHEAD of x
+//             turns, two neighbours (a line of 128 bytes) at a time. DEPTH chunks of weights are in flight, AHEAD of x
 //   sums      of the warps meet in shared memory, those of the blocks in the cluster's
 //
 // Weights are constants of a layer: the first of them are asked for before the launch waits for the one before. With a norm, x
-// times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+// times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at the end.
 
 #define MLAF_BF16 1
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.

@@ -30,7 +30,7 @@
 //             way, AHEAD of x; sums of the warps meet in shared memory, those of SPLIT blocks in the cluster's
 //
 // Weights and scales are constants of a layer: the first of them are asked for before the launch waits for the one before. With a
-// norm, x times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+// norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at the end.
 
 #define MLAF_BF16 1
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
