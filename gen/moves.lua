@@ -30,7 +30,7 @@ local function model_of(bytes_of, latencies, rows_of)
 end
 
 -- An operation whose one kernel moves rows so: its record (gen/ops.lua), with that model. Of a family's cost it asks, beside what
--- gen/ops.lua says, depth and inflight: chunks that a thread copies, and bytes that a workgroup has on their way.
+-- gen/ops.lua says, depth and inflight: chunks that a thread copies, and bytes that a workgroup has in flight.
 -- stage, baseline: its name, and the baseline's parameters.
 function moves.op(stage, baseline, bytes_of, latencies, rows_of)
   local model = model_of(bytes_of, latencies, rows_of)

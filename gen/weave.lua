@@ -83,7 +83,7 @@ local function parse(asm)
   return p
 end
 
--- The facts known at a point of the listing: who wrote a register when, which loads are on their way, which tags exist. `isa` of
+-- The facts known at a point of the listing: who wrote a register when, which loads are in flight, which tags exist. `isa` of
 -- the target says how long an MFMA's result is in the making; all here are 16x16, of the same passes.
 function weave.state(isa)
   local passes = isa.mfma.m16n16k16.passes
@@ -136,7 +136,7 @@ local function missing_states(state, p, scalars)
   return missing
 end
 
--- LDS operations that may stay outstanding while `p` issues, nil when none it touches is on its way.
+-- LDS operations that may stay outstanding while `p` issues, nil when none it touches is in flight.
 local function lgkm_limit(state, p)
   local limit
   for i, op in ipairs(state.ds) do

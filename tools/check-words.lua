@@ -28,18 +28,14 @@ local WORDS = {
   ["awake"] = "loaded",
 }
 
--- Folders and files whose comments are not clean yet. templates/, and the plans and families of gen/, are hashed into tuned
--- choices, so their comments change with a rehash alone. A folder that is clean leaves this list.
+-- Folders and files that are not looked at. Templates' comments are in goldens: mend one, and run tools/golden-update.lua.
 local NOT_YET = {
-  "gen/", "templates/", "tests/golden/",
-  "runtime/op/", "runtime/ops/", "runtime/plan/", "runtime/embed/", "runtime/gen/gen.h", "runtime/device/kernel_launch.h",
-  "tests/ops/", "tests/embed/",
-  "include/mlaforge/operation.h", "include/mlaforge/plan.h", "include/mlaforge/projection.h", "include/mlaforge/mla_decode.h",
-  "python/mlaforge/mla_append.py",
-  "tools/protocol.lua", "tools/check-words.lua", -- the first prints text into gen/
+  "templates/", "tests/golden/",
+  "tools/protocol.lua", -- prints comments of gen/
+  "tools/check-words.lua",
 }
 -- Commits up to this one have longer subjects.
-local BASE = "782e96497699f8ed95c5b2e6f4af4c06d5f0913d"
+local BASE = "8c307500d3d80249a4ad5d4dadbce20135a5ff1b"
 local SUBJECT = 72
 
 local bad = false

@@ -33,7 +33,7 @@ local STREAM_INPUTS_NS = 60 -- the same of layout=inputs, whose words are put to
 local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, so that of equals the one with fewer is taken
 local WALK_NS = 100    -- of a ring that takes several tiles, each
 -- h200, by whole layers: with a norm, what half the shared memory saves where there is a block an SM; what a block of a small
--- launch takes from the one behind it, whose weights could be on their way (v_out), or its tiles (q_absorb, of which less than
+-- launch takes from the one behind it, whose weights could be in flight (v_out), or its tiles (q_absorb, of which less than
 -- half of the SMs lose more than they give; with more than EVEN tokens a block of attention is on each SM, which gains nothing
 -- where half of them begin before the others); of weights that no cache holds, how much less fewer SMs draw.
 local NORM_HALF_NS, SMALL_BYTES, SMALL_BLOCK_NS, EVEN = 200, 4 << 20, 11, 64
@@ -94,7 +94,7 @@ local function dot(of, fields, layout)
     problem = fields,
     params = layout == "outputs" and {
       cols = { 1, 2, 4 },          -- outputs of a warp
-      depth = { 2, 4 },            -- rounds of loads that are on their way
+      depth = { 2, 4 },            -- rounds of loads in flight
       threads = { 256, 512 },
       pass = { 1, 2, 4 },          -- tokens that are multiplied at once
     } or {
@@ -191,7 +191,7 @@ local function stream(of, fields, layout)
     params = {
       rows = of.stream_rows or layout == "outputs" and { 16, 32, 64 } or { 64 }, -- outputs of a block
       warps = of.stream_warps,             -- that share a sum
-      depth = layout == "outputs" and { 2, 4, 8 } or { 1, 2 }, -- chunks of 32 values that are on their way
+      depth = layout == "outputs" and { 2, 4, 8 } or { 1, 2 }, -- chunks of 32 values in flight
       pass = { 8, 16, 32 },                -- tokens that are multiplied at once
       split = layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
       land = of.stream_lands or { "registers" }, -- where weights come to
@@ -238,7 +238,7 @@ local function ring(of, fields, layout)
     problem = fields,
     params = {
       rows = of.ring_rows,                 -- outputs of a block
-      per_sm = { 1, 2, 3 },                -- blocks that an SM has room for: the fewer, the more steps of a sum are on their way
+      per_sm = { 1, 2, 3 },                -- blocks that an SM has room for: the fewer, the more steps of a sum are in flight
       pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
       ways = of.ring_ways or { 1 },        -- warpgroups that take the steps of a sum in turns
       split = of.ring_splits or layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
@@ -286,7 +286,7 @@ local function ring(of, fields, layout)
   }
 end
 
--- Query heads that go on into the latent space, a block each.
+-- mla_q_b fused with the q absorb: query heads, a block each.
 local function ring_absorb(of, fields)
   local product_of = of.product
   local problem = { table.unpack(fields) }
@@ -392,7 +392,7 @@ local function mfma(of, fields, layout)
     problem = fields,
     params = {
       blocks = layout == "outputs" and { 1, 2, 4 } or { 4, 8 }, -- 16 outputs each
-      depth = { 1, 2, 4 },                -- steps that are on their way
+      depth = { 1, 2, 4 },                -- steps in flight
       parts = { 1, 2, 4 },                -- blocks that share a tile's passes
       pass = { 16, 32, 64 },              -- tokens that are multiplied at once: of 128 the sums leave no room for loads
       waves = { 1, 2, 4, 8 },             -- that share a sum

@@ -11,7 +11,7 @@ local budget = require("budget")
 local model = {}
 
 local LATENCIES = 3
-local SLACK = 5        -- h200; bytes on their way help beyond what the bandwidth asks for: fitted
+local SLACK = 5        -- h200; bytes in flight help beyond what the bandwidth asks for: fitted
 -- h200; of a cluster's blocks that add up, and of each byte of a block's sums: fitted, docs/lab/projections.md
 local SHARED_NS, SHARED_BYTE_NS = 1000, 0.035
 

@@ -1,7 +1,7 @@
 -- The record of a projection (gen/ops.lua): one kernel, no knob. Of a family's cost its model asks, beside what gen/ops.lua says:
 --
 --   pass      tokens of a pass
---   inflight  bytes of weights that a block has on their way
+--   inflight  bytes of weights that a block has in flight
 --   clk       of a compute unit for 16 bytes of weights and the tokens of a pass
 --   x_bytes   of x that a block reads in a pass
 --   line_clk  that a block's loads take L1 in a pass; nil: not what binds

@@ -3,7 +3,7 @@
 --
 --   tokens_per_wg  tokens of a workgroup's cache rows
 --   ahead          slots, positions and table are read before the launch before has ended
---   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has on their way
+--   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has in flight
 local model = require("ops/mla_append/model")
 
 local op = {

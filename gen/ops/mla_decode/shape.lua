@@ -15,7 +15,7 @@ function shape.rotate_rule(p)
   if p.rotate == 0 then return "rotate is 0: the cache's keys are rotated already" end
 end
 
--- The rules of a family's rotating twin: its own, and `more`.
+-- The rules of a family's rotating variant: its own, and `more`.
 function shape.rotating(rules, more)
   local list = { shape.rotate_rule }
   for _, rule in ipairs(rules) do

@@ -27,7 +27,7 @@ return {
       none = 5228,         -- behind one split, nothing to do
       splits = -1008,      -- behind several, beside what model.lua counts
       cut = -9.385, round = 2269, -- behind a cut batch, and for each round of rows
-      write = 0.0003,      -- a byte of partial results, on their way out while other blocks go on
+      write = 0.0003,      -- a byte of partial results, written while other blocks go on
     },
   },
 

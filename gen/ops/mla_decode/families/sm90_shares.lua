@@ -50,7 +50,7 @@ return { families = {
   sm90_mid_shares = shares(sm90_mid, "shares", mid),
   sm90_few_shares = shares(sm90_few, "shares", few, few_rule),
   sm90_many_whole = shares(sm90_many, "whole", whole),
-  -- Their twins in a layer are the others': the fitted kernels that know what is old.
+  -- Their variants in a layer are the others': the fitted kernels that know what is old.
   sm90_many_shares_ahead = shares(require("ops/mla_decode/families/sm90_many_ahead"), "fitted", many),
   sm90_many_whole_ahead = shares(require("ops/mla_decode/families/sm90_many_ahead"), "fitted", usual),
   sm90_few_shares_ahead = shares(require("ops/mla_decode/families/sm90_few_ahead"), "fitted", few, few_rule),

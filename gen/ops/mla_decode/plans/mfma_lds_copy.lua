@@ -172,7 +172,7 @@ function copy.id_ops(g)
   return list
 end
 
--- One tile on its way: addresses from the ids at hand, the ids of the next tile, the data. An id is fetched as soon as
+-- The copy of one tile: addresses from the ids at hand, the ids of the next tile, the data. An id is fetched as soon as
 -- its register is free, so that a wait for it can leave the data behind it under way. Returns the list and how many
 -- loads that is.
 function copy.tile_ops(g)

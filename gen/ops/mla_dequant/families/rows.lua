@@ -6,7 +6,7 @@ return {
   arch = shape.EVERY,
   problem = shape.FIELDS,
   params = {
-    depth = { 1, 2, 4 },    -- chunks of 8 values that a thread has on their way
+    depth = { 1, 2, 4 },    -- chunks of 8 values that a thread has in flight
     threads = { 128, 256 }, -- of a workgroup
   },
   rules = {

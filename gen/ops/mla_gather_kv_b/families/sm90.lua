@@ -2,7 +2,7 @@
 local shape = require("ops/mla_gather_kv_b/shape")
 local plan = require("ops/mla_gather_kv_b/plans/sm90")
 
-local ROW_CLK = 24   -- of a block for a gathered row, of which many are on their way
+local ROW_CLK = 24   -- of a block for a gathered row, of which many are in flight
 local END_CLK = 1500 -- what writes the last tile has nothing to hide it
 
 return {

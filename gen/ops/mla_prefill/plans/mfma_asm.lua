@@ -5,13 +5,13 @@
 --   v: frame | S of the next round | scores X | P | K ring | V ring | staged copies, V's turned | temporaries | l | n | ones |
 --      -m/scale, 16 times: what S starts from
 --   a: Q | O
--- On its way in Q lands where S, X, P and the ring come to be.
+-- As it comes in, Q lands where S, X, P and the ring come to be.
 local plan = {}
 
 plan.KEYS = 32      -- of a round
 plan.THREADS = 256  -- four waves, one a SIMD
 plan.FRAME = 44     -- of the compiler
-plan.RING = 6       -- K fragments on their way or in use
+plan.RING = 6       -- K fragments in flight or in use
 plan.GROUPS = 3     -- groups of V^T operands, likewise
 
 -- p: nope, rope, vdim, dtype; v: blocks; isa of the target.
@@ -45,7 +45,7 @@ function plan.make(p, v, isa)
   return g
 end
 
--- Q on its way in: LDS turns 32 rows x 64 columns of a wave at a time, in the places of V that are free at first.
+-- Q as it comes in: LDS turns 32 rows x 64 columns of a wave at a time, in the places of V that are free at first.
 plan.TURN = 4096
 function plan.landing(g, b, i, j) return g.s + 4 * ((b * 4 + i) * (g.qk // 64) + j) end
 

@@ -50,7 +50,7 @@ local function deal_tiles(x, a, tiles)
   end
 end
 
--- The i-th use of a ring's place by the loader: it is free, then copies are on their way; of K and V a share to all blocks.
+-- The i-th use of a ring's place by the loader: it is free, then copies are in flight; of K and V a share to all blocks.
 -- tail: the phase that hears of them, of V whose tail is to be cleared first.
 local function load(a, ring, i, what, cta, team, name, tail)
   local at, n = i % ring.n, i // ring.n

@@ -1,6 +1,6 @@
 -- The barriers between the threads of templates/mla_prefill/sm90_fp8.cu.in, for gen/protocol.lua. Functions
 -- here are named as those of the template that they stand for; two warps stand for the four of a warpgroup. It is
--- protocol/sm90.lua's but for V: it comes into places of its own and goes on into those that math reads; and there are no teams.
+-- protocol/sm90.lua's but for V: it comes into its own places and is moved to those that math reads; and there are no teams.
 local protocol = require("protocol")
 
 local sm90_fp8 = {}
@@ -45,7 +45,7 @@ local function deal_tiles(x, a, tiles)
   end
 end
 
--- The i-th use of a ring's place by the loader: it is free, then copies are on their way.
+-- The i-th use of a ring's place by the loader: it is free, then copies are in flight.
 local function load(a, ring, i, what)
   local at, n = i % ring.n, i // ring.n
   wait_empty(a, ring, i, what)

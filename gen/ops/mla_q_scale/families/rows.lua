@@ -6,7 +6,7 @@ return {
   arch = shape.EVERY,
   problem = shape.FIELDS,
   params = {
-    depth = { 1, 2, 4 },        -- chunks of 16 bytes that a thread has on their way
+    depth = { 1, 2, 4 },        -- chunks of 16 bytes that a thread has in flight
     threads = { 64, 128, 256 }, -- of a workgroup
   },
   rules = {
