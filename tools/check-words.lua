@@ -28,17 +28,14 @@ local WORDS = {
   ["awake"] = "loaded",
 }
 
--- Folders and files whose comments are not clean yet. A folder that is clean leaves this list.
+-- Folders and files that are not looked at. Comments of templates are in goldens: mend one, and run tools/golden-update.lua.
 local NOT_YET = {
   "tests/golden/", -- made of templates/, with marks between that are none of a comment
-  "runtime/op/", "runtime/ops/", "runtime/plan/", "runtime/embed/", "runtime/gen/gen.h", "runtime/device/kernel_launch.h",
-  "tests/ops/", "tests/embed/",
-  "include/mlaforge/operation.h", "include/mlaforge/plan.h", "include/mlaforge/projection.h", "include/mlaforge/mla_decode.h",
-  "python/mlaforge/mla_append.py",
-  "tools/protocol.lua", "tools/check-words.lua", -- the first prints text into gen/
+  "tools/protocol.lua", -- prints comments of gen/
+  "tools/check-words.lua",
 }
 -- Commits up to this one have longer subjects.
-local BASE = "2c7d2b9bbf88a2a0af5862da8b403c633fe46af7"
+local BASE = "8c307500d3d80249a4ad5d4dadbce20135a5ff1b"
 local SUBJECT = 72
 
 local bad = false

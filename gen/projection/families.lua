@@ -94,7 +94,7 @@ local function dot(of, fields, layout)
     problem = fields,
     params = layout == "outputs" and {
       cols = { 1, 2, 4 },          -- outputs of a warp
-      depth = { 2, 4 },            -- rounds of loads that are in flight
+      depth = { 2, 4 },            -- rounds of loads in flight
       threads = { 256, 512 },
       pass = { 1, 2, 4 },          -- tokens that are multiplied at once
     } or {
@@ -191,7 +191,7 @@ local function stream(of, fields, layout)
     params = {
       rows = of.stream_rows or layout == "outputs" and { 16, 32, 64 } or { 64 }, -- outputs of a block
       warps = of.stream_warps,             -- that share a sum
-      depth = layout == "outputs" and { 2, 4, 8 } or { 1, 2 }, -- chunks of 32 values that are in flight
+      depth = layout == "outputs" and { 2, 4, 8 } or { 1, 2 }, -- chunks of 32 values in flight
       pass = { 8, 16, 32 },                -- tokens that are multiplied at once
       split = layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
       land = of.stream_lands or { "registers" }, -- where weights come to
@@ -286,7 +286,7 @@ local function ring(of, fields, layout)
   }
 end
 
--- Query heads fused with the q absorb, a block each.
+-- mla_q_b fused with the q absorb: query heads, a block each.
 local function ring_absorb(of, fields)
   local product_of = of.product
   local problem = { table.unpack(fields) }
@@ -392,7 +392,7 @@ local function mfma(of, fields, layout)
     problem = fields,
     params = {
       blocks = layout == "outputs" and { 1, 2, 4 } or { 4, 8 }, -- 16 outputs each
-      depth = { 1, 2, 4 },                -- steps that are in flight
+      depth = { 1, 2, 4 },                -- steps in flight
       parts = { 1, 2, 4 },                -- blocks that share a tile's passes
       pass = { 16, 32, 64 },              -- tokens that are multiplied at once: of 128 the sums leave no room for loads
       waves = { 1, 2, 4, 8 },             -- that share a sum

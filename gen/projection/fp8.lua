@@ -1,5 +1,5 @@
 -- Families of weights of 8 bits with scales: those of 16 bits (families.lua) with other loads. A sum's products are made of the
--- bytes alone; a block's scale comes in behind them. What a byte costs until it is multiplied is in `clk`.
+-- bytes alone; a block's scale comes in behind them. The cost of converting a byte for a product is in `clk`.
 local plan = require("projection/plan")
 local stationary = require("projection/stationary")
 local fp8 = {}
@@ -133,7 +133,7 @@ local function stream(base, of, fields)
   return family
 end
 
--- A ring for more tokens, whose weights become 16-bit numbers when they leave shared memory.
+-- A ring for more tokens, whose weights become 16-bit numbers as they leave shared memory.
 local function ring(of, fields)
   local family = {
     arch = { hopper = true },

@@ -7,7 +7,7 @@ local side = require("projection/side")
 local eight_bits = { weights = "weights" }
 local sixteen_bits = { weights = "0" }
 
--- body, suffix of the source, what it is to readers, and what its body is told in addition to the product.
+-- body, suffix of the source, what it is to readers, and what else its body is told of the product.
 local designs = {
   dot = { "dot", ".cu", "dot products", sixteen_bits },
   dot_fp8 = { "dot", ".cu", "dot products over weights of 8 bits", eight_bits },

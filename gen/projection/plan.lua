@@ -53,7 +53,7 @@ end
 
 -- A block of `warps` warps, each with all outputs of the tile and every so-many-th chunk of 32 values; `split` blocks share a
 -- sum.
--- run: chunks in a row of a warp; steps: chunks of a warp; depth, ahead: chunks of weights and of x that are in flight. land:
+-- run: chunks in a row of a warp; steps: chunks of a warp; depth, ahead: chunks of weights and of x in flight. land:
 -- where weights come to, registers or shared memory, in which they are behind the sums.
 function plan.stream(s)
   local outputs = s.layout == "outputs"
@@ -185,7 +185,7 @@ function plan.ring_absorb(s)
   local outs = s.rank % 128 == 0 and s.tokens >= 64 and 128 or 64
   local stage = ceil_div(math.max(128 * (s.tokens + tile), 2 * outs * s.nope), 1024) * 1024
   local steps, parts, gain = s.inner // 64, s.rank // outs, 2 * s.inner
-  local room = 2048 * 4 * groups -- of a warp's 16 rows of 64 outputs, staged for the store
+  local room = 2048 * 4 * groups -- of a warp's 16 rows of 64 outputs, before they are stored
   local function bytes(stages)
     local at = (stages - 1) * stage + math.max(stage, 8192 * groups) -- a product has whole warpgroups' rows of x
     return ceil_div(at + 16 * stages, 128) * 128 + gain + room, at

@@ -1,7 +1,7 @@
 -- The barriers between the threads of templates/lib/projection/stationary_fp8.h, for gen/protocol.lua.
 -- Functions here are named as those of the template that they stand for; two warps stand for the four of a warpgroup.
 --
--- v: places (passes of x that are in flight), ways (warpgroups)
+-- v: places (passes of x in flight), ways (warpgroups)
 local protocol = require("protocol")
 
 local stationary = {}

@@ -7,7 +7,7 @@ local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
 local LEAST = 33   -- tokens; passes of 32 were no faster than mfma's where memory binds (docs/lab/projections.md)
 local LONG = 1024 -- values of a sum: blocks of 16 outputs have rounds of 128
 -- gfx942, modelled: clk of LDS for 1 KB in or out, of a wave for each load of a round, and for a round's lines times the norm's
--- weights; ns of 16 sums that go through LDS; of x, which comes from an XCD's L2, what counts at the rate of the cache
+-- weights; ns of 16 sums through LDS; of x, which comes from an XCD's L2, what counts at the rate of the cache
 -- behind it; of each block of a compute unit beyond its first, for its begin and end.
 local BLOCK_NS = 2000
 local LDS_CLK, ASK_CLK, GAIN_CLK, SUM_NS, L2_X = 8, 8, 160, 2.4, 0.16
@@ -24,7 +24,7 @@ return function(of, fields)
     problem = fields,
     params = {
       blocks = { 1, 2, 4, 6 },            -- 16 outputs each
-      depth = { 2, 4 },                   -- rounds that are in flight
+      depth = { 2, 4 },                   -- rounds in flight
       parts = { 1, 2 },                   -- blocks that share a tile's passes
       pass = { 64, 128 },                 -- tokens that are multiplied at once
     },

@@ -3,7 +3,7 @@
 local stationary = {}
 
 local SM_BYTES, SM_RESERVED = 233472, 1024 -- shared memory of a Hopper SM, and of it for each block
-local PLACES = 2                           -- passes of x that are in flight
+local PLACES = 2                           -- passes of x in flight
 local MOST = 64                            -- tokens of a pass
 local REGS_MOST = 232                      -- of a thread, as counted below: from 252 on it spills (seen)
 -- h200: its begin, beside what the model counts (docs/lab/projections.md).

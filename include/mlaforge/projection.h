@@ -62,11 +62,11 @@ typedef struct mlaf_projection_args {
 
 /* Arguments of mla_q_b where other problems follow in the same launch.
  *
- * "mla_q_b:l1536,h16,n128,p64,norm,bf16,t16+mla_append:r512,paged,pairs,norm": blocks beside the product do what a launch of
+ * "mla_q_b:l1536,h16,n128,p64,norm,bf16,t16+mla_append:r512,paged,pairs,norm": a fused epilogue does what a launch of
  * mla_append without query rows does. `append` is as that operation has it, its tokens apart from the product's, which are more
  * than 0. Its ckv and kpe are what the launch before wrote, and not y.
  *
- * "...,norm+mla_q_absorb:pairs": query heads go on into the latent space at once. `absorb` is as mla_q_absorb has it, of as many
+ * "...,norm+mla_q_absorb:pairs": query heads are fused with the q absorb. `absorb` is as mla_q_absorb has it, of as many
  * tokens, but that its x is NULL and has no strides. The product's y is NULL then, without strides: queries are nowhere. */
 typedef struct mlaf_q_b_args {
   mlaf_projection_args projection; /* whose struct_size is sizeof(mlaf_q_b_args) */

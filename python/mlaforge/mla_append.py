@@ -110,7 +110,7 @@ def _launch(ctx, problem, args, tensor, stream):
 
 
 def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, ctx):
-    """What all three have in common: (dtype, rank, rope, the cache's format by name, arguments)."""
+    """Shared by all three entries: (dtype, rank, rope, the cache's format by name, arguments)."""
     dtype, rank, rope = _inputs(kv_c, k_pe, slot_mapping)
     args = {"tokens": tokens, "slots": slot_mapping.data_ptr(), "eps": 0.0, "scale": 1.0}
     args["ckv"], args["ckv_row_stride"] = _rows("kv_c", kv_c, dtype, tokens, rank)

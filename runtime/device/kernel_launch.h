@@ -36,7 +36,7 @@ enum {
   MLAF_KERNEL_SCALES = 16,
   /* No kernel but a vendor's library's product (device/matmul.h); no code object of a compiler says so. */
   MLAF_KERNEL_LIBRARY = 32,
-  /* What it loads ahead into registers passes through L1, which has what shared memory leaves: an SM shall not stay as a kernel
+  /* Loads ahead into registers pass through L1, which has what shared memory leaves: an SM shall not stay as a kernel
    * before it wanted it, with hardly any (CUDA; a hint). */
   MLAF_KERNEL_WANTS_L1 = 64,
   /* A joint kernel: it serves the second, the third problem of its list, too, whose arguments are behind the first's
@@ -69,8 +69,8 @@ typedef struct mlaf_kernel_launch {
   uint32_t flags;
   uint32_t schedule;       /* 0; earlier versions had another one, whose launches nobody makes any more */
   uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
-  uint32_t values;         /* of a combine kernel that goes on into values of so many columns: it takes mlaf_values_args
-                              (ops/mla_decode/launch.h), and a block is a head. 0: it does not */
+  uint32_t values;         /* columns of a value projection that a combine kernel is fused with: it takes mlaf_values_args
+                              (ops/mla_decode/launch.h), and a block is a head. 0: it is not */
   uint32_t reserved;       /* 0 */
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];

@@ -56,7 +56,7 @@ static void leave(const mlaf_embed *e, int previous) {
   else if (previous != e->device) e->d.set_device(previous);
 }
 
-/* What a kernel wants said before its first launch, as mlaforge's runtime/cuda/module.c. */
+/* Sets a kernel's attributes before its first launch, as mlaforge's runtime/cuda/module.c. */
 static int set_up(const driver *d, const mlaf_embed_kernel_launch *k, void *function) {
   const uint32_t blocks = (k->cluster[0] ? k->cluster[0] : 1) * (k->cluster[1] ? k->cluster[1] : 1) *
                           (k->cluster[2] ? k->cluster[2] : 1);
@@ -158,7 +158,7 @@ int32_t mlaf_embed_plan_knob(const mlaf_embed_plan *plan) { return (int32_t)plan
 
 /* --- plans --- */
 
-/* What is asked for, and the rows of its shape, best first. */
+/* A question: the problem asked for, and the rows of its shape, best first. */
 typedef struct question {
   mlaf_embed *e;
   int32_t op; /* of the index */
@@ -311,7 +311,7 @@ static mlaf_embed_status encode(mlaf_embed_device *dev, const mlaf_embed_tensor 
 }
 static const mlaf_embed_device_ops device_ops = {.tensor_map_encode = encode};
 
-/* With the device current: a driver error. */
+/* Launches with the device current; returns a driver error. */
 static int launch(const mlaf_embed *e, const mlaf_embed_launch *l, void *stream) {
   const driver *d = &e->d;
   const mlaf_embed_function *f = l->fn;

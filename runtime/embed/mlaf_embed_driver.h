@@ -36,7 +36,7 @@ enum { CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_SHARED_PERCENT = 9, CUDA_WIDE_CLUSTER =
 
 typedef struct wanted { const char *name; void *to; int optional; } wanted;
 
-/* The library stays loaded for good: drivers do not survive being unloaded. */
+/* The library is never unloaded: drivers do not survive being unloaded. */
 static int open_driver(const char *variable, const char *const *names, const wanted *list, size_t n) {
   const char *named = getenv(variable);
   void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;

@@ -124,7 +124,7 @@ mlaf_embed_status mlaf_embed_launch_one(mlaf_embed *e, const mlaf_embed_launch *
 
 /* Status and reason of err for a caller. */
 mlaf_embed_status mlaf_embed_say(const mlaf_embed_err *err, mlaf_embed_status status, char *why, size_t why_size);
-/* What every call asks first: that nothing is NULL, and that x is a plan of this operation. */
+/* Checks what every call asks first: that nothing is NULL, and that x is a plan of this operation. */
 mlaf_embed_status mlaf_embed_expect(const mlaf_embed_plan *x, const void *args, const mlaf_embed_op *op, mlaf_embed_err *err);
 
 #endif

@@ -78,7 +78,7 @@ mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target,
  * joint kernel serves, too (NULL: none). Mostly there are none. */
 mlaf_status mlaf_gen_inside(mlaf_gen *g, const char *problem, const char *target, const char *name, bool ahead, const char *next,
                             mlaf_variant **list, size_t *n, mlaf_err *err);
-/* What was measured on a problem of the same shape. */
+/* A measurement of a problem of the same shape. */
 typedef struct mlaf_gen_measured {
   const char *problem; /* its string */
   const char *variant, *template_hash; /* of its first kernel; "": whatever the generator makes today */

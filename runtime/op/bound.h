@@ -24,7 +24,7 @@ typedef struct mlaf_bound {
   uint32_t facts[MLAF_FACTS];        /* what the operation makes of all this once and for all (calls->settle); else 0 */
 } mlaf_bound;
 
-/* What fitting a knob must know of the first kernel. */
+/* Facts of the first kernel that fitting a split count needs. */
 typedef struct mlaf_fit_kernel {
   uint32_t rows_per_wg;
   uint32_t step;  /* what a round of a workgroup covers; 0: not known, nothing is fitted */

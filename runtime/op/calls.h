@@ -1,4 +1,4 @@
-/* What an operation does, as functions of its record: run, check, tune, bundle and plan reach operations through this table
+/* Functions of an operation's record: run, check, tune, bundle and plan reach operations through this table
  * alone. `args` is the operation's public struct of a launch's arguments (mlaf_execute_args of mla_decode). */
 #ifndef MLAF_CALLS_H
 #define MLAF_CALLS_H
@@ -18,17 +18,17 @@ typedef struct mlaf_calls {
   size_t workspace_at, workspace_size_at; /* in it: void *workspace, size_t workspace_size; both 0: there never is one */
   bool libraries;    /* a kernel may be a vendor library's product (device/matmul.h) */
   uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
-  /* What the functions of op/args_launch.h, and of op/table_calls.h, go by. NULL: the operation has its own. */
+  /* Tables that the functions of op/args_launch.h and op/table_calls.h go by. NULL: the operation has its own. */
   const struct mlaf_args_table *arguments;
   const struct mlaf_table *table;
 
   /* --- who may run --- */
   /* Bytes of the parameter block of a kernel at `stage` that says `launch` of itself. */
   uint32_t (*parameter_bytes)(int stage, const mlaf_kernel_launch *launch);
-  /* Whether the stages fit each other, and the knob them. E_ARG says what is missing. */
+  /* Checks that the stages fit each other, and the split count them. E_ARG says what is missing. */
   mlaf_status (*check_stages)(const mlaf_bound *b, mlaf_err *err);
-  /* Of one that was found to fit: fill its facts, so that launches need not. Whatever they say must follow from the rest. NULL:
-   * they stay 0. */
+  /* Precomputes per-plan facts once check_stages() has accepted the kernels, so that launches need not. Facts follow from the
+   * rest. NULL: they stay 0. */
   void (*settle)(mlaf_bound *b);
 
   /* --- a launch --- */
@@ -49,9 +49,9 @@ typedef struct mlaf_calls {
   uint32_t (*fit_knob)(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t knob);
   /* Doublings from which on what was tuned for another size is no choice (op/nearest.h); 0: as usual. */
   double reach;
-  /* What was tuned for the one is no choice for the other while something else is. */
+  /* True where a choice tuned for the one serves the other only if nothing else does. */
   bool (*stands_back)(const mlaf_point *asked, const mlaf_point *tuned);
-  /* Of stored kernels with these launch flags: good for requests of any lengths; never without the second stage behind it. */
+  /* Stored kernels with these launch flags are good for requests of any lengths; never run without the second stage behind. */
   bool (*any_lengths)(uint32_t flags);
   bool (*needs_second)(uint32_t flags);
 
@@ -89,12 +89,12 @@ typedef struct mlaf_calls {
   void (*data_close)(mlaf_data *d);
   /* Arguments of a launch over a set: all but the workspace, and outputs that the data owns. */
   void (*data_args)(const mlaf_data *d, int set, void *args);
-  /* What a launch over a set wrote (on the device, by place in d->outputs) against fp64: as many rows as `most_work`
+  /* Compares what a launch over a set wrote (on the device, by place in d->outputs) with fp64: as many rows as `most_work`
    * multiplications allow; 0: the fewest that tell something, the edges. E_INCORRECT with the worst element; `out` is filled
    * either way. */
   mlaf_status (*data_check)(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                             mlaf_err *err);
-  /* How far one row of an output, `got`, is off: from `want`, such a row, or, where that is NULL, from fp64. Both on the host.
+  /* Error of one row of an output, `got`, relative to `want`, such a row, or, where that is NULL, to fp64. Both on the host.
    * Relative where rows are vectors, else absolute; INFINITY: a NaN that should be none. */
   mlaf_status (*data_error)(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want, double *error,
                             mlaf_err *err);
@@ -106,8 +106,7 @@ typedef struct mlaf_whole_args {
   _Alignas(16) unsigned char bytes[MLAF_ARGS_MAX];
 } mlaf_whole_args;
 /* A caller's struct of arguments as this library has it: mostly it is that already, else a copy in *whole. One of an older
- * header is
- * shorter, one of a newer one may be longer if it asks for nothing unknown. NULL: E_ARG. */
+ * header is shorter, one of a newer one may be longer if it asks for nothing unknown. NULL: E_ARG. */
 const void *mlaf_args_take(const mlaf_calls *calls, const void *args, mlaf_whole_args *whole, mlaf_err *err);
 
 /* True if the knob of the operation's variants is a split count. */

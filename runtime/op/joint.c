@@ -86,7 +86,7 @@ static uint32_t part_bytes(const mlaf_joint *j, const mlaf_kernel_launch *k, int
 
 static uint32_t align_of(const mlaf_kernel_launch *k) { return k->n_maps ? MAP_ALIGN : ALIGN; }
 
-/* Where a part's block begins that follows `at` bytes. */
+/* Returns where a part's block begins that follows `at` bytes. */
 static uint32_t begins(const mlaf_joint *j, int part, uint32_t at) {
   return aligned(at, j->parts[part].maps ? MAP_ALIGN : ALIGN);
 }
@@ -147,7 +147,7 @@ static mlaf_status check_part_args(const mlaf_bound *b, int part, const void *ar
   return st ? mlaf_fail(err, st, "%s: %s", of->name, inner.text) : MLAF_OK;
 }
 
-/* Of those that are chained, or of the others. */
+/* Checks the parts that are chained, or the others. */
 static mlaf_status check_parts(const mlaf_bound *b, bool chained, const void *args, mlaf_err *err) {
   const mlaf_joint *j = b->point.op->joint;
   mlaf_status st = MLAF_OK;

@@ -39,7 +39,7 @@ typedef struct mlaf_joint {
   int first_buffers;       /* most buffers of the first problem's cases */
   const mlaf_joint_part *parts;
   int n_parts;
-  /* What the arguments of the list's problems must be to each other. */
+  /* Checks what the arguments of the list's problems must be to each other. */
   mlaf_status (*check)(const mlaf_point *p, const void *args, mlaf_err *err);
   /* Chained parts. check_chained: what is never in memory has no arguments; lend: fills these in, in a copy, so that the checks
    * of each operation hold; part: takes them out. */

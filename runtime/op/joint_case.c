@@ -79,7 +79,7 @@ static int part_buffers(const joint_case *c, const mlaf_bound *b, int part, void
   return pad(at + n, at + of->buffers, out);
 }
 
-/* What is never in memory has no buffers. */
+/* Leaves out buffers of what is never in memory. */
 static void leave_out(const mlaf_joint *j, void *args, int n, mlaf_case_buffer *out) {
   for (int i = 0; i < n; i++)
     if (out[i].arg == j->out_at || out[i].arg == j->in_at) out[i].use = MLAF_USE_NONE;
@@ -108,7 +108,7 @@ int mlaf_joint_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t
 
 /* --- what came out --- */
 
-/* Whose output the first problem's is: a chained part's, else its own. */
+/* Index of the part whose output the first problem's is: a chained one's, else its own. */
 static int last_of(const joint_case *c) {
   int last = -1;
   for (int i = 0; i < c->joint->n_parts; i++)

@@ -111,7 +111,7 @@ void mlaf_joint_data_args(const mlaf_data *data, int set, void *args) {
 
 /* --- what came out --- */
 
-/* Whose output the first problem's is: a chained part's; NULL: its own. */
+/* The part whose output the first problem's is: a chained one; NULL: its own. */
 static const part_data *last_of(const joint_data *d) {
   const part_data *last = NULL;
   for (int i = 0; i < d->joint->n_parts; i++)

@@ -22,9 +22,10 @@ typedef struct mlaf_offer {
  * serves any lengths is there, then the nearest sizes, then the choice before the baseline, then as they were. */
 void mlaf_offers_rank(mlaf_offer *list, size_t n, const mlaf_point *p);
 
-/* How list[i] serves p, with the knob that its first kernel's operation fits to p. A knob above 1 needs a second kernel: its own,
- * else that of the best offer with the same first kernel; where there is none the knob stays as it was tuned. Behind a knob of 1
- * there is none, but for kernels that may cut a batch: theirs then stays, unless an offer with a knob of 1 does without it. */
+/* Fits list[i] to p, with the split count that its first kernel's operation chooses for p. A knob above 1 needs a second kernel:
+ * its own, else that of the best offer with the same first kernel; where there is none the knob stays as it was tuned. Behind a
+ * knob of 1 there is none, but for kernels that may cut a batch: theirs then stays, unless an offer with a knob of 1 does without
+ * it. */
 typedef struct mlaf_offer_fitted {
   uint32_t knob;
   const mlaf_offer *second; /* whose second kernel comes behind; NULL: none does */

@@ -41,7 +41,7 @@ typedef struct mlaf_op {
   const mlaf_field *fields;   /* in the order of the text; those of SIZE stand last */
   int n_fields;
   const char *const *stages;  /* names of a variant's kernels in launch order, ended by NULL; columns of stored choices */
-  /* What no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
+  /* Checks what no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
   mlaf_status (*check)(const mlaf_point *p, char *why, size_t why_size);
   const struct mlaf_calls *calls; /* what it does */
   const struct mlaf_joint *joint; /* problems that may follow one of it in a launch; NULL: none */
@@ -60,7 +60,7 @@ const mlaf_op *mlaf_op_of(const char *text);
 /* The same, or a composition of several (op/compositions.c): what a choice may be stored for. A composition has no calls, and is
  * no problem that is planned; its stages name the kernels that a choice of its knob rests on. */
 const mlaf_op *mlaf_op_stored(const char *text);
-/* What the stages are called of that operation; NULL: there is none. */
+/* Names of that operation's stages; NULL: there is no such operation. */
 static inline const char *const *mlaf_stage_names(const char *problem) {
   const mlaf_op *op = mlaf_op_stored(problem);
   return op ? op->stages : NULL;
@@ -101,16 +101,16 @@ bool mlaf_point_same_shape(const mlaf_point *p, const mlaf_point *q);
 int mlaf_point_order(const mlaf_point *p, const mlaf_point *q);
 /* The next value of a size that plans are made for. */
 int32_t mlaf_field_round(const mlaf_field *f, int32_t x);
-/* How many times over two points of one shape are apart, in all sizes together; 1: the same. 4 is as far from 8 as from 2. */
+/* Distance of two points of one shape as a factor, over all sizes; 1: the same. 4 is as far from 8 as from 2. */
 double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q);
-/* The same in doublings, which add up: 0 for the same. */
+/* Distance of two points of one shape in doublings, which add up: 0 for equal points. */
 double mlaf_point_doublings(const mlaf_point *p, const mlaf_point *q);
 /* Every size rounded up to one that plans are made for, within its range. */
 void mlaf_point_round(mlaf_point *p);
 /* Distance from a choice tuned for q to problem p: 0 if both round to the same point, which one plan serves, else doublings. */
 double mlaf_point_distance(const mlaf_point *p, const mlaf_point *q);
-/* Of two that are equally far from p the nearer in the first size (the last follows from the others), then the smaller: < 0 when
- * that is a. */
+/* Orders two points equally far from p: the nearer in the first size (the last follows from the others), then the smaller; < 0
+ * where that is a. */
 int mlaf_point_first_of_equals(const mlaf_point *p, const mlaf_point *a, const mlaf_point *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the projections of a layer have in common: y[t,h,:] = W[h] x[t,h,:] with another dims, prologue and epilogue each. One
+/* Shared by the projections of a layer: y[t,h,:] = W[h] x[t,h,:] with another dims, prologue and epilogue each. One
  * struct of arguments, one launch, one set of cases; an operation of this kind says what its product is
  * (runtime/ops/mla_v_out). */
 #ifndef MLAF_PROJECTION_H
@@ -56,7 +56,7 @@ typedef struct mlaf_projection_kernel_args {
   int64_t tokens;
   float eps;
   uint32_t flags; /* MLAF_PROJECTION_* */
-  /* Of weights of 8 bits: W[h][r][c] times the scale of row (scale_first_row + h scale_head + r) / 128 and column
+  /* Scales of 8-bit weights: W[h][r][c] times the scale of row (scale_first_row + h scale_head + r) / 128 and column
    * (scale_first_column + c) / 128 of w_scale, whose rows lie scale_row bytes apart. */
   const float *w_scale;
   int64_t scale_row, scale_first_row, scale_head, scale_first_column;

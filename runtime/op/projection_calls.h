@@ -14,9 +14,9 @@ int mlaf_projection_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32
                                  mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
 bool mlaf_projection_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
 bool mlaf_projection_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
-/* Of a case whose x is another's outputs, all heads side by side, and never in memory. `before` outlives it. */
+/* Chained case: x is taken from the previous case's output, all heads side by side, instead of memory. `before` outlives it. */
 mlaf_status mlaf_projection_chain(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
-/* How far a product may be off: relative, of so many tokens; a token's row may be off by twice as much. */
+/* Bound of a product's relative error, for so many tokens; a single token's row may have twice as much. */
 double mlaf_product_bound(const mlaf_product *p, int64_t tokens);
 
 /* --- projection_data.c --- */

@@ -5,7 +5,7 @@
 #include "op/numeric.h"
 #include "op/projection_calls.h"
 
-/* What a case is about. */
+/* Subject of a case. */
 typedef struct mlaf_projection_spec {
   const char *name;
   int64_t tokens;

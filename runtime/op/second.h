@@ -20,7 +20,7 @@ typedef struct mlaf_second_form {
   bool (*wanted)(const void *args);
   /* Bytes of workspace, the other kernels' included; SIZE_MAX where there are too many, or no such arguments. */
   size_t (*workspace)(const mlaf_bound *b, uint32_t knob, const void *args);
-  /* What all its launches have in common. */
+  /* Fields that all its launches share. */
   mlaf_launch (*like)(const mlaf_function *fn);
   /* Check all and fill its launch. `fn` NULL: it is not loaded. *first, of args_size bytes: the arguments' first form, launched
    * next; its first word is 0 where there is nothing to do, and nothing to launch. */

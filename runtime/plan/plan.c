@@ -184,7 +184,7 @@ size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const v
   return mlaf_plan_workspace_size(plan, calls->rows(a));
 }
 
-/* A second form becomes the first by a launch of its own. */
+/* Turns arguments in their second form into the first, by a separate kernel. */
 static mlaf_status launch_second(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
   const mlaf_second_form *form = plan->point.op->calls->second;
   const mlaf_loaded *l = plan->from.loaded;

@@ -16,7 +16,7 @@ mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_p
 /* The same, given what its caller knows; `inside` may be NULL. */
 mlaf_status mlaf_plan_create_inside(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts,
                                     const mlaf_plan_inside *inside, mlaf_plan **out);
-/* Whether its kernels serve the problem that is executed next, too. */
+/* True where its kernels serve the problem that is executed next, too. */
 bool mlaf_plan_serves_next(const mlaf_plan *plan);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -38,8 +38,9 @@ const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);
-/* Of arguments in their second form (op/calls.h), where the caller keeps what becomes of it: the launch that writes it to `at`,
- * by which *args are in the first form. `again`: it lies there already, nothing is launched. A failure is reported. */
+/* Makes the first form of arguments in their second one (op/calls.h), where the caller keeps the result: the launch that writes
+ * it to `at`, by which *args are in the first form. `again`: it lies there already, nothing is launched. A failure is
+ * reported. */
 mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream);
 /* Bytes of workspace that mlaf_plan_run needs for these arguments; SIZE_MAX: they are none that it would take. */
 size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const void *args);

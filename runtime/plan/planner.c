@@ -82,8 +82,8 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
   return MLAF_OK;
 }
 
-/* What a stored choice was planned with, where its code was made anew and the generator is awake to tell: another compiler may
- * take more than the one it was tuned with. */
+/* Reads the budgets that a stored choice was planned with, where its code was made anew and the generator is loaded: another
+ * compiler may take more than the one it was tuned with. */
 static void learn_budgets(planner *p, const char *problem, mlaf_build *b) {
   mlaf_point at;
   mlaf_variant v = {.name = NULL};
@@ -126,7 +126,7 @@ static mlaf_status make_inside(planner *p, mlaf_gen *gen, mlaf_build *b) {
   return st;
 }
 
-/* In place of a kernel one for this caller, where one runs. */
+/* Takes a kernel for this caller in place of the usual one, where one runs. */
 static bool take_inside(planner *p, mlaf_build *b) {
   mlaf_gen *gen;
   mlaf_variant *list = NULL;
@@ -144,7 +144,7 @@ static bool take_inside(planner *p, mlaf_build *b) {
   return taken;
 }
 
-/* What no cache has of a build, or of the one that this caller gets in its place. */
+/* Lists what no cache has of a build, or of the one that this caller gets in its place. */
 static void wish(planner *p, mlaf_build *b) {
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
@@ -312,7 +312,7 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
   return false;
 }
 
-/* What a choice names, ready to be built. One without hashes is a name: it means what the generator makes of it today, for
+/* Makes a build of what a choice names. One without hashes is a name: it means what the generator makes of it today, for
  * this very problem, if it still makes it. */
 static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
   if (choice->kernels[0].template_hash[0]) {
@@ -328,7 +328,7 @@ static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build
   return st;
 }
 
-/* What a build shares with a choice keeps its hashes and keys. */
+/* Keeps the hashes and keys of what a build shares with a choice. */
 static void keep_refs(const mlaf_choice *choice, mlaf_build *b) {
   for (int i = 0; i < b->n; i++) {
     const mlaf_kernel_ref *then = &choice->kernels[i];
@@ -387,7 +387,7 @@ static bool failed_here(planner *p, const char *variant) {
   return bad;
 }
 
-/* What serves by all that was measured near: mostly the nearest choice's kernel, fitted; another neighbour's, or one that was
+/* Plans by all that was measured near: mostly the nearest choice's kernel, fitted; another neighbour's, or one that was
  * only timed there, or the model's own where they are clearly better. */
 static mlaf_status stand_nearby(planner *p, const mlaf_nearby *n, const mlaf_gen_nearby *x, mlaf_err *err) {
   if (x->from < 0) return try_variant(p, &x->variant, MLAF_RUNG_MODEL, err);
@@ -640,7 +640,7 @@ static mlaf_status below_bundle(planner *p) {
     p->out->loaded = NULL;
     why.status = st = measure(p, &out_of_time, &why);
     if (st) pass_over(p, &why, "tuning");
-    /* Whoever asks for a measurement and cannot have it wants to know, not to run something else. A limit that was too
+    /* A caller who asks for a measurement and cannot have it wants to know, not to run something else. A limit that was too
      * short for even one candidate is what the caller chose: then the lower rungs have to do. */
     if (!out_of_time) return st;
     p->n_refused = 0;
@@ -677,7 +677,7 @@ static mlaf_status run_ladder(planner *p) {
   if (!st || !may_compile(p)) return st; /* without a compiler the bundle is all there is */
   mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
   st = below_bundle(p);
-  /* What lay too far is better than nothing. */
+  /* A choice that lay too far is better than nothing. */
   if (!st || p->trouble.status == MLAF_E_KILLED) return st;
   return mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? st : MLAF_OK;
 }

@@ -9,8 +9,8 @@
 #include "mlaforge/plan.h"
 #include "op/op.h"
 
-/* What whoever executes a plan knows of its launches, and kernels may then go by: a layer. Where there are no such kernels it is
- * as without. */
+/* Facts of its launches that the caller of a plan knows, e.g. a layer, and kernels may rely on. Without such kernels nothing
+ * changes. */
 typedef struct mlaf_plan_inside {
   /* Tables, and all rows of the cache but those of a request's last query tokens, are older than the launch before: they may be
    * read before that launch is over. */
@@ -47,7 +47,7 @@ typedef struct mlaf_registry {
   mlaf_registry_table *retired;
 } mlaf_registry;
 
-/* How a plan is asked for. */
+/* Options of asking for a plan. */
 typedef struct mlaf_registry_how {
   bool on_stream; /* for a launch on `stream`: no plan is made while that captures */
   bool quiet;     /* not on a request's way: nothing is logged */

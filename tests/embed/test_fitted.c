@@ -106,7 +106,7 @@ static const variant variants[] = {
     {"fit", 0, 1, 1, true, TURNS},      {"fit", 0, 1, 3, true, TURNS},      {"fitmeet", MEETS, 2, 3, true, TURNS}};
 enum { VARIANTS = sizeof variants / sizeof *variants, THREADS = 128, ADD_THREADS = 64 };
 
-/* What a launch left: outputs, the kernels, the word that tells the combine kernel of parts. */
+/* Results of a launch: outputs, the kernels, the word that tells the combine kernel of parts. */
 typedef struct result {
   uint16_t *o;
   float *lse;

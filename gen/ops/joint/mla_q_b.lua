@@ -1,4 +1,4 @@
--- Problems that may follow one of mla_q_b in a launch (gen/joint.lua): mla_append's, fused or chained, where
+-- Problems that may follow one of mla_q_b in a launch (gen/joint.lua): mla_append's in a fused epilogue, and chained to it, where
 -- rows are appended, mla_q_absorb's.
 return {
   { op = "mla_append", name = "append", own = { "layout", "rank", "style", "norm" },

@@ -161,7 +161,7 @@ function model.combine_ns(p, decode, cost, arch, splits)
   return values + equal_ns(p, decode, cost, arch, splits) + uneven, uneven
 end
 
--- The time of in-kernel split merges where a request lies in many of them: one adds up three at each level of a tree of
+-- The time of an in-kernel split merge where a request lies in many of them: one adds up three at each level of a tree of
 -- radix 4 (templates/mla_decode/lib/meet.h), one after the other, and the first of all is counted elsewhere.
 local function meeting_ns(p, decode, splits)
   local parts = decode.parts_at and decode.parts_at(splits) or 0

@@ -11,7 +11,7 @@
 --   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
 --   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
 --   mixed    name of another combine family that may come behind several splits
---   values   name of another combine family that may come behind: it is fused with values, where a name says so
+--   values   name of another combine family that may come behind: it is fused with the value projection, where a name says so
 --   any_lengths  it is as good for requests of different lengths
 --   own      a request's length alone decides how it is cut: the knob is the most parts (plans/invariant.lua)
 --   partials bits of a value in a partial result (32; partials.lua)

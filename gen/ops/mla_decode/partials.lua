@@ -16,8 +16,8 @@ function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 an
 -- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost;
 -- kind: "early": behind one split of such a launch, most of its blocks end before that one does where nothing is cut;
 -- "early_once": the same where a cut costs another number if all requests run at once; "mixed": behind several, all warps of a
--- block share a row of many pieces; "values": it is fused with v_out; "invariant": behind launches that cut each request by its
--- own length.
+-- block share a row of many pieces; "values": it is fused with the value projection; "invariant": behind launches that cut each
+-- request by its own length.
 function partials.merge(family, fixed, kind)
   if kind == "invariant" then return "merge_invariant_" .. partials.bits(family, "invariant") end
   kind = fixed and "merge_" .. (kind or "fitted") .. "%d_" or "merge_"

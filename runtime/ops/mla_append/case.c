@@ -110,7 +110,8 @@ static mlaf_status deal_slots(append_case *c, mlaf_rng *rng, mlaf_err *err) {
   return MLAF_OK;
 }
 
-/* Of a token's row: all rows are standard normal; of extreme cases one in five is large, small, zero, or has a tile of zeros. */
+/* Fills a token's row: all rows are standard normal; of extreme cases one in five is large, small, zero, or has a tile of
+ * zeros. */
 static void fill_row(const append_case *c, uint16_t *to, int n, int64_t kind, mlaf_rng *rng) {
   static const float times[] = {3e3f, 1e-4f, 0, 1, 1};
   for (int i = 0; i < n; i++) {
@@ -148,7 +149,7 @@ static void fill_tokens(append_case *c, mlaf_rng *rng) {
 
 static void *table_of_sines(const append_case *c) { return c->spec.one_table ? c->cos : c->sin; }
 
-/* Where the sine of angle i of a row stands in its table. */
+/* Place of the sine of angle i of a row in its table. */
 static int64_t sine_at(const append_case *c, int64_t row, int i) {
   return row * c->table_stride + (c->spec.one_table ? c->s.rope / 2 : 0) + i;
 }
@@ -183,7 +184,7 @@ static void noise(void *to, size_t bytes, mlaf_rng *rng) {
   for (size_t i = 0; i < bytes; i++) ((unsigned char *)to)[i] = (unsigned char)mlaf_rng_next(rng);
 }
 
-/* What the launch finds where it writes: not the inputs' poison, which a stray copy would leave as it was. */
+/* Fills what the launch finds where it writes: not the inputs' poison, which a stray copy would leave as it was. */
 static void fill_outputs(append_case *c, mlaf_rng *rng) {
   noise(c->cache, c->cache_bytes, rng);
   noise(c->cache_kpe, c->cache_kpe_bytes, rng);

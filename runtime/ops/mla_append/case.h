@@ -4,7 +4,7 @@
 
 #include "ops/mla_append/append.h"
 
-/* What a case is about; the rest is usual. */
+/* Subject of a case; the rest is usual. */
 typedef struct append_spec {
   const char *name;
   int64_t tokens;
@@ -43,9 +43,9 @@ mlaf_status append_case_make(const mlaf_point *p, const append_spec *spec, uint6
                              mlaf_err *err);
 void append_case_free(append_case *c);
 
-/* Whether the token's slot is one of the cache. */
+/* True where the token's slot is one of the cache. */
 static inline bool append_case_live(const append_case *c, int64_t t) { return c->slots[t] >= 0 && c->slots[t] < c->num_slots; }
-/* Where a slot's row begins. */
+/* Offset at which a slot's row begins. */
 int64_t append_case_row(const append_case *c, int64_t slot, int64_t row, int64_t page);
 
 /* --- reference.c: fp64 --- */

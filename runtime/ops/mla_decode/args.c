@@ -78,7 +78,7 @@ static mlaf_status check_table(const mlaf_problem *p, const mlaf_execute_args *a
   return MLAF_OK;
 }
 
-/* What belongs to a combine kernel that goes on into values, and to no other. */
+/* Checks arguments of a combine kernel that is fused with the value projection, which no other has. */
 static mlaf_status check_values(const mlaf_problem *p, int values, const mlaf_execute_args *a, mlaf_err *err) {
   if (!values && (a->w_v || a->values))
     return mlaf_fail(err, MLAF_E_ARG, "w_v is %p and values %p, and the plan ends with o: they must be NULL", a->w_v, a->values);
@@ -140,7 +140,7 @@ mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const v
   return st || !a->total_q ? st : check_values(&p, mlaf_decode_goes_on(b), a, err);
 }
 
-/* What is left cut is merged, and a combine kernel reads what its decode kernel writes. */
+/* Checks that what is left cut is merged, and that a combine kernel reads what its decode kernel writes. */
 mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err) {
   const mlaf_stage *decode = &b->stage[MLAF_STAGE_DECODE], *combine = &b->stage[MLAF_STAGE_COMBINE];
   if (!decode->fn) return mlaf_fail(err, MLAF_E_ARG, "no decode kernel");

@@ -12,7 +12,7 @@ extern const mlaf_calls mlaf_decode_calls;
  * model (gen/space.lua, refit). Judged by it, over 3400 pairs of problems on gfx942 and sm_90a (five head counts, 1 and 2
  * query tokens), the fitted count takes 1.4 % more time than the model's own on average, the tuned count as it is 7 %. */
 uint32_t mlaf_decode_fit(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t splits);
-/* What was tuned for one request stands back for several, unless its kernel is as good for requests of any lengths: one request
+/* A choice tuned for one request stands back for several, unless its kernel is as good for requests of any lengths: one request
  * has no other beside it whose length differs, so its kernels were chosen without a look at that. Where no kernel is that good it
  * serves like any other. */
 bool mlaf_decode_stands_back(const mlaf_point *asked, const mlaf_point *tuned);

@@ -5,7 +5,7 @@
 
 #include "ops/mla_decode/execute.h"
 
-enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs; of a variant that goes on into values the first is these, the only one */
+enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs; with a fused value projection the first is the values, the only one */
 
 /* Random normal numbers (the clock a GPU reaches depends on the data) and a random page order. A set is a page table. On a real
  * device there are several over different pages, a power of two of them: with four times the largest cache between two uses of a
@@ -22,7 +22,7 @@ typedef struct mlaf_decode_data {
   void *tables;           /* their copy on the device */
   float *angles;          /* of a problem that rotates: its table on the host. On the device it is args.rope_table */
   size_t words;           /* of `host` */
-  int values;             /* columns that the variant goes on into; 0: it does not */
+  int values;             /* columns of the fused value projection; 0: there is none */
   int64_t pages;          /* of one set */
 } mlaf_decode_data;
 

@@ -1,4 +1,4 @@
--- What `mlaforge embed` ships of this operation (tools/embed-files.lua).
+-- Files of this operation that `mlaforge embed` ships (tools/embed-files.lua).
 return {
   name = "decode",
   comment = [[mla_decode: O = softmax(scale * Q K^T) V over a paged latent cache. K is all rank + rope columns of a cached row, V

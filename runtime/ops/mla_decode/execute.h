@@ -18,7 +18,7 @@ enum { MLAF_WORKSPACE_ALIGN = 256 };
 /* The narrowest rows of 16-byte loads: of cosines and sines of 32 columns. */
 enum { MLAF_ROPE_TABLE_ALIGN = 16 };
 
-/* What mlaf_prepared.parameters holds. */
+/* Contents of mlaf_prepared.parameters. */
 typedef struct mlaf_decode_parameters {
   mlaf_decode_args decode; /* with the maps behind it one parameter block */
   unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
@@ -32,7 +32,7 @@ _Static_assert(sizeof(mlaf_decode_args) == 128 && sizeof(mlaf_values_args) % 64 
 _Static_assert(sizeof(mlaf_decode_parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p) { return (void *)p->parameters; }
 
-/* Whether the launch may cut its batch by itself. */
+/* True where the launch may cut its batch on the device. */
 static inline bool mlaf_decode_fits(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_FITS;
 }
@@ -40,7 +40,7 @@ static inline bool mlaf_decode_fits(const mlaf_bound *b) {
 static inline bool mlaf_decode_invariant(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_INVARIANT;
 }
-/* Columns of the values that its combine kernel goes on into; 0: it does not. */
+/* Columns of the value projection that its combine kernel is fused with; 0: none. */
 static inline int mlaf_decode_goes_on(const mlaf_bound *b) { return (int)b->stage[MLAF_STAGE_COMBINE].launch.values; }
 static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }
 

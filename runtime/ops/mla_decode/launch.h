@@ -63,8 +63,8 @@ typedef struct mlaf_combine_args {
   int32_t reserved;
 } mlaf_combine_args;
 
-/* Combine kernel that goes on into values, grid (H, 1, 1): each row merged as above, or taken from o where it is done, then
- * multiplied. lse is not written. */
+/* Combine kernel fused with the value projection, grid (H, 1, 1): each row merged as above, or taken from o where it is done,
+ * then multiplied. lse is not written. */
 typedef struct mlaf_values_args {
   mlaf_decode_args decode;
   void *values;                     /* [T, H, V] dtype */
@@ -89,7 +89,7 @@ static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t part
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.
  *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns
  *   KPE  num_pages*page_size rows of P columns, kpe_row_stride apart      O  T*H rows of R columns
- *   W    rows of W_UV from the first head's to the last one's, R columns: of a combine kernel that goes on into values
+ *   W    rows of W_UV from the first head's to the last one's, R columns: of a combine kernel fused with the value projection
  * A coordinate outside reads zeros and writes nothing. A tensor without a byte (KPE at rope 0, a cache of 0 pages) leaves the
  * map zero: a kernel does not use it then. */
 typedef enum mlaf_map_of { MLAF_MAP_CKV = 1, MLAF_MAP_KPE, MLAF_MAP_Q, MLAF_MAP_O, MLAF_MAP_W } mlaf_map_of;

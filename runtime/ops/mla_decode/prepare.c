@@ -13,7 +13,7 @@ static const mlaf_stage *combine_of(const mlaf_bound *b) { return &b->stage[MLAF
 
 /* Offsets of the parts of a workspace, and its whole size; all 0 where none is needed. */
 typedef struct workspace {
-  size_t part_o, part_lse, o, size; /* o: rows on their way into values */
+  size_t part_o, part_lse, o, size; /* o: rows that become values */
 } workspace;
 
 static bool align_up(size_t *at) {
@@ -39,7 +39,7 @@ static bool split_rows(const mlaf_problem *p, uint32_t splits, int64_t total_q, 
 
 static uint32_t groups(int64_t rows, uint32_t per_group) { return (uint32_t)((rows + per_group - 1) / per_group); }
 
-/* What follows from the kernels, the device and the problem's shape alone. `x` is never 0. */
+/* Facts that follow from the kernels, the device and the problem's shape alone. `x` is never 0. */
 typedef struct facts {
   uint32_t x;     /* blocks along x: the row groups, in whole clusters */
   uint32_t held;  /* blocks that the device holds at once; kernels that do not say are one to a compute unit */
@@ -230,9 +230,9 @@ static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *deco
   if (a->values) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
 }
 
-/* A row a team; of one that goes on into values a head a block. Where a batch may have been cut rows may be few and long: behind
- * one split, where mostly nothing is left to do, a block a row, but no more than the device holds at once; behind several, of
- * blocks that take turns, as many if that is more. */
+/* Blocks of a combine kernel: a row a team; fused with the value projection, a head a block. Where a batch may have been cut rows
+ * may be few and long: behind one split, where mostly nothing is left to do, a block a row, but no more than the device holds at
+ * once; behind several, of blocks that take turns, as many if that is more. */
 static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t rows) {
   const mlaf_stage *k = combine_of(b);
   if (mlaf_decode_goes_on(b)) return (uint32_t)mlaf_decode_problem(b).heads;

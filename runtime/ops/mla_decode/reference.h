@@ -19,7 +19,7 @@ typedef struct mlaf_batch {
   int32_t rope_rows;
 } mlaf_batch;
 
-/* Tokens cached for request b. */
+/* Context length of request b. */
 static inline int64_t mlaf_batch_kv_len(const mlaf_batch *x, int32_t b) {
   int64_t pages = x->kv_indptr[b + 1] - x->kv_indptr[b];
   return pages ? (pages - 1) * x->problem.page_size + x->kv_last_page_lens[b] : 0;

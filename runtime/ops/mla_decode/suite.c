@@ -13,7 +13,7 @@
 
 enum { BIG_PAGE = 4096, MANY_ROWS = 256 };
 
-/* For variants that go on into values of so many columns: made when the first of them comes. */
+/* Expected values for variants fused with the value projection: made when the first of them comes. */
 typedef struct case_values {
   mlaf_expected want; /* its o; the rest is the case's */
   uint16_t *w;

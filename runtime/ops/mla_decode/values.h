@@ -1,4 +1,4 @@
-/* What becomes of attention's rows by W_UV, for variants whose combine kernel goes on into values. */
+/* Multiplies attention's rows by W_UV, for variants whose combine kernel is fused with the value projection. */
 #ifndef MLAF_DECODE_VALUES_H
 #define MLAF_DECODE_VALUES_H
 
@@ -11,8 +11,8 @@ typedef struct mlaf_w_v {
   int columns; /* of a head's values */
 } mlaf_w_v;
 
-/* What `rows` expects, in values: in double precision of what W holds, row r of head r % n_heads. out->o is the caller's to free;
- * LSEs are those of `rows`, and tell which are NaN or empty. */
+/* Computes the values that `rows` leads to: in double precision of what W holds, row r of head r % n_heads. out->o is the
+ * caller's to free; LSEs are those of `rows`, and tell which are NaN or empty. */
 mlaf_status mlaf_expect_values(const mlaf_expected *rows, size_t n, int n_heads, const mlaf_w_v *w, mlaf_expected *out,
                                mlaf_err *err);
 

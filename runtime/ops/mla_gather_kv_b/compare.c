@@ -105,7 +105,7 @@ static void see_token(walk *w, void *const *outputs, const double *latent, const
   w->out->rows += s->heads;
 }
 
-/* Whether every element of `got` that no row has is still what it was; rows of `n` columns begin at t * token + h * head. */
+/* True where every element of `got` that no row has is still what it was; rows of `n` columns begin at t * token + h * head. */
 static bool kept(walk *w, const char *what, const uint16_t *got, const uint16_t *before, size_t count, int64_t token,
                  int64_t head, int heads, int n) {
   size_t at = 0;

@@ -51,7 +51,7 @@ static void draw_row(const gather_shape *s, unsigned char *row, mlaf_rng *rng) {
   }
 }
 
-/* Of a row of a split cache's second tensor, whose pattern is behind the other. */
+/* Bytes of a row of a split cache's second tensor, whose pattern is behind the other. */
 static size_t kpe_bytes(const gather_shape *s) { return s->format->split ? (size_t)gather_rope_bytes(s) : 0; }
 
 static mlaf_status draw(gather_data *d, uint64_t seed, mlaf_err *err) {
@@ -193,7 +193,7 @@ void gather_data_row(const mlaf_data *d, int output, size_t row, char *out, size
 
 /* --- what came out --- */
 
-/* How far a row is off, in units of the last place; `outputs` of them, from the first on (0: all). */
+/* Error of a row in units of the last place; `outputs` of them, from the first on (0: all). */
 static double worst_row(const gather_data *d, int output, size_t row, const uint16_t *got, int outputs) {
   const gather_shape *s = &d->s;
   const uint16_t *block = mlaf_pool_block(d->pool);

@@ -46,7 +46,7 @@ mlaf_status gather_check_stages(const mlaf_bound *b, mlaf_err *err);
 static inline bool gather_is_library(const mlaf_bound *b) { return b->stage[0].launch.flags & MLAF_KERNEL_LIBRARY; }
 size_t gather_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows);
 uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
-/* In how many shares the outputs of so many tiles of tokens go, on a device of so many compute units. */
+/* Shares of the outputs of so many tiles of tokens, on a device of so many compute units. */
 uint32_t gather_shares(const gather_shape *s, uint64_t tiles, uint32_t units);
 /* The kernel's arguments, of checked ones; without `shares`. */
 void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gather_kv_b_kernel_args *out);

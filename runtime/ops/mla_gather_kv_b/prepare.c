@@ -17,7 +17,7 @@ _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch hol
  * gen/ops/mla_gather_kv_b/model.lua counts the same way. */
 enum { PART = 128 };
 
-/* Of a library's two products, in a launch's parameters, behind those of the kernel before. */
+/* Place of a library's two products in a launch's parameters, behind those of the kernel before. */
 enum { LIBRARY_AT = 256 };
 _Static_assert(LIBRARY_AT + 2 * sizeof(mlaf_matmul_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 
@@ -105,7 +105,7 @@ static mlaf_status fill_map(const mlaf_bound *b, const gather_shape *s, paramete
   return mlaf_ops(b->dev)->tensor_map_encode(b->dev, &w, out->w, err);
 }
 
-/* Of a library's product: its own, which it said when it was loaded; behind it the rows. Kernels want none. */
+/* Workspace layout for library GEMMs: the library's own workspace, then the gathered rows. Kernels want none. */
 static size_t rows_at(const mlaf_stage *k) {
   return (k->workspace + GATHER_WORKSPACE_ALIGN - 1) / GATHER_WORKSPACE_ALIGN * GATHER_WORKSPACE_ALIGN;
 }

@@ -1,4 +1,4 @@
--- What `mlaforge embed` ships of this operation (tools/embed-files.lua).
+-- Files of this operation that `mlaforge embed` ships (tools/embed-files.lua).
 return {
   name = "o_proj",
   comment = [[mla_o_proj: y [T, d] = W_o x[t] + residual[t]: value heads to hidden states.

@@ -1,4 +1,4 @@
--- What `mlaforge embed` ships of this operation (tools/embed-files.lua).
+-- Files of this operation that `mlaforge embed` ships (tools/embed-files.lua).
 return {
   name = "q_absorb",
   comment = [[mla_q_absorb: y [T, H, R+P] = (x[t,h,:N] W_UK[h], rope(x[t,h,N:])): queries into the latent space.

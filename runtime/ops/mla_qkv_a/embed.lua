@@ -1,4 +1,4 @@
--- What `mlaforge embed` ships of this operation (tools/embed-files.lua).
+-- Files of this operation that `mlaforge embed` ships (tools/embed-files.lua).
 return {
   name = "qkv_a",
   comment = [[mla_qkv_a: y [T, L+R+P] = W_a x[t]: hidden states to the low-rank columns of queries and the latent row.

@@ -1,4 +1,4 @@
--- What `mlaforge embed` ships of this operation (tools/embed-files.lua).
+-- Files of this operation that `mlaforge embed` ships (tools/embed-files.lua).
 return {
   name = "v_out",
   comment = [[mla_v_out: y [T, H, V] = W_UV[h] x[t,h]: what attention gave to value heads.

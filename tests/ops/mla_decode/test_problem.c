@@ -166,7 +166,7 @@ static void limits(void **state) {
   }
 }
 
-/* What a caller gets who leaves fields alone is what the grammar gives who leaves them out; and each member is its field. */
+/* Defaults of the struct are those of the grammar; and each member is its field. */
 static void typed_face(void **state) {
   mlaf_problem p, usual = MLAF_PROBLEM_INIT;
   mlaf_point at;

@@ -1,5 +1,5 @@
-/* Attention that goes on into values: what its launches hand over, what is refused, and that a case's reference is attention's
- * rows multiplied by W_UV. */
+/* Attention fused with the value projection: what its launches hand over, what is refused, and that a case's reference is
+ * attention's rows multiplied by W_UV. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Queries that go on into the latent space: what a launch hands over, what is refused, and that a case's reference is that of two
+/* mla_q_b fused with the q absorb: what a launch hands over, what is refused, and that a case's reference is that of two
  * products one behind the other. */
 #include <math.h>
 #include <stdlib.h>

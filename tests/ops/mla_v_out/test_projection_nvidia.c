@@ -19,7 +19,7 @@ typedef struct one {
   mlaf_compile_job job;
 } one;
 
-/* Whether the i-th of n candidates of a family is looked at: the model's first, and the last. */
+/* Looks at the i-th of n candidates of a family: the model's first, and the last. */
 static bool wanted(const mlaf_variant *list, size_t n, size_t i, const char *family) {
   const size_t len = strlen(family);
   bool first = true, last = true;
@@ -74,7 +74,7 @@ static void check(const one *x) {
   mlaf_asking asking = {.symbol = k->symbol, .threads = k->threads, .calls = x->point.op->calls, .budget = mlaf_budget_of(k)};
   if (mlaf_resources_check(&asking, &m, &err)) fail_msg("%s: %s", x->variant.name, err.text);
   launches(x, &m);
-  /* What must not run. */
+  /* Kernels that must not run. */
   mlaf_kernel_meta bad = m;
   bad.vgpr_spills = 1;
   assert_int_equal(mlaf_resources_check(&asking, &bad, &err), MLAF_E_TEMPLATE);

@@ -1,5 +1,5 @@
--- Combine kernels fused with v_out (templates/mla_decode/combine_values.cu.in): a layer's, behind launches that may cut
--- their batch. Fields: gen/ops.lua.
+-- Combine kernels fused with the value projection (templates/mla_decode/combine_values.cu.in): a layer's, behind launches that
+-- may cut their batch. Fields: gen/ops.lua.
 local partials = require("ops/mla_decode/partials")
 local plan = require("ops/mla_decode/plans/combine_values")
 

@@ -1,4 +1,5 @@
--- Shared memory of the combine kernel fused with v_out (templates/mla_decode/combine_values.cu.in): a head a block.
+-- Shared memory of the combine kernel fused with the value projection (templates/mla_decode/combine_values.cu.in): a head a
+-- block.
 local plan = {}
 
 local ceil_div = require("whole").ceil_div

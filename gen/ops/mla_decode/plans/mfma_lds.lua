@@ -39,7 +39,7 @@ local function geometry(p, v, isa)
   g.units = g.dma and ceil_div(8, g.waves) or math.max(1, 4 // g.waves)
   g.halves = not g.dma and g.waves == 8 and 2 or 1
   g.segments = g.nj // g.halves -- of 128 columns, per unit
-  -- Q is transposed in the last stage as it is loaded, which the first copies leave free: 2 KiB per wave.
+  -- Q is transposed as it comes in, in the last stage, which the first copies leave free: 2 KiB per wave.
   g.q_place = (g.stages - 1) * g.stage_bytes
   g.spare_place = math.max(g.stages * g.stage_bytes, g.q_place + 2048 * g.waves)
   -- Waves without a unit in the last turn copy into a place of their own that nobody reads. A pair's rows are 4 rows
@@ -127,7 +127,7 @@ function plan.make(p, v, isa)
   return attempt(p, v, isa, least)
 end
 
--- Landing place of Q as it is loaded, before O lives there: units of 64 columns, 8 registers each; all blocks at once if
+-- Landing place of Q as it comes in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if
 -- they fit.
 function plan.q_landing(g, b, unit, i)
   local units = ceil_div(g.nk, 2)

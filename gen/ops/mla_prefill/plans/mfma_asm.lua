@@ -5,7 +5,7 @@
 --   v: frame | S of the next round | scores X | P | K ring | V ring | staged copies, V's turned | temporaries | l | n | ones |
 --      -m/scale, 16 times: what S starts from
 --   a: Q | O
--- While it is loaded, Q lands where S, X, P and the ring come to be.
+-- As it comes in, Q lands where S, X, P and the ring come to be.
 local plan = {}
 
 plan.KEYS = 32      -- of a round
@@ -45,7 +45,7 @@ function plan.make(p, v, isa)
   return g
 end
 
--- The load of Q: LDS turns 32 rows x 64 columns of a wave at a time, in the places of V that are free at first.
+-- Q as it comes in: LDS turns 32 rows x 64 columns of a wave at a time, in the places of V that are free at first.
 plan.TURN = 4096
 function plan.landing(g, b, i, j) return g.s + 4 * ((b * 4 + i) * (g.qk // 64) + j) end
 

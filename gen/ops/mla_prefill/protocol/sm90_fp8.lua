@@ -1,6 +1,6 @@
 -- The barriers between the threads of templates/mla_prefill/sm90_fp8.cu.in, for gen/protocol.lua. Functions
 -- here are named as those of the template that they stand for; two warps stand for the four of a warpgroup. It is
--- protocol/sm90.lua's but for V: it comes into places of its own and from there to those that math reads; and there are no teams.
+-- protocol/sm90.lua's but for V: it comes into its own places and is moved to those that math reads; and there are no teams.
 local protocol = require("protocol")
 
 local sm90_fp8 = {}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
-/* What mla_decode has beside plans and launches: words of its problem, its workspace, and block tables in place of page lists. */
+/* Functions of mla_decode beside plans and launches: words of its problem, its workspace, and block tables in place of page
+ * lists. */
 #ifndef MLAF_EMBED_MLA_DECODE_TABLES_H
 #define MLAF_EMBED_MLA_DECODE_TABLES_H
 

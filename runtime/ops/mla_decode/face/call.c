@@ -24,7 +24,7 @@ static const struct {
               {"of another type", 1}};
 static int known_dtype(int32_t dtype) { return (unsigned)dtype < MLAF_VIEW_OTHER ? dtype : MLAF_VIEW_OTHER; }
 
-/* What a call comes down to. */
+/* A call as it was read. */
 typedef struct reading {
   mlaf_ctx *ctx;
   const mlaf_call *c;
@@ -289,7 +289,7 @@ static int64_t mean_of_table(const reading *r) {
   return wide < held ? wide : held;
 }
 
-/* Whether a table is wanted and not there, or the other way round, is said with the launch. */
+/* Reads the RoPE table. The launch says where it is wanted and not there, or the other way round. */
 static mlaf_status read_angles(reading *r) {
   const mlaf_view *t = &r->c->rope_table;
   const int32_t rope = r->problem.rope;
