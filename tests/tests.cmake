@@ -86,7 +86,7 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# Files that other projects compile, as `mlaforge embed` writes them out, beside the library over a fake driver. test_fitted: both launch the
+# Tests of what other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
 # same, test_ops: of every operation; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that
 # is none of the library's.
 if(TARGET fakecuda AND MLAF_EMBED_SOURCES)

@@ -134,7 +134,7 @@ local function without_functions(text)
   return (text:gsub(" %(mlaf_plan_for%)", ""):gsub("\n\n\n+", "\n\n"))
 end
 
--- These structs of a header, each with the comment before it and the initialiser behind it.
+-- Takes these structs out of a header, each with the comment before it and the initialiser behind it.
 local function structs_of(text, names)
   local list = {}
   for _, name in ipairs(names) do

@@ -31,7 +31,7 @@ local function sorted(t)
 end
 local joint = assert(loadfile(root .. "/gen/joint.lua", "t", setmetatable({ sorted = sorted }, { __index = _G })))(modules)
 
--- The fields, with those of problems that may follow.
+-- Fields of an operation, with those of problems that may follow.
 local function fields_of(op) return joint.fields(op) end
 
 -- Fields in the order of the typed struct, where those that were added later stand last.

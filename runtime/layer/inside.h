@@ -87,7 +87,7 @@ static inline bool layer_takes(const layer_shape *s, layer_alternative alt, int6
   const layer_choice stored = s->choices.stored[layer_class_of(tokens)];
   return stored ? stored >> alt & 1 : tokens >= s->choices.by_default[alt].from && tokens <= s->choices.by_default[alt].to;
 }
-/* True if a call of so many tokens has the matrices but kv_b made 16 bits. */
+/* True if a call of so many tokens dequantises the matrices but kv_b. */
 static inline bool layer_dequantises_weights(const layer_shape *s, int64_t tokens) {
   return s->dequantises && layer_takes(s, ALT_DEQUANT_WEIGHTS, tokens);
 }

@@ -168,7 +168,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   return MLAF_OK;
 }
 
-/* With batch-invariant plans all stages are separate kernels, for any number of tokens. */
+/* Batch-invariant plans: all stages are separate kernels, for any number of tokens. */
 static mlaf_status take_invariance(layer_shape *s, mlaf_err *err) {
   mlaf_plan_opts opts;
   mlaf_status st = mlaf_plan_read_opts(s->d.plan, &opts, err);

@@ -1,4 +1,4 @@
-/* Memory runs out at call sites of whole commands, once and for good: a command that cannot go on says so and returns an
+/* Memory runs out at call sites of whole commands, once and from there on: a command that cannot go on says so and returns an
  * error, one that passes has written what it always writes; nothing crashes or leaks, the database is sound, and with memory
  * again the same command passes. As plan/test_alloc does for the API: about 25 sites of each command, MLAF_ALLOC_FAULTS=all
  * every one, MLAF_ALLOC_CASE=NAME[:FIRST] those of one command. */

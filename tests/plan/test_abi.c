@@ -1,4 +1,4 @@
-/* What libmlaforge.so exports is what tests/abi.txt lists; the headers stand alone, in C and in C++. */
+/* Exports of libmlaforge.so are those that tests/abi.txt lists; the headers stand alone, in C and in C++. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Memory runs out at every call site of the public API, once and for good: each call says so (or gets by without) and
+/* Memory runs out at every call site of the public API, once and from there on: each call says so (or gets by without) and
  * nothing crashes, leaks, or computes something else. What needs no memory works with none at all. A public function that no
  * scenario here calls is a failure.
  *
@@ -412,7 +412,7 @@ typedef struct fake {
   void *library;
   uintptr_t begin, end;
   int (*leaks)(void);
-  int before; /* what it keeps for good */
+  int before; /* what it never frees */
 } fake;
 static fake fakes[] = {{"MLAF_HIP_LIBRARY", "fakehip/libamdhip64_fakehip6.so", NULL, 0, 0, NULL, 0},
                        {"MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", NULL, 0, 0, NULL, 0}};
