@@ -134,7 +134,7 @@ function problem.parse(text)
   return p
 end
 
--- What a field writes into a string; nil: nothing.
+-- The text that a field writes into a string; nil: nothing.
 local function item(f, value)
   local word = f.key and f.key .. value or (f.words[1] == "" and f.words[value + 1]) or value
   return word ~= "" and word or nil

@@ -204,20 +204,22 @@ end
 local function add_parts(op, add)
   local NAME = op:upper()
   for _, row in ipairs(joint.rows(op)) do
-    local items = {}
+    local fields, items = fields_of(row.op), {}
     for _, f in ipairs(fields_of(op)) do
       if f.part == row.op then
-        local own = joint.named(modules.require("ops/" .. row.op .. "/fields"), f.of)
+        local own = joint.named(fields, f.of)
         local text = own.key and ('"%s", NULL'):format(own.key) or ('NULL, (const char *const[]){"%s"}'):format(
           table.concat(own.words, '", "'))
-        items[f.of] = ('{"%s", %s_%s, %d, %s}'):format(f.of, NAME, f.field:upper(), f.less, text)
+        items[f.of] = ("%s_%s, %d, %s"):format(NAME, f.field:upper(), f.less, text)
       end
     end
-    for field, of in sorted(row.same) do items[field] = ('{"%s", %s_%s, 0, NULL, NULL}'):format(field, NAME, of:upper()) end
+    for field, of in sorted(row.same) do items[field] = ("%s_%s, 0, NULL, NULL"):format(NAME, of:upper()) end
     local list = {}
-    for _, f in ipairs(modules.require("ops/" .. row.op .. "/fields")) do list[#list + 1] = items[f.field] end
+    for i, f in ipairs(fields) do
+      if items[f.field] then list[#list + 1] = ("{%d, %s}"):format(i - 1, items[f.field]) end
+    end
     if row.own then
-      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {NULL, 0, 0, NULL, NULL}", row.op, NAME,
+      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {-1, 0, 0, NULL, NULL}", row.op, NAME,
         row.op:upper(), table.concat(list, ", "))
     end
   end

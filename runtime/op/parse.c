@@ -99,10 +99,10 @@ static mlaf_status no_part(const mlaf_op *op, const char *text, const char *s, c
   return mlaf_point_fault(why, size, "'+%.80s' at character %zu: %s may follow %s", s, (size_t)(s - text), names, op->name);
 }
 
-static const mlaf_joint_field *find(const mlaf_joint_part *part, const char *field) {
+static const mlaf_joint_field *find(const mlaf_joint_part *part, int at) {
   const mlaf_joint_field *f = part->fields;
-  while (f->field && strcmp(f->field, field)) f++;
-  return f->field ? f : NULL;
+  while (f->at >= 0 && f->at != at) f++;
+  return f->at >= 0 ? f : NULL;
 }
 
 /* Fields of q, a problem that follows: its own go to the list, what it says again (`seen`) must be as before. */
@@ -111,7 +111,7 @@ static mlaf_status take_fields(const mlaf_point *q, unsigned seen, int part, mla
   mlaf_point_init(q->op, &usual);
   for FIELDS_OF(f, q->op) {
     const int i = (int)(f - q->op->fields);
-    const mlaf_joint_field *of = find(&p->op->joint->parts[part], f->name);
+    const mlaf_joint_field *of = find(&p->op->joint->parts[part], i);
     const int32_t same = of ? p->v[of->of] - of->less : usual.v[i];
     if (of && mlaf_joint_is_own(of)) p->v[of->of] = q->v[i] + of->less;
     else if (seen & 1u << i && q->v[i] != same)
