@@ -35,6 +35,8 @@ test("an operation's formats are its field's words, by numbers without gaps", fu
       if field.field == "layout" then eq(table.concat(field.words, " "), table.concat(formats.words(op), " "), op) end
     end
   end
+  eq(table.concat(loader.require("projection/side").LAYOUTS, " "), table.concat(formats.words("mla_append"), " "),
+    "what blocks beside a projection append")
   for _, f in ipairs(formats.list) do
     for op in sorted(f.takes) do ok(#formats.words(op) > 0, "%s is taken by %s, which has no formats", f.name, op) end
     for _, s in ipairs(f.streams) do ok(formats.BYTES[s.type], "%s: numbers of type %s", f.name, s.type) end
