@@ -17,13 +17,13 @@
 local loader = ...
 local joint = {}
 
--- What may follow a problem of an operation; none: an empty list.
+-- The problems that may follow one of an operation; none: an empty list.
 function joint.rows(op)
   local there = loader.host.read("gen/ops/joint/" .. op .. ".lua")
   return there and loader.require("ops/joint/" .. op) or {}
 end
 
--- Whether problem `next` may follow p.
+-- True if problem `next` may follow p.
 function joint.follows(p, next)
   for _, row in ipairs(joint.rows(p.op)) do
     local fits = row.op == next.op

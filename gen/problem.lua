@@ -2,6 +2,7 @@
 -- gen/ops/<operation>/fields.lua says, and those of problems that may follow (joint.lua). The C side (runtime/op) reads the same
 -- tables; tests compare the two on the same strings.
 local loader = ...
+local formats = require("formats")
 local joint = loader.require("joint")
 local problem = {}
 
@@ -62,9 +63,11 @@ local function item_of(fields, item)
 end
 
 -- Items of a text up to a +, into p.
-local function read_items(fields, list, text, p)
+local function read_items(op, fields, list, text, p)
   for item in (list .. ","):gmatch("([^,]*),") do
     local field, value = item_of(fields, item)
+    local refused = not field and formats.refusal(op, item)
+    if refused then error("problem: " .. refused, 0) end
     if not field or p[field] ~= nil then error(("problem '%s': bad field '%s'"):format(text, item), 0) end
     p[field] = value
   end
@@ -89,7 +92,7 @@ local function read_next(p, name, list, text)
   for _, one in ipairs(joint.rows(p.op)) do row = row or one.own and one.op == name and one end
   if not row or (p[row.name] or 0) ~= 0 then error(("problem '%s': '%s' may not follow there"):format(text, name), 0) end
   local fields, q = fields_of(name), {}
-  read_items(fields, list, text, q)
+  read_items(name, fields, list, text, q)
   for field, value in sorted(q) do
     local same = row.same[field] and p[row.same[field]]
     if same == nil and row.is then same = row.is[field] end
@@ -115,7 +118,7 @@ function problem.parse(text)
   local op, list, more = text:match("^([%l%d_]+):([^+]+)(.*)$")
   if not op then error("problem '" .. text .. "' does not begin with an operation and a colon", 0) end
   local fields, p, given = fields_of(op), { op = op }, {}
-  read_items(fields, list, text, p)
+  read_items(op, fields, list, text, p)
   if more ~= "" then
     fill(fields, p)
     for next in more:gmatch("%+([^+]*)") do
@@ -131,7 +134,7 @@ function problem.parse(text)
   return p
 end
 
--- What a field writes into a string; nil: nothing.
+-- The text that a field writes into a string; nil: nothing.
 local function item(f, value)
   local word = f.key and f.key .. value or (f.words[1] == "" and f.words[value + 1]) or value
   return word ~= "" and word or nil

@@ -18,7 +18,7 @@ static inline double test_half_value(uint16_t h) {
   return h >> 15 ? -v : v;
 }
 
-/* Of a number, not a NaN. */
+/* The half of a number that is no NaN. */
 static inline uint16_t test_half_bits(double x) {
   uint16_t sign = signbit(x) ? 0x8000 : 0;
   int e = 0;
@@ -30,7 +30,7 @@ static inline uint16_t test_half_bits(double x) {
   return (uint16_t)(sign | (n > 0x7c00 ? 0x7c00 : n));
 }
 
-/* Of a float; a NaN keeps its sign and the high part of its payload, and is quiet. */
+/* The half of a float; a NaN keeps its sign and the high part of its payload, and is quiet. */
 static inline uint16_t test_half_of(float f) {
   uint32_t u;
   memcpy(&u, &f, 4);
@@ -44,7 +44,7 @@ static inline float test_half_to_float(uint16_t h) {
 }
 
 #ifdef __SIZEOF_FLOAT128__
-/* Of a number of 113 bits: to 53 bits by rounding to odd, which a second rounding to 11 does not see. */
+/* The half of a number of 113 bits: to 53 bits by rounding to odd, which a second rounding to 11 does not see. */
 static inline uint16_t test_half_of_quad(__float128 x) {
   double d = (double)x;
   uint64_t u;

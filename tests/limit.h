@@ -1,4 +1,4 @@
-/* What a test may take. No limit is by the wall clock, which a busy machine lets run: CPU time is what the program took. */
+/* Limits of a test. No limit is by the wall clock, which a busy machine lets run: CPU time is what the program took. */
 #ifndef MLAF_TEST_LIMIT_H
 #define MLAF_TEST_LIMIT_H
 

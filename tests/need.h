@@ -1,4 +1,4 @@
-/* What a test needs of its machine. Where that is missing the test fails and says what would help: none is skipped, since a
+/* Needs of a test of its machine. Where one is missing the test fails and says what would help: none is skipped, since a
  * test that did not run shows nothing. Whoever builds without a compiler leaves out by label what needs one (README.md). */
 #ifndef MLAF_TEST_NEED_H
 #define MLAF_TEST_NEED_H
@@ -44,7 +44,7 @@ static inline bool write_line(const char *path, const char *text) {
   return ok;
 }
 
-/* In a child process: mounts of its own, as root or, for anybody, as root of a user namespace. */
+/* Gives a child process mounts of its own, as root or, for anybody, as root of a user namespace. */
 static inline bool own_mounts(void) {
   char uids[64], gids[64];
   snprintf(uids, sizeof uids, "0 %u 1", (unsigned)geteuid());

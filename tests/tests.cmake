@@ -7,7 +7,7 @@ add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/tools/check-style.sh)
 add_test(NAME rooms COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/rooms.lua)
 set_tests_properties(lua/generator_1 lua/generator_2 style rooms PROPERTIES LABELS t0
   ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
-# What T0 looks at a share of, in full.
+# The checks of which T0 looks at a share, in full.
 add_test(NAME lua/generator_full COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua --full)
 # Every kernel of a covering set of problems, rendered in full.
 add_test(NAME lua/sweep COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/sweep.lua)
@@ -48,7 +48,7 @@ if(TARGET mlaforge-worker)
   set_target_properties(memo-worker PROPERTIES LINK_OPTIONS "")
 endif()
 
-# What tools/same-code.lua and tools/rehash.lua compile with.
+# The program by which tools/same-code.lua and tools/rehash.lua compile.
 if("compile" IN_LIST MLAF_ROOMS)
   add_executable(compile-texts ${CMAKE_SOURCE_DIR}/tools/compile-texts.c)
   target_link_libraries(compile-texts PRIVATE mlaf_rooms)
@@ -86,7 +86,7 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# What other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
+# Tests of what other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
 # same, test_ops: of every operation; test_tables: block tables, by both, with nothing but a bundle; test_other_op: an operation that
 # is none of the library's.
 if(TARGET fakecuda AND MLAF_EMBED_SOURCES)
@@ -105,8 +105,8 @@ if(TARGET fakecuda AND MLAF_EMBED_SOURCES)
   endforeach()
 endif()
 
-# What users of the other kinds do with a build: install it, embed it, call it from Python. Not with sanitizers: programs that are
-# built without them would have to load their run-time first.
+# Tests of what users of the other kinds do with a build: install it, embed it, call it from Python. Not with sanitizers: programs
+# that are built without them would have to load their run-time first.
 if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_SANITIZE)
   add_test(NAME install/install COMMAND ${CMAKE_SOURCE_DIR}/tests/install/install.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   add_test(NAME embed/embed_copy COMMAND ${CMAKE_SOURCE_DIR}/tests/embed/embed_copy.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
@@ -172,7 +172,7 @@ if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
     ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
-# By hand, on a real GPU.
+# Programs to run by hand, on a real GPU.
 if(TARGET mlaforge_shared)
   foreach(name execute call)
     add_executable(${name}-overhead EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/gpu/${name}_overhead.c)
@@ -206,7 +206,7 @@ while(costs)
   endif()
 endwhile()
 
-# What only NVRTC makes, and what a CUDA toolkit's stub of the driver shows.
+# Tests of what only NVRTC makes, and of what a CUDA toolkit's stub of the driver shows.
 if(TARGET test_bundle)
   add_test(NAME bundle/test_bundle_nvidia COMMAND test_bundle nvidia)
   set_tests_properties(bundle/test_bundle_nvidia PROPERTIES LABELS t1

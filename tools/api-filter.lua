@@ -7,11 +7,11 @@
 -- name.
 local M = {}
 
--- Characters that Doxygen or Markdown would take for markup; what stands in `...` is code already.
+-- Escapes what Doxygen or Markdown would take for markup, or a brief's end; text in `...` is code already.
 local function escaped(text)
   local out, code = {}, false
   for part, tick in (text .. "\0"):gmatch("([^`%z]*)(.)") do
-    if not code then part = part:gsub("[\\@#<>*_%%&]", "\\%0"):gsub("\\_(%w)", "_%1") end
+    if not code then part = part:gsub("[\\@#<>*_%%&]", "\\%0"):gsub("\\_(%w)", "_%1"):gsub("e%.g%. ", "e.g.\\ ") end
     out[#out + 1] = part .. (tick == "`" and tick or "")
     if tick == "`" then code = not code end
   end

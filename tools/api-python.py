@@ -39,7 +39,7 @@ def signature(name, value):
 
 
 def escaped(words):
-    """What Doxygen or Markdown would take for markup; what stands in `...` is code already."""
+    """Escapes what Doxygen or Markdown would take for markup; text in `...` is code already."""
     parts = words.split("`")
     return "`".join(part if i % 2 else re.sub(r"([\\@#<>*&%]|__)", r"\\\1", part) for i, part in enumerate(parts))
 

@@ -332,7 +332,7 @@ def main():
         os.environ["MLAF_SITE_DB"] = os.path.abspath(text)
         contexts.append(mlaforge.Context(device="cuda", db_path=f"/tmp/bench-projections-{os.getpid()}-{len(contexts)}.db"))
     os.environ.pop("MLAF_SITE_DB", None)
-    # What is planned, found by a pass that launches nothing; then compiled by all cores.
+    # A pass that launches nothing finds what is planned; then all cores compile it.
     plans, real = {}, mlaforge.mla_projections._launch
     mlaforge.mla_projections._launch = lambda problem, args_, x, y, ctx, stream, row=None: plans.setdefault((problem, ctx, row is not None))
     for op, tp in dict.fromkeys((op, tp) for op, tp, _ in points):

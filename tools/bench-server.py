@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a user gets: mlaforge.mla_decode_fwd with default tuning on one GPU, beside a peer's kernel in the same run.
+"""Measures what a user gets: mlaforge.mla_decode_fwd with default tuning on one GPU, beside a peer's kernel in the same run.
 
     PYTHONPATH=python MLAF_LIBRARY=build/libmlaforge.so.0 python3 tools/bench-server.py --peer peer.py --only ragged,offgrid
 Needs PyTorch and a GPU of the CUDA kind. Sets: ragged (requests of different lengths), offgrid (equal lengths nobody tuned for),
@@ -127,7 +127,7 @@ class Bench:
         return time.perf_counter() - begun
 
     def taken(self, work):
-        """What a plan of this problem says of itself."""
+        """The plan of a work's problem, as far as a row says it."""
         try:
             info = self.ctx.plan_info(work.case.problem())
         except Exception as why:

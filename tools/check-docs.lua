@@ -75,24 +75,59 @@ local function check_columns(path, text)
   end
 end
 
--- [text](target): relative to the page. A page elsewhere, or a place within the page, is not looked at.
+-- Headings of a page as links name them: lower case, blanks as "-", no punctuation but "-" and "_", links as their text.
+local headings = {}
+local function headings_of(path)
+  if not headings[path] then
+    local found, in_code = {}, false
+    for line in ((slurp(path) or "") .. "\n"):gmatch("(.-)\n") do
+      if line:find("^```") then in_code = not in_code end
+      local title = not in_code and line:match("^#+ (.*)$")
+      if title then
+        title = title:gsub("%[([^%]]*)%]%([^)]*%)", "%1"):lower():gsub("[^%w%s_-]", ""):gsub(" ", "-")
+        found[title] = true
+      end
+    end
+    headings[path] = found
+  end
+  return headings[path]
+end
+
+-- "docs/lab/../layer.md" as "docs/layer.md"
+local function straight(path)
+  local times
+  repeat path, times = path:gsub("[^/]+/%.%./", "", 1) until times == 0
+  return path
+end
+
+-- [text](target): relative to the page. A page elsewhere is not looked at.
 local function check_links(path, text)
   local folder = path:match("^(.*/)") or ""
   for target in text:gmatch("%]%(([^)%s]+)%)") do
-    local file = target:match("^[^#]*")
-    if file ~= "" and not file:find("^%a+:") and not exists(folder .. file) then
-      complain("%s: links to %s, which is not there", path, target)
+    local file, place = target:match("^([^#]*)#?(.*)$")
+    local page = straight(file == "" and path or folder .. file)
+    if not file:find("^%a+:") then
+      if file ~= "" and not exists(folder .. file) then
+        complain("%s: links to %s, which is not there", path, target)
+      elseif place ~= "" and page:find("%.md$") and not headings_of(page)[place] then
+        complain("%s: links to %s, a heading that is not there", path, target)
+      end
     end
   end
 end
 
--- Sources name pages by their path. Texts that choices are hashed with (templates/, gen/) keep the name that a page had before
--- it moved to docs/lab/.
+-- Texts that choices are hashed with (templates/, gen/) keep the name that a page had before it moved to docs/lab/ or its
+-- archive.
+local function moved(name)
+  return exists((name:gsub("^docs/", "docs/lab/"))) or exists((name:gsub("^docs/lab/", "docs/lab/archive/")))
+end
+
+-- Sources name pages by their path.
 local function check_names(path, text)
   local hashed = path:find("^templates/") or path:find("^gen/")
   for before, name in text:gmatch("([%w_./-]?)(docs/[%w_./-]+)") do
     name = name:match("^(.*%.md)") or name:match("^(.*%.tsv)")
-    if name and before == "" and not exists(name) and not (hashed and exists((name:gsub("^docs/", "docs/lab/")))) then
+    if name and before == "" and not exists(name) and not (hashed and moved(name)) then
       complain("%s: names %s, which is not there", path, name)
     end
   end

@@ -47,5 +47,9 @@ while read -r hit; do [ -n "$hit" ] && complain "$hit"; done < <(
     $(echo "$sources" | grep '^runtime/'))
 # Pages for people: short sentences, no long lines, and every page that is named is there.
 pages=$(lua5.4 tools/check-docs.lua $(git ls-files) 2>&1) || complain "${pages:-tools/check-docs.lua failed}"
+# Comments, terms, subjects of commits, versions.
+words=$(lua5.4 tools/check-words.lua $(git ls-files) 2>&1) || complain "${words:-tools/check-words.lua failed}"
+# Pictures are what their texts make.
+pictures=$(lua5.4 tools/draw.lua --check 2>&1) || complain "${pictures:-tools/draw.lua failed}"
 [ "$bad" = 0 ] && echo "style: ok ($(echo "$sources" | wc -w) C files, $(echo "$lua" | wc -w) Lua files)"
 exit "$bad"

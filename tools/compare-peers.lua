@@ -48,7 +48,7 @@ local function key(row)
   return table.concat(parts, ",")
 end
 
--- What may stand beside a decode call: its whole time, correct. Kernels taken apart and wrong results may not.
+-- A row that may stand beside a decode call: its whole time, correct. Kernels taken apart and wrong results may not.
 local function whole(row)
   local error = tonumber(row.relerr)
   return tonumber(row.us) and row.variant ~= "main only" and not row.variant:find("metadata") and not row.variant:find("plan")

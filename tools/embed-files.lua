@@ -24,6 +24,7 @@
 --   rename    functions of the library whose names would be those of functions for programs
 --   also      headers of runtime/ops/OP/embed that programs need, too
 local root, generated, out = arg[1], arg[2], arg[3]
+package.path = root .. "/gen/?.lua" -- fields have the formats of caches
 
 local CORE = { "op/compare.c", "op/offer.c", "op/point.c" }
 -- Headers that are not shipped, and what has as much of them as is needed.
@@ -133,7 +134,7 @@ local function without_functions(text)
   return (text:gsub(" %(mlaf_plan_for%)", ""):gsub("\n\n\n+", "\n\n"))
 end
 
--- Of a header these structs, each with the comment before it and the initialiser behind it.
+-- Takes these structs out of a header, each with the comment before it and the initialiser behind it.
 local function structs_of(text, names)
   local list = {}
   for _, name in ipairs(names) do

@@ -12,7 +12,7 @@ enum {
   COL_UNVERIFIED, COL_SOURCE, COLUMNS
 };
 enum { TEXT, WHOLE, REAL, STYLE };
-/* In the file's order; `field` is the member of mlaf_model. */
+/* Columns in the file's order; `field` is the member of mlaf_model. */
 static const struct {
   const char *name, *field;
   int kind;
@@ -68,7 +68,7 @@ static int whole_ok(const char *s) {
   return 1;
 }
 
-/* What is a number in C and in this file: 40, 0.707, 1e-6. */
+/* Tells whether a text is a number in C and in this file: 40, 0.707, 1e-6. */
 static int real_ok(const char *s) {
   char *end;
   if (!isdigit((unsigned char)*s) || strspn(s, "0123456789.e-") != strlen(s) || s[strlen(s) - 1] == '.') return 0;

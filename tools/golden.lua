@@ -1,4 +1,4 @@
--- What goldens and manifests consist of, by the lists in tests/golden; shared by tools/golden-update.lua (writes) and
+-- Contents of goldens and manifests, by the lists in tests/golden; shared by tools/golden-update.lua (writes) and
 -- tests/lua/test_golden.lua (compares). A golden is a kernel's source for readers, one for each body; a manifest has the hash of
 -- every kernel of an operation's lists.
 local golden = {}

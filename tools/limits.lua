@@ -1,11 +1,14 @@
--- lua5.4 tools/limits.lua WHAT ROOT [FILE]: what is made of gen/limits.lua and of the operations' fields.
+-- lua5.4 tools/limits.lua WHAT ROOT [FILE]: what is made of gen/limits.lua, gen/formats.lua and of the operations' fields.
 --   header      of gen/limits.lua, a C header (the build)
+--   formats     of gen/formats.lua, a C header (the build); formats_python: python/mlaforge/formats.py
+--   formats_doc  docs/append.md, with the table between "<!-- cache formats -->" and "<!-- end of formats -->" made anew
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
 --   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library
 --   embed:OP    the members of mlaf_embed_..._problem, the struct of its problem in embedded files (the build)
 local what, root, file = arg[1], arg[2], arg[3]
-local limits = dofile(root .. "/gen/limits.lua")
+package.path = root .. "/gen/?.lua"
+local limits, formats = require("limits"), require("formats")
 
 -- The generator's modules as this script needs them.
 local files, modules = {}, {}
@@ -28,10 +31,10 @@ local function sorted(t)
 end
 local joint = assert(loadfile(root .. "/gen/joint.lua", "t", setmetatable({ sorted = sorted }, { __index = _G })))(modules)
 
--- With those of problems that may follow.
+-- Fields of an operation, with those of problems that may follow.
 local function fields_of(op) return joint.fields(op) end
 
--- In the order of the typed struct: fields that were added later stand last there.
+-- Fields in the order of the typed struct, where those that were added later stand last.
 local function as_struct(fields)
   local out, added = {}, {}
   for _, f in ipairs(fields) do
@@ -54,6 +57,16 @@ local function range(f)
   return table.concat(list, ", ") .. " or " .. f.most
 end
 
+-- A page with what stands between two of its lines made anew.
+local function between(page, first, last, lines)
+  local f = assert(io.open(root .. "/" .. page, "rb"))
+  local text = f:read("a")
+  f:close()
+  local _, from = text:find(first .. "\n", 1, true)
+  local to = assert(text:find("\n" .. last, assert(from, page .. " has no " .. first), true), page .. " has no " .. last)
+  return text:sub(1, from) .. table.concat(lines, "\n") .. text:sub(to)
+end
+
 local make = {}
 
 function make.header()
@@ -66,6 +79,104 @@ enum { MLAF_SPLITS_MAX = %d };
 
 #endif
 ]]):format(limits.splits)
+end
+
+-- --- formats of caches (runtime/op/cache_format.h) ---
+
+local function extent(x) return ("{%d, %d, %d}"):format(x[1], x[2], x[3]) end
+local function number(type) return "MLAF_STORED_" .. type:upper() end
+
+-- One row of mlaf_cache_format. Operations look for scales in the token's row.
+local function format_row(f)
+  local e, scales, rope = formats.extents(f), formats.stream(f, "scales"), formats.stream(f, "rope")
+  for _, op in ipairs(formats.operations) do
+    assert(not (f.takes[op] and scales and scales.place), f.name .. ": mlaf_cache_format has no scales outside of a row yet")
+  end
+  return ([[{.name = "%s", .latent = %s, .rope = %s, .split = %s, .unit = %d, .scale = MLAF_SCALE_%s, .group = %d, \
+     .scales = %d, .row = %s, .scales_at = %s, .rope_at = %s, .rope_bytes = %s, .token = %s}]]):format(f.name,
+    number(formats.stream(f, "latent").type), number(rope.type), rope.place == "tensor", formats.unit(f),
+    (f.scale or "none"):upper(), scales and scales.group or 0, scales and scales.columns or 0, extent(e.row),
+    extent(e.scales_at or { 0, 0, 0 }), extent(e.rope_at), extent(e.rope), extent(e.token))
+end
+
+function make.formats()
+  local out, rows, refused, fixed = {}, {}, {}, 0
+  local function add(...) out[#out + 1] = string.format(...) end
+  add("/* Made by tools/limits.lua of gen/formats.lua. */\n#ifndef MLAF_FORMATS_H\n#define MLAF_FORMATS_H\n\nenum {")
+  for i, f in ipairs(formats.list) do
+    add("  MLAF_FORMAT_%s = %d,", f.name:upper(), i - 1)
+    rows[i] = "    " .. format_row(f)
+    fixed = math.max(fixed, formats.extents(f).row[3])
+  end
+  add("  MLAF_FORMATS = %d,\n  MLAF_FORMAT_ALIGN = %d,\n  MLAF_FORMAT_FIXED_MAX = %d, /* of a row */\n};", #formats.list,
+    formats.ALIGN, fixed)
+  add("/* Rows of mlaf_cache_format. */\n#define MLAF_FORMAT_ROWS \\\n%s\n", table.concat(rows, ", \\\n"))
+  for _, op in ipairs(formats.operations) do
+    local numbers = {}
+    for i, f in ipairs(formats.of(op)) do numbers[i] = "MLAF_FORMAT_" .. f.name:upper() end
+    add("/* %s's, by their numbers there. */\n#define %s_FORMATS %s", op, op:upper(), table.concat(numbers, ", "))
+    for _, f in ipairs(formats.list) do
+      local why = formats.refusal(op, f.name)
+      if why then refused[#refused + 1] = ('    {"%s", "%s", \\\n     "%s"}'):format(op, f.name, why) end
+    end
+  end
+  add("/* Operation, format, and why the one cannot have the other. */\n#define MLAF_FORMAT_REFUSALS \\\n%s\n\n#endif\n",
+    table.concat(refused, ", \\\n"))
+  return table.concat(out, "\n")
+end
+
+local function tuple(list)
+  return ("(%s%s)"):format(table.concat(list, ", "), #list == 1 and "," or "")
+end
+
+function make.formats_python()
+  local out, refused = {}, {}
+  for i, f in ipairs(formats.list) do
+    local e, taken, plain = formats.extents(f), {}, {}
+    for _, op in ipairs(formats.operations) do
+      if f.takes[op] then taken[#taken + 1] = ('"%s"'):format(op) end
+    end
+    for k, target in ipairs(f.plain or {}) do plain[k] = ('"%s"'):format(target) end
+    out[i] = ('    ("%s", "%s", "%s", %d, %d, %s, %s, %s, %s),'):format(f.name, formats.stream(f, "latent").type,
+      f.scale or "none", formats.stream(f, "rope").place == "tensor" and 2 or 1, formats.unit(f), tuple(e.row), tuple(e.token),
+      tuple(taken), tuple(plain))
+  end
+  for _, op in ipairs(formats.operations) do
+    for _, f in ipairs(formats.list) do
+      local why = formats.refusal(op, f.name)
+      if why then refused[#refused + 1] = ('    ("%s", "%s"):\n        "%s",'):format(op, f.name, why) end
+    end
+  end
+  return ([[
+"""Made by tools/limits.lua of gen/formats.lua: the formats of latent caches. Do not edit."""
+
+FORMATS = (  # cache_format.Format
+%s
+)
+
+REFUSED = {  # (operation, format): why
+%s
+}
+]]):format(table.concat(out, "\n"), table.concat(refused, "\n"))
+end
+
+function make.formats_doc()
+  local usual, out = formats.USUAL, {}
+  out[1] = ("| format | bytes of a token, rank %d, rope %d | what a token holds | caches of | taken by |"):format(usual.rank,
+    usual.rope)
+  out[2] = "|---|---|---|---|---|"
+  for _, f in ipairs(formats.list) do
+    local e, taken = formats.extents(f), {}
+    local rope = formats.bytes(e.rope, usual.rank, usual.rope)
+    for _, op in ipairs(formats.operations) do
+      if f.takes[op] then taken[#taken + 1] = ("`%s`"):format(op) end
+    end
+    local all = formats.bytes(e.token, usual.rank, usual.rope)
+    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(f.name,
+      formats.stream(f, "rope").place == "tensor" and ("%d and %d"):format(all - rope, rope) or all, f.token,
+      f.models or "any model", #taken > 0 and table.concat(taken, ", ") or "nothing yet")
+  end
+  return between("docs/append.md", "<!-- cache formats -->", "<!-- end of formats -->", out)
 end
 
 -- One row of mlaf_field (runtime/op/op.h); `index`: of the fields so far.
@@ -93,20 +204,22 @@ end
 local function add_parts(op, add)
   local NAME = op:upper()
   for _, row in ipairs(joint.rows(op)) do
-    local items = {}
+    local fields, items = fields_of(row.op), {}
     for _, f in ipairs(fields_of(op)) do
       if f.part == row.op then
-        local own = joint.named(modules.require("ops/" .. row.op .. "/fields"), f.of)
+        local own = joint.named(fields, f.of)
         local text = own.key and ('"%s", NULL'):format(own.key) or ('NULL, (const char *const[]){"%s"}'):format(
           table.concat(own.words, '", "'))
-        items[f.of] = ('{"%s", %s_%s, %d, %s}'):format(f.of, NAME, f.field:upper(), f.less, text)
+        items[f.of] = ("%s_%s, %d, %s"):format(NAME, f.field:upper(), f.less, text)
       end
     end
-    for field, of in sorted(row.same) do items[field] = ('{"%s", %s_%s, 0, NULL, NULL}'):format(field, NAME, of:upper()) end
+    for field, of in sorted(row.same) do items[field] = ("%s_%s, 0, NULL, NULL"):format(NAME, of:upper()) end
     local list = {}
-    for _, f in ipairs(modules.require("ops/" .. row.op .. "/fields")) do list[#list + 1] = items[f.field] end
+    for i, f in ipairs(fields) do
+      if items[f.field] then list[#list + 1] = ("{%d, %s}"):format(i - 1, items[f.field]) end
+    end
     if row.own then
-      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {NULL, 0, 0, NULL, NULL}", row.op, NAME,
+      add("/* The fields of a problem of %s that follows. */\n#define %s_%s_FIELDS %s, {-1, 0, 0, NULL, NULL}", row.op, NAME,
         row.op:upper(), table.concat(list, ", "))
     end
   end
@@ -147,16 +260,11 @@ function make.doc(op)
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
       f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)
   end
-  local first = ("<!-- fields of %s -->\n"):format(op)
-  local pages = io.popen(("cd '%s' && grep -lF '%s' docs/*.md"):format(root, first:sub(1, -2)))
+  local first = ("<!-- fields of %s -->"):format(op)
+  local pages = io.popen(("cd '%s' && grep -lF '%s' docs/*.md"):format(root, first))
   local page = assert(pages:read("l"), "no page of docs has " .. first)
   pages:close()
-  local f = assert(io.open(root .. "/" .. page, "rb"))
-  local text = f:read("a")
-  f:close()
-  local _, from = text:find(first, 1, true)
-  local to = assert(text:find("\n<!-- end of fields -->", from, true), page .. ": no end of fields")
-  return text:sub(1, from) .. table.concat(out, "\n") .. text:sub(to)
+  return between(page, first, "<!-- end of fields -->", out)
 end
 
 function make.python()
@@ -185,8 +293,9 @@ function make.embed(op)
   return table.concat(out)
 end
 
-local name, op = what:match("^(%l+):?([%l%d_]*)$")
-local text = assert(make[name], "header, fields:OPERATION, doc:OPERATION, python or embed:OPERATION?")(op)
+local name, op = what:match("^([%l_]+):?([%l%d_]*)$")
+local text = assert(make[name], "header, formats, formats_python, formats_doc, fields:OPERATION, doc:OPERATION, python or "
+  .. "embed:OPERATION?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

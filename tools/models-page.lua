@@ -1,6 +1,7 @@
 -- lua5.4 tools/models-page.lua ROOT [FILE]: docs/models.md with its tables made anew, of tuning/models.tsv and the operations'
 -- fields. A model uses an operation whose fields take its numbers.
 local root, file = arg[1], arg[2]
+package.path = root .. "/gen/?.lua" -- fields have the formats of caches
 
 local function slurp(path)
   local f = assert(io.open(root .. "/" .. path, "rb"))

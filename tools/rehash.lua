@@ -43,7 +43,7 @@ local function kernels_of(row)
   return v, list
 end
 
--- Whether the two texts of each kernel are one program, and its cache key of today.
+-- Proves that the two texts of each kernel are one program, and returns its cache key of today.
 local function prove(rows)
   local texts, keys, open = {}, {}, {}
   for _, row in ipairs(rows) do

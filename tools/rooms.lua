@@ -1,9 +1,10 @@
 -- The arrows of the house, from its includes: a room of runtime/ may include rooms below it, never one above or beside it.
 --   lua5.4 tools/rooms.lua [--print]      exit 1 and a line for each arrow that goes up; --print: all arrows, with counts
+--   lua5.4 tools/rooms.lua --floors       the floors alone, from the ground up: what tools/draw.lua draws
 -- A test (T0) runs it. Files named by both are found by folder, so a new operation needs no line here.
 local ROOT = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 
--- From the ground up. Rooms of a floor do not know each other; so no two operations do.
+-- The floors, from the ground up. Rooms of a floor do not know each other; so no two operations do.
 local FLOORS = {
   { "base" },
   { "device" },
@@ -22,6 +23,10 @@ local FLOORS = {
   { "embed", "op/embed", "ops/*/embed" },
   { "cli" },
 }
+if arg[1] == "--floors" then
+  for _, rooms in ipairs(FLOORS) do print(table.concat(rooms, " ")) end
+  os.exit(0)
+end
 -- Devices are reached by the calls of runtime/device, never by their headers.
 local CLOSED = { hip = true, cuda = true, emu = true }
 -- Arrows that still go the wrong way, "room -> room": why. One that is gone must leave this list.

@@ -1,5 +1,5 @@
--- Whether two trees of this project make the same machine code; shared by tools/same-code.lua and tools/rehash.lua. A tree is a
--- folder with gen/ and templates/, and what it says of a kernel is rendered by its own generator.
+-- Tells whether two trees of this project make the same machine code; shared by tools/same-code.lua and tools/rehash.lua. A tree
+-- is a folder with gen/ and templates/, and what it says of a kernel is rendered by its own generator.
 local same = {}
 local bare = dofile(debug.getinfo(1, "S").source:match("^@(.*)/tools/[^/]*$") .. "/gen/bare.lua")
 
@@ -24,13 +24,13 @@ function same.bare(source, symbol)
   return (table.concat(out, "\n"):gsub(symbol, NAME)) .. "\n"
 end
 
--- What tells one name from another: words that may be renamed are all that a text itself brings.
+-- Iterates over the names of a text: words that may be renamed are all that the text itself brings.
 local function tokens(text)
   return text:gmatch("()([%a_][%w_]*)()")
 end
 
--- Whether one text is the other with names changed one to one: then it is the same program. Names of the language and of the
--- compiler cannot take part, or the other text would not compile. Returns the names that changed.
+-- Tells whether one text is the other with names changed one to one: then it is the same program. Names of the language and of
+-- the compiler cannot take part, or the other text would not compile. Returns the names that changed.
 function same.renamed(a, b)
   local to, from, changed, ends_a, ends_b = {}, {}, {}, 1, 1
   local next_b = tokens(b)
@@ -94,7 +94,7 @@ end
 
 local STAGE_COLUMNS = { "template", "params", "symbol", "template_hash", "src_hash", "code_key" }
 
--- Where the columns of each stage of a row stand: { name, template = index, ... }. Text 3 has a group of columns a stage, the
+-- Places of the columns of each stage in a row: { name, template = index, ... }. Text 3 has a group of columns a stage, the
 -- texts before it had the two of mla_decode.
 local function stages_of(fields, at)
   local list = {}

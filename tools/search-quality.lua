@@ -60,7 +60,7 @@ lines("pruned.jsonl", "tune", function(line)
   if not p or not best then return end
   p.evaluations, p.found, p.variant = number(line, "candidates"), number(best, "ns"), text(best, "variant")
 end)
--- Where the search measured for itself: the exhaustive run's sample of what it found.
+-- Samples of a search that measured for itself: the exhaustive run's sample of what it found.
 lines("samples.jsonl", "sample", function(line)
   local p = problems[text(line, "problem")]
   if p and p.variant == text(line, "variant") and text(line, "outcome") == "ok" then p.sampled = number(line, "ns") end

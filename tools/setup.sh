@@ -2,6 +2,7 @@
 # Make this checkout ready to build: Debian's build tools and libraries, a ROCm compiler (hiprtc and comgr) and NVIDIA's NVRTC.
 #
 #   tools/setup.sh            install or unpack what is missing; a second run finds everything and takes no time
+#   tools/setup.sh --tools    the Debian packages alone, which is all that a build needs
 #   tools/setup.sh --check    change nothing; exit 0 if everything is there, 1 if not, and say what
 #   tools/setup.sh --force    unpack the private ROCm again even if it is there
 #
@@ -31,9 +32,10 @@ mode=install
 case ${1:-} in
   '') ;;
   --check) mode=check ;;
+  --tools) mode=tools ;;
   --force) mode=force ;;
   -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-  *) echo "usage: tools/setup.sh [--check|--force|--help]" >&2; exit 2 ;;
+  *) echo "usage: tools/setup.sh [--tools|--check|--force|--help]" >&2; exit 2 ;;
 esac
 
 started=$(date +%s)
@@ -110,7 +112,7 @@ system_rocm() {
   return 1
 }
 
-# What the private prefix must say and do to be trusted. It is only ever put in place whole (by rename), so this guards
+# Checks what the private prefix must say and do to be trusted. It is only ever put in place whole (by rename), so this guards
 # against an older layout and against files removed since.
 prefix_good() {
   local stamp=$prefix/mlaforge-setup
@@ -293,6 +295,7 @@ if [ "$mode" != check ]; then
   rm -rf "$deps"/tmp.?????? # left by a killed run; nobody else can be using it while we hold the lock
 fi
 setup_packages
+if [ "$mode" = tools ]; then exit 0; fi
 setup_rocm
 setup_nvrtc
 if [ "$mode" = check ]; then exit "$missing"; fi

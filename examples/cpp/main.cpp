@@ -60,11 +60,11 @@ int run() {
   constexpr int heads = 16, rank = 512, columns = 576, page = 64, batch = 2, pages = 3;
   constexpr std::uint16_t one = 0x3f80; // bf16
   Ctx ctx = open_context(std::getenv("MLAF_DEVICE"));
-  mlaf_problem problem = MLAF_PROBLEM_INIT;
+  mlaf_mla_decode_problem problem = MLAF_MLA_DECODE_PROBLEM_INIT;
   problem.batch = batch;
   problem.ctx = 100;
   mlaf_plan *raw = nullptr;
-  check(ctx, mlaf_plan_create(ctx.get(), &problem, nullptr, &raw));
+  check(ctx, mlaf_mla_decode_plan_create(ctx.get(), &problem, nullptr, &raw));
   Plan plan(raw);
 
   Buffer<std::uint16_t> q(ctx, std::vector<std::uint16_t>(batch * heads * columns, 0x3c00));
@@ -72,7 +72,7 @@ int run() {
   Buffer<std::int32_t> qo(ctx, {0, 1, 2}), kv(ctx, {0, 2, 3}), indices(ctx, {2, 0, 1}), last(ctx, {36, 64});
   Buffer<std::uint16_t> o(ctx, batch * heads * rank);
   Buffer<unsigned char> workspace(ctx, mlaf_plan_workspace_size(plan.get(), batch));
-  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+  mlaf_mla_decode_args a = MLAF_MLA_DECODE_ARGS_INIT;
   a.batch = batch;
   a.total_q = batch;
   a.num_pages = pages;
@@ -86,7 +86,7 @@ int run() {
   a.o = o.get();
   a.workspace = workspace.get();
   a.workspace_size = mlaf_plan_workspace_size(plan.get(), batch);
-  check(ctx, mlaf_execute(plan.get(), &a, nullptr));
+  check(ctx, mlaf_mla_decode_execute(plan.get(), &a, nullptr));
   check(ctx, mlaf_sync(ctx.get(), nullptr));
 
   std::size_t wrong = 0;

@@ -35,13 +35,13 @@ int main(int argc, char **argv) {
     fprintf(stderr, "no context: %s\n", why);
     return 1;
   }
-  mlaf_problem problem = MLAF_PROBLEM_INIT; /* 16 heads, rank 512, rope 64, bf16, pages of 64 */
+  mlaf_mla_decode_problem problem = MLAF_MLA_DECODE_PROBLEM_INIT; /* 16 heads, rank 512, rope 64, bf16, pages of 64 */
   problem.batch = BATCH;
   problem.ctx = 128;
-  if (mlaf_plan_get(ctx, &problem, &plan_opts, &plan)) return failed(ctx, "plan");
+  if (mlaf_mla_decode_plan_get(ctx, &problem, &plan_opts, &plan)) return failed(ctx, "plan");
   for (size_t i = 0; i < sizeof q / sizeof *q; i++) q[i] = (uint16_t)(0x3c00 + i % 97);     /* around 0.01 */
   for (size_t i = 0; i < sizeof cache / sizeof *cache; i++) cache[i] = 0x3f80;              /* 1.0 */
-  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+  mlaf_mla_decode_args a = MLAF_MLA_DECODE_ARGS_INIT;
   a.batch = BATCH;
   a.total_q = BATCH;
   a.num_pages = PAGES;
@@ -55,7 +55,8 @@ int main(int argc, char **argv) {
   a.o = to_device(ctx, NULL, sizeof o);
   a.workspace_size = mlaf_plan_workspace_size(plan, a.total_q);
   a.workspace = to_device(ctx, NULL, a.workspace_size);
-  if (mlaf_execute(plan, &a, NULL) || mlaf_sync(ctx, NULL) || mlaf_mem_read(ctx, o, a.o, sizeof o)) return failed(ctx, "execute");
+  if (mlaf_mla_decode_execute(plan, &a, NULL) || mlaf_sync(ctx, NULL) || mlaf_mem_read(ctx, o, a.o, sizeof o))
+    return failed(ctx, "execute");
 
   size_t wrong = 0;
   for (size_t i = 0; i < sizeof o / sizeof *o; i++) wrong += o[i] != 0x3f80;

@@ -46,7 +46,7 @@ static inline void ref_turn(const ref_dims *d, const double *cos_of, const doubl
   }
 }
 
-/* What queries at a position are multiplied by. */
+/* The factor that queries at a position are multiplied by. */
 static inline double ref_factor(const ref_dims *d, int at) {
   return d->q_beta > 0 ? 1 + d->q_beta * log(1 + floor((double)at / d->q_original)) : 1;
 }

@@ -8,6 +8,7 @@
 --                          that it depends on; of.appends: it may have the blocks of side.lua beside it; of.absorbs: and go on
 --                          into the latent space; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
+local products = require("projection/products")
 local library = require("projection/library")
 local fp8 = require("projection/fp8")
 local lines = require("projection/lines")
@@ -462,7 +463,7 @@ function families.make(op, of, fields)
     lib = library.product(of.product, fields, of.aside == "rope") }
   if layout == "outputs" then
     list.staged = staged(of.product, fields)
-    if op ~= "mla_o_proj" then list.staged.body = "mla_o_proj/staged" end -- by which the manifest shows its parameters
+    if op ~= products.shown then list.staged.body = products.shown .. "/staged" end
   end
   if layout == "inputs" then list.stay = stay(of.product, fields) end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
@@ -472,7 +473,7 @@ function families.make(op, of, fields)
     family.template, list[name] = op .. "/" .. name, family
   end
   for _, name in ipairs({ "ring_fp8", "wide_fp8" }) do -- as of staged
-    if list[name] and op ~= "mla_o_proj" then list[name].body = "mla_o_proj/" .. name end
+    if list[name] and op ~= products.shown then list[name].body = products.shown .. "/" .. name end
   end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end

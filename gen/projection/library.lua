@@ -4,8 +4,9 @@
 local ops = require("ops")
 
 -- The products for which a library is known to do better than any kernel here, though nobody tuned: large flat products on
--- Hopper. One H200, 2048 tokens: 83 us for 258 (mla_qkv_a), 32 for 183 (mla_q_b, norm), 78 for 185 (mla_o_proj, tp 8). At 128
--- tokens it is 0.70 to 0.93 of the time at tp 8, but 1.1 of it for mla_o_proj at tp 1 (docs/lab/projections.md).
+-- Hopper. One H200, 2048 tokens: 83 us for 258 (hidden states to low-rank columns), 32 for 183 (norm, low-rank columns to query
+-- heads), 78 for 185 (values to hidden states, tp 8). At 128 tokens it is 0.70 to 0.93 of the time at tp 8, but 1.1 of it for
+-- values to hidden states at tp 1 (docs/lab/projections.md).
 local KNOWN_FROM, KNOWN_SHARE, KNOWN_BEGIN_NS = 256, 0.75, 5000 -- tokens; of the matrix rate; fitted to those
 local WAYS = 16 -- that are asked for: its first is often not its fastest at few tokens
 local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }

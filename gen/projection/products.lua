@@ -28,6 +28,9 @@ local rows = {
     norm = "0", residual = "residual", turn = "0", style = '"unrotated"' },
 }
 
+-- The operation whose manifest shows the parameters of designs that are the same for all (staged, ring_fp8, wide_fp8).
+products.shown = "mla_o_proj"
+
 function products.row(op) return rows[op] end
 
 -- The product of a problem's fields p: { heads, inner, outer, layout, norm }.

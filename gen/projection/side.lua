@@ -7,9 +7,9 @@ side.SUFFIX = "_append"
 side.FIELDS = { "append", "append_norm", "append_style", "rank" }
 side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz" } -- 1, 2, .. of `append`
 side.STYLES = { [0] = "pairs", "halves", "unrotated" }
-side.FLAG = 128 -- MLAF_KERNEL_APPENDS
+side.FLAG = 128 -- MLAF_KERNEL_SECOND
 -- A problem that goes on into the latent space: its field, and the flag of such kernels.
-side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_ABSORBS
+side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_THIRD
 local REGISTERS = 64 -- of a lane that appends
 
 -- True if a template's kernels append, too.

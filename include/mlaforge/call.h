@@ -1,5 +1,5 @@
-/* One call as servers make them: tensors with shapes and strides are checked, planned (a hit mostly) and launched. What the
- * Python package calls; other bindings may. */
+/* One decode call as servers make it: checks tensors with shapes and strides, finds the plan (mostly a hit in the registry), and
+ * launches. The Python package calls this; other bindings may, too. */
 #ifndef MLAFORGE_CALL_H
 #define MLAFORGE_CALL_H
 
@@ -24,10 +24,10 @@ typedef struct mlaf_view {
   int64_t shape[4], stride[4];
 } mlaf_view;
 
-/* With pages, H heads, R rank, P rope, T query tokens in all, B requests. */
+/* The arguments of one decode call. Shapes: H heads, R rank, P rope, T query tokens in all, B requests. */
 typedef struct mlaf_call {
   uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
-  int32_t causal;                    /* as mlaf_problem's; not looked at with q_len 1 */
+  int32_t causal;                    /* as mlaf_mla_decode_problem's; not looked at with q_len 1 */
   mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
                                       * rows apart. With cache_kpe [pages, page, 1, R], or without the 1 */
@@ -54,16 +54,16 @@ typedef struct mlaf_call {
   uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
   int32_t reserved;                  /* 0 */
 } mlaf_call;
-/* `scale` is meant as it stands, 0 included: then all keys weigh the same. */
+/* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };
 #define MLAF_CALL_INIT {.struct_size = sizeof(mlaf_call)}
 
 /* Check, plan and launch on `stream` (NULL: the default stream). Nothing is waited for, and nothing of the tables is read on the
- * host. A plan that is not there yet is made (mlaf_plan_get), with one line in the log; while the stream captures that is an
- * error, as is a workspace that would have to be allocated.
+ * host. A plan that is not there yet is made (mlaforge/mla_decode.h), with one line in the log; while the stream captures that is
+ * an error, as is a workspace that would have to be allocated.
  * Pages of the cache that are further apart than they are long (one layer of a cache of many) are read as smaller pages where
  * that is needed, by a plan for those: as fast as pages of that size are.
- * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of mlaf_plan_get and mlaf_execute.
+ * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of a plan and of its execution.
  * Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own. Over the stream's workspace
  * all launches of a call are one unit on their stream: calls of other threads on this stream wait until they are out (context.h).
  * Threads that hand over a workspace need one each, also on one stream. `alloc` is called by the calling thread, with nothing

@@ -21,7 +21,7 @@
  * outputs, and its own workspace or none (mlaf_chunked_prefill_execute). */
 typedef struct mlaf_chunked_prefill mlaf_chunked_prefill;
 
-/* How keys turn that a cache holds as they were: by cached.rope_table (mlaforge/mla_gather_kv_b.h). */
+/* Pairing of rope columns, for caches whose keys are not rotated: cached.rope_table rotates them (mlaforge/mla_gather_kv_b.h). */
 enum { MLAF_CHUNKED_PAIRS = 1, MLAF_CHUNKED_HALVES = 2 };
 
 typedef struct mlaf_chunked_prefill_desc {
@@ -44,24 +44,26 @@ typedef struct mlaf_chunked_prefill_desc {
     sizeof(mlaf_chunked_prefill_desc), 0, 0, 128, 64, 128, 512, MLAF_BF16, NULL, 64, 16384, 4, 1024, NULL, 0, 0            \
   }
 
-/* Plans all parts. Errors: E_ARG, and those of mlaf_plan_for. `*out` is untouched on failure. */
+/* Creates a chunked prefill and plans all its parts. The caller destroys *out. Errors: E_ARG, and those of
+ * mlaf_plan_for. `*out` is untouched on failure. */
 MLAF_API mlaf_status mlaf_chunked_prefill_create(mlaf_ctx *ctx, const mlaf_chunked_prefill_desc *desc,
                                                  mlaf_chunked_prefill **out);
-/* None of its launches may be in flight. NULL is allowed. */
+/* Destroys it. None of its launches may be in flight. NULL is allowed. */
 MLAF_API void mlaf_chunked_prefill_destroy(mlaf_chunked_prefill *chunked);
 
 /* --- the schedule, on the host --- */
 
-/* Words of the schedule of `batch` requests: new_tokens[r] new ones behind context_tokens[r] cached ones, each 0 and up. A
- * request without new tokens takes no part. 0: these are no such numbers. */
+/* Returns the words of a schedule for `batch` requests: request r has new_tokens[r] new and context_tokens[r] cached tokens, each
+ * 0 and up. A request without new tokens takes no part. Returns 0 where the numbers are negative or too large. Thread-safe. */
 MLAF_API size_t mlaf_chunked_prefill_words(const mlaf_chunked_prefill *chunked, int32_t batch, const int32_t *new_tokens,
                                            const int32_t *context_tokens);
-/* Write it. A chunk ends at a page's end where its request goes on. E_ARG: `words` are too few, or lengths are negative. */
+/* Writes the schedule of these requests to `out`, which has room for `words` (mlaf_chunked_prefill_words). A chunk that cuts a
+ * request ends at a page's end. E_ARG: `words` are too few, or lengths are negative. Thread-safe. */
 MLAF_API mlaf_status mlaf_chunked_prefill_schedule(const mlaf_chunked_prefill *chunked, int32_t batch, const int32_t *new_tokens,
                                                    const int32_t *context_tokens, int32_t *out, size_t words);
-/* Chunks of a schedule; -1: it is none. */
+/* Returns the number of chunks of a schedule; -1: it is none. */
 MLAF_API int32_t mlaf_chunked_prefill_chunks(const int32_t *schedule);
-/* Bytes of workspace that its execution needs. SIZE_MAX: it is none, or of larger chunks. */
+/* Returns the bytes of workspace that executing a schedule needs. SIZE_MAX: it is no schedule, or one of larger chunks. */
 MLAF_API size_t mlaf_chunked_prefill_workspace(const mlaf_chunked_prefill *chunked, const int32_t *schedule);
 
 /* --- execution --- */
@@ -71,10 +73,11 @@ typedef struct mlaf_chunked_prefill_args {
   uint32_t flags;       /* 0 */
   const int32_t *schedule;        /* on the host */
   const int32_t *schedule_device; /* the same words on the device */
-  /* What mla_prefill gets for the new tokens. total_q, total_k, batch and the cu_seqlens are the schedule's: 0 and NULL here. */
+  /* Arguments of mla_prefill for the new tokens. total_q, total_k, batch and cu_seqlens come from the schedule: 0 and NULL
+   * here. */
   mlaf_prefill_args fresh;
-  /* The cache, its table [batch, ...] or lists by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens,
-   * page_tokens, cu_seqlens, seq_starts, k, v and k_pe are ours: 0 and NULL here. */
+  /* Arguments of mla_gather_kv_b: the cache, its table [batch, ...] or lists by request of the schedule, W. batch, tokens,
+   * page_tokens, cu_seqlens, seq_starts, k, v and k_pe come from the schedule: 0 and NULL here. */
   mlaf_gather_kv_b_args cached;
   void *workspace; /* mlaf_chunked_prefill_workspace bytes, 256-byte aligned. NULL with workspace_size 0: the stream's, which
                     * the context keeps (context.h) */
@@ -86,28 +89,29 @@ typedef struct mlaf_chunked_prefill_args {
 #define MLAF_CHUNKED_PREFILL_ARGS_INIT \
   {.struct_size = sizeof(mlaf_chunked_prefill_args), .fresh = MLAF_PREFILL_ARGS_INIT, .cached = MLAF_GATHER_KV_B_ARGS_INIT}
 
-/* Launch all of it on `stream`. With a workspace of the caller's it never allocates, locks, waits or reads device memory on the
- * host: legal in graph capture, with the schedule that was captured. Without one it locks the stream's while it launches, so that
- * a call is one unit on its stream, and allocates where that has to grow (E_ARG while the stream captures). On failure some
- * launches may have gone out. Thread-safe. Threads that hand over a workspace need one each, also on one stream. */
+/* Launches the whole prefill on `stream`. With a workspace of the caller's it never allocates, locks, waits or reads device
+ * memory on the host: legal in graph capture, with the schedule that was captured. Without one it locks the stream's while it
+ * launches, so that a call is one unit on its stream, and allocates where that has to grow (E_ARG while the stream captures). On
+ * failure some launches may have gone out. Thread-safe. Threads that hand over a workspace need one each, also on one stream. */
 MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *chunked, const mlaf_chunked_prefill_args *args,
                                                   void *stream);
 
 /* --- which form --- */
 
-/* New tokens of one request from which on expanded keys and values are faster than the absorbed form (mla_decode with many query
- * tokens), over `keys` of context. The first that is there:
+/* Returns the number of new tokens of one request from which on expanded keys and values are faster than the absorbed form
+ * (mla_decode with many query tokens), over `keys` of context. It takes the first of these that is there:
  *
  *   the description's `crossover`
- *   what was timed on such a device over keys within four doublings, times what counting says of these keys to what of those
+ *   a time measured on such a device over keys within four doublings, times the ratio that counting gives for the two
  *     (`mlaforge layer --crossover` times it; read from the database when the plans are made)
- *   multiplications of both, where mla_prefill's come in tiles of its plan's rows, which all of the device's compute units share
- *     in turns. Few heads have few tiles, so their crossover is further up
+ *   the multiplications of both, where mla_prefill's come in tiles of its plan's rows, spread over the device's compute units in
+ *     waves. Few heads have few tiles, so their crossover is further up
  *
- * INT64_MAX: never. */
+ * INT64_MAX: never faster. Thread-safe. */
 MLAF_API int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *chunked, int64_t keys);
 
-/* The same by multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R (N+V)). */
+/* Returns the crossover by counting multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R
+ * (N+V)). */
 MLAF_API int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys);
 
 #endif

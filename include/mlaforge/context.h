@@ -14,7 +14,7 @@
 typedef struct mlaf_ctx mlaf_ctx;
 
 enum {
-  MLAF_CTX_NO_DB = 1u << 0,        /* plan without any database: model and baseline rungs only */
+  MLAF_CTX_NO_DB = 1u << 0,        /* plan without any database: by model and baseline only */
   MLAF_CTX_DB_READ_ONLY = 1u << 1, /* never write to the database (misses are not recorded, nothing can be tuned) */
   MLAF_CTX_NO_CACHE = 1u << 2,     /* compile every time; for measuring compiles */
 };
@@ -63,7 +63,7 @@ MLAF_API void mlaf_ctx_destroy(mlaf_ctx *ctx);
  * context each. Successful calls leave the message alone. */
 MLAF_API mlaf_status mlaf_ctx_last_message(const mlaf_ctx *ctx, char *out, size_t out_size);
 
-/* What the context stands on. Strings live as long as the context. */
+/* The context's device. Strings live as long as the context. */
 MLAF_API const char *mlaf_ctx_device_id(const mlaf_ctx *ctx);   /* the tuning database's key, "emu:gfx942..." */
 MLAF_API const char *mlaf_ctx_device_name(const mlaf_ctx *ctx); /* for people */
 MLAF_API const char *mlaf_ctx_target(const mlaf_ctx *ctx);      /* "gfx942" */
@@ -90,28 +90,29 @@ MLAF_API mlaf_status mlaf_mem_register(mlaf_ctx *ctx, void *host, size_t bytes, 
 MLAF_API mlaf_status mlaf_mem_unregister(mlaf_ctx *ctx, void *host, size_t bytes);
 
 /* --- workspaces that the context keeps ---
- * One for each stream, as launches on one stream follow each other. mlaf_call_run, mlaf_execute, mlaf_run, mlaf_layer_execute and
- * mlaf_chunked_prefill_execute use it when they are handed none. Such a call locks its stream's workspace while it launches:
- * calls of other threads on this stream come before it or after it, never in between; calls on other streams do not wait. The
- * per-thread default stream counts as one stream for each thread.
+ * One for each stream, as launches on one stream follow each other. mlaf_call_run, mlaf_run, mlaf_mla_decode_execute,
+ * mlaf_layer_execute and mlaf_chunked_prefill_execute use it when they are handed none. Such a call locks its stream's workspace
+ * while it launches: calls of other threads on this stream come before it or after it, never in between; calls on other streams
+ * do not wait. The per-thread default stream counts as one stream for each thread.
  * A workspace grows to at least twice its size when a call wants more. What it was before is kept, because a captured graph may
  * hold it, until the context is destroyed and its last plan released: in all less than twice the largest. Growing allocates,
  * which no stream may do that captures: then the call fails (E_ARG) and says what to reserve.
  * A graph that was captured without a workspace holds its stream's: replay it on that stream, or where nothing else uses that
  * workspace at the same time. */
 
-/* Whichever stream is first to want more than it has takes this one, to keep: for streams that do not exist yet. */
+/* Reserves for streams that do not exist yet: the first stream that needs more than it has takes this workspace, and keeps it. */
 #define MLAF_ANY_STREAM ((void *)(intptr_t)-1)
-/* See to it that `stream` (NULL: the default stream; MLAF_ANY_STREAM) has a workspace of `bytes` before it is wanted. Allocates.
- * Errors: E_ARG (the stream captures), E_DEVICE, E_NOMEM. Thread-safe. */
+/* Makes sure that `stream` (NULL: the default stream; MLAF_ANY_STREAM) has a workspace of `bytes` before a call needs it.
+ * Allocates. Errors: E_ARG (the stream captures), E_DEVICE, E_NOMEM. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_reserve(mlaf_ctx *ctx, void *stream, size_t bytes);
 /* Locks the stream's workspace for launches of your own: *out is its address, `bytes` or more, 256-byte aligned; bytes 0:
  * whatever there is, NULL if nothing. *size (may be NULL) receives how many it has. Until mlaf_workspace_unlock no other thread
- * launches over it: between the two call mlaf_execute or its like with *out as workspace, as often as you like; other threads'
+ * launches over it: between the two call mlaf_run or its like with *out as workspace, as often as you like; other threads'
  * calls on this stream wait. Do not wait for such a thread in between. Errors: E_ARG (the stream captures and has less; this
  * thread holds it already), E_DEVICE, E_NOMEM; then nothing is locked. Thread-safe. */
 MLAF_API mlaf_status mlaf_workspace_lock(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);
-/* The end of that, by the same thread. What was launched may still run. Errors: E_ARG (this thread does not hold it). */
+/* Unlocks the stream's workspace, by the thread that locked it (mlaf_workspace_lock). What was launched may still run. Errors:
+ * E_ARG (this thread does not hold it). */
 MLAF_API mlaf_status mlaf_workspace_unlock(mlaf_ctx *ctx, void *stream);
 /* Gives the workspace as mlaf_workspace_lock does, without the lock: for a look at it, and for programs where one thread alone
  * makes calls on the stream. Launches of other threads may come between launches over it. Errors as of mlaf_workspace_lock.

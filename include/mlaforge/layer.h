@@ -49,7 +49,7 @@ enum {
   MLAF_LAYER_ROPE_ON_READ = 1u << 4, /* rope columns are cached as they are, and turned to their position by attention; the table
                                       * of rotations is dense and fp32 */
   MLAF_LAYER_KV_B_16 = 1u << 5,     /* where matrices have 8 bits, kv_b_proj alone is of the layer's dtype. Of 8 bits it is
-                                      * made one of 16 in the workspace of each prefill, by a launch of its own */
+                                      * dequantised in the workspace of each prefill, by a separate kernel */
   MLAF_LAYER_APPEND_APART = 1u << 6, /* deprecated: accepted and ignored until 1.0, as which stages share a kernel is tuned
                                       * (`mlaforge tune layer`). So are MLAF_LAYER_ABSORB_APART, MLAF_LAYER_V_OUT_APART and
                                       * MLAF_LAYER_DEQUANT_MANY */
@@ -61,7 +61,7 @@ enum {
    * each matrix but kv_b_proj 16 bits in the workspace first, which rounds weights once more: as was tuned, else whichever is
    * estimated to be faster with more than 128 tokens. */
   MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* deprecated: accepted and ignored until 1.0 */
-  MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are made 16 bits when the layer is created, in device memory that it
+  MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are dequantised when the layer is created, in device memory that it
                                       * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,
                                       * whichever is estimated to be faster for its tokens; with MLAF_PLAN_BATCH_INVARIANT
                                       * every call by these. The weights must be there when the layer is created; who changes
@@ -104,7 +104,7 @@ typedef struct mlaf_layer_desc {
   int32_t rope_style;   /* MLAF_LAYER_PAIRS ... */
   int32_t tp_rank, tp_size; /* heads are shared out evenly; the outputs of all ranks add up to the layer's */
   int32_t page_size;    /* tokens of a page of the cache */
-  /* What may come: plans are made for it, nothing else is taken. */
+  /* Ranges of the calls to come: plans are made for them, and calls outside of them are refused. */
   int32_t batch_max;    /* most requests of a call */
   uint32_t q_lens;      /* bit q-1: calls of up to q query tokens a request. 1: q_len 1 alone; 1 | 1 << 3: 1 and 4 */
   int32_t ctx_min, ctx_max; /* cached tokens of a request, about: plans are made for ctx_max, and halves of it down to ctx_min.
@@ -144,7 +144,7 @@ MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int join
 
 /* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds). Nothing
  * is copied, but with MLAF_LAYER_KEEP_16: weights and tables stay where they are and must outlive the layer.
- * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_create; the detail is in
+ * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_for; the detail is in
  * mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights,
                                        size_t n_weights, mlaf_layer **out);
@@ -152,7 +152,7 @@ MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *des
 MLAF_API void mlaf_layer_destroy(mlaf_layer *layer);
 
 enum {
-  /* Of all layers of a step but the first: block_table, seq_lens and qo_indptr say what they said at the call before on this
+  /* Set for all layers of a step but the first: block_table, seq_lens and qo_indptr say what they said at the call before on this
    * stream, of this layer or another one, with the same batch, tokens, width, page_size, page_rows and num_pages, and the
    * workspace is that one, untouched since. Then what that call made of them is taken, and this one has no launch for them. The
    * first call of a step must not have the flag: what it would take is of the step before. Where tables are lists it says

@@ -1,4 +1,5 @@
-/* mla_append: new tokens into the latent cache of an MLA layer, and on demand the query rows that attention reads, in one launch.
+/* mla_append: writes new tokens into the latent cache of an MLA layer, and on demand the query rows that attention reads, in one
+ * kernel.
  *
  *   latent  ckv [T, R] -> RMSNorm, or as it is -> cast or quantised -> the cache's row slots[t]
  *   rope    kpe [T, P] -> rotated to positions[t] -> cast or quantised -> the cache's row slots[t]
@@ -29,7 +30,7 @@ typedef struct mlaf_append_args {
   const void *norm_weight;    /* [R], of the problem's dtype; only with norm */
   float eps;                  /* of the norm, added to the mean square */
   float scale;                /* of e4m3fn and e4m3fnuz: stored is value / scale, saturated; used where scale_at is NULL */
-  const float *scale_at;      /* the same on the device, or NULL; rows are NaN where it is not a positive normal number */
+  const float *scale_at;      /* that scale on the device, or NULL; rows are NaN where it is not a positive normal number */
   const int64_t *slots;       /* [T] rows of the cache, all different; outside [0, num_slots): nothing is written */
   const int64_t *positions;   /* [T] rows of the table; not used where the slot is outside. Outside [0, table_rows): NaN */
   const void *cos, *sin;      /* [table_rows, P/2]; sin NULL: a row of cos has its P/2 sines behind */

@@ -1,4 +1,4 @@
-/* mla_dequant: weights of 8 bits with a scale for each 128 x 128 of them become numbers of 16 bits, for operations that read
+/* mla_dequant: dequantises weights of 8 bits, with a scale for each 128 x 128 of them, to 16 bits, for operations that read
  * those: a layer's prefill expands what is cached by a kv_b_proj of 16 bits.
  *
  *   y[r, c] = w[r, c] scale[(first_row + r) / 128, (first_column + c) / 128]     in fp32, rounded once; a NaN stays one

@@ -1,14 +1,15 @@
-/* mla_gather_kv_b: rows of a paged latent cache become keys and values of each head, in one launch.
+/* mla_gather_kv_b: gathers rows of a paged latent cache and makes keys and values of each head of them, in one kernel.
  *
  *   latent [R] and rope [P] of a token, found by its request's block table, dequantised
  *   k [T, H, N], v [T, H, V] = W_kvb [H, N+V, R] latent        k_pe [T, P] = rope
  *
- * What mla_prefill reads for a context: k with k_pe, and v in the same buffer. Tokens are a chunk of each request: those of
- * request r stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 and have the positions from seq_starts[r] on. A plan of a problem such as
- * "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and requests.
+ * The outputs are what mla_prefill reads for a context: k with k_pe, and v in the same buffer. Tokens are a chunk of each
+ * request: those of request r stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 and have the positions from seq_starts[r] on. A plan of
+ * a problem such as "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t4096" (mlaf_plan_for) serves any number of tokens and
+ * requests.
  *
  * Where the problem says rope_pairs or rope_halves, the cache's rope is not rotated: k_pe is, by its token's position, as
- * mla_append would have rotated it. Of e4m3fn and e4m3fnuz it is rounded to 16 bits before that, too. */
+ * mla_append would have rotated it; from e4m3fn and e4m3fnuz it is rounded to 16 bits before that, too. */
 #ifndef MLAFORGE_MLA_GATHER_KV_B_H
 #define MLAFORGE_MLA_GATHER_KV_B_H
 
@@ -46,15 +47,16 @@ typedef struct mlaf_gather_kv_b_args {
   void *k_pe; /* NULL: not wanted */
   int64_t k_pe_token_stride;
   int64_t k_pe_head_stride; /* 0: one row for all heads; else each head gets a copy, e.g. behind its columns of k */
-  /* Of split only: rows of P, in pages of as many rows as the cache's have, so that its page stride is whole rows. */
+  /* The rope tensor of a split cache (else NULL): rows of P, in pages of as many rows as the cache's have, so that its page
+   * stride is whole rows. */
   const void *cache_kpe;
   int64_t cache_kpe_row_stride;
   void *workspace;       /* 256-byte aligned; wanted where mlaf_run_workspace says so, as launches of plans made with
                           * MLAF_PLAN_LIBRARY may. NULL with workspace_size 0: the stream's, which the context keeps (context.h).
                           * Launches that overlap must not share one of the caller's */
   size_t workspace_size;
-  /* Of rope_pairs and rope_halves only: a row a position, P/2 cosines, then P/2 sines, dense, 16-byte aligned. Positions outside
-   * of it: NaN. */
+  /* RoPE table, for rope_pairs and rope_halves only: a row a position, P/2 cosines, then P/2 sines, dense, 16-byte aligned.
+   * Positions outside of it: NaN. */
   const float *rope_table;
   int64_t rope_rows;
 } mlaf_gather_kv_b_args;

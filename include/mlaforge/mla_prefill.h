@@ -1,4 +1,4 @@
-/* mla_prefill: attention of new tokens, each head with keys and values of its own, over requests of any lengths in one launch.
+/* mla_prefill: attention of new tokens, where each head has its own keys and values, over requests of any lengths in one kernel.
  *
  *   q [Tq, H, N+P]   k [Tk, H, N] and k_pe [Tk, P] of all heads, or k [Tk, H, N+P]   v [Tk, H, V]   ->   o [Tq, H, V], lse
  *
@@ -6,9 +6,9 @@
  * cu_seqlens_q[r] .. cu_seqlens_q[r+1]-1 and the keys cu_seqlens_k[r] .. cu_seqlens_k[r+1]-1. A plan of a problem such as
  * "mla_prefill:h16,n128,p64,v128,bf16,causal,b4,t1024,s1024" (mlaf_plan_for) serves any number of requests of any lengths.
  *
- * Of a problem with e4m3fn or e4m3fnuz q, k, k_pe and v are bytes of that encoding, each tensor with one scale: a value is the
- * byte's times the scale; k_pe has k's. Weights are rounded to that encoding, too, before they meet v; what they are
- * divided by, and lse, are sums of weights before that. O has 16 bits, as the problem says. */
+ * Fp8 inputs: where the problem says e4m3fn or e4m3fnuz, q, k, k_pe and v are bytes of that encoding, each tensor with one scale:
+ * a value is the byte's times the scale; k_pe has k's. Softmax weights are rounded to that encoding, too, before they multiply v;
+ * the sums that divide O and make lse are of weights before that. O has 16 bits, as the problem says. */
 #ifndef MLAFORGE_MLA_PREFILL_H
 #define MLAFORGE_MLA_PREFILL_H
 
@@ -38,8 +38,8 @@ typedef struct mlaf_prefill_args {
   int64_t o_token_stride, o_head_stride;
   float *lse; /* natural log of the sum over scaled scores, -inf in rows that see no key; NULL: not wanted */
   int64_t lse_token_stride, lse_head_stride; /* both 0: [H, Tq] */
-  /* Only of 8 bits: one number each, read when the launch runs; NULL: 1. 0 is a scale like others; a negative one or NaN makes
-   * O NaN, and of Q or K lse, too. */
+  /* Scales of fp8 inputs only: one number each, read when the kernel runs; NULL: 1. 0 is a scale like others; a negative one or
+   * NaN makes O NaN, and of Q or K lse, too. */
   const float *q_scale, *k_scale, *v_scale;
 } mlaf_prefill_args;
 #define MLAF_PREFILL_ARGS_INIT {.struct_size = sizeof(mlaf_prefill_args)}

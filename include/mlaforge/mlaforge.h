@@ -1,11 +1,11 @@
-/* Everything: specialised Multi-head Latent Attention decode kernels, generated, compiled, verified, tuned and served.
+/* Everything: specialised Multi-head Latent Attention kernels, generated, compiled, verified, tuned and served.
  *
  *   mlaf_ctx *ctx = NULL;
  *   mlaf_plan *plan = NULL;
- *   mlaf_problem problem = MLAF_PROBLEM_INIT;                       // 16 heads, rank 512, rope 64, bf16, pages of 64
+ *   mlaf_mla_decode_problem problem = MLAF_MLA_DECODE_PROBLEM_INIT; // 16 heads, rank 512, rope 64, bf16, pages of 64
  *   mlaf_ctx_create(NULL, &ctx, NULL, 0);
- *   mlaf_plan_create(ctx, &problem, NULL, &plan);
- *   mlaf_execute(plan, &args, stream);                              // as often as you like, from any thread
+ *   mlaf_mla_decode_plan_create(ctx, &problem, NULL, &plan);
+ *   mlaf_mla_decode_execute(plan, &args, stream);                   // as often as you like, from any thread
  *   mlaf_plan_release(plan);
  *   mlaf_ctx_destroy(ctx);
  */
@@ -17,6 +17,7 @@
 #include "mlaforge/context.h"
 #include "mlaforge/database.h"
 #include "mlaforge/layer.h"
+#include "mlaforge/mla_decode.h"
 #include "mlaforge/operation.h"
 #include "mlaforge/plan.h"
 #include "mlaforge/problem.h"

@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 #include "mlaforge/context.h"
-#include "mlaforge/problem.h"
 
 /* Opaque, immutable, reference-counted. Thread-safe: any number of threads may execute one plan at once, each with its
- * own outputs, and its own workspace or none (mlaf_execute). */
+ * own outputs, and its own workspace or none (mlaf_run). */
 typedef struct mlaf_plan mlaf_plan;
 
 typedef enum mlaf_effort {
@@ -43,22 +42,8 @@ typedef struct mlaf_plan_opts {
 #define MLAF_PLAN_OPTS_INIT \
   { sizeof(mlaf_plan_opts), 0, MLAF_EFFORT_ESTIMATE, 0, 0.0, NULL }
 
-/* Make a plan for `problem` (checked and copied) with `opts` (NULL: MLAF_PLAN_OPTS_INIT). `*out` has one reference.
- * The ladder: exact choice -> same device, nearest batch and ctx (its splits fitted to the problem; or another kernel that was
- * measured near and suits better; more than 16 times away only for DB_ONLY and NO_COMPILE) -> shipped default -> model ->
- * baseline; the plan says which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is
- * passed over with a warning.
- * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM, E_IO (no room for
- * the compiler's temporary files: $TMPDIR); MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
-MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
-                                      mlaf_plan **out);
-/* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
- * requests on to 8 values a doubling, 33, 66 and 132, ctx to 4), the plan is made at the first call of a rounded problem (and of
- * these flags, effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100
- * ns. What was tuned for any problem that rounds to the same one serves them all. Plans that were handed out stay valid whatever
- * happens. Thread-safe. */
-MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
-/* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
+/* Makes the context plan anew what its registry had planned: after tuning (which calls it, as mlaf_tuning_import does).
+ * Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
 /* --- before the first request --- */
 
@@ -68,7 +53,7 @@ typedef struct mlaf_warm_up_opts {
   int32_t batch_min, batch_max; /* 0: the shape's batch */
   int32_t ctx_min, ctx_max;     /* 0: the shape's ctx */
   uint32_t flags;               /* must be 0 */
-  const mlaf_plan_opts *plan;   /* as mlaf_plan_get will get them; NULL: MLAF_PLAN_OPTS_INIT */
+  const mlaf_plan_opts *plan;   /* as later calls will get them; NULL: MLAF_PLAN_OPTS_INIT */
 } mlaf_warm_up_opts;
 #define MLAF_WARM_UP_INIT \
   { sizeof(mlaf_warm_up_opts), 0, 0, 0, 0, 0, NULL }
@@ -81,19 +66,12 @@ typedef struct mlaf_warm_up_result {
 } mlaf_warm_up_result;
 #define MLAF_WARM_UP_RESULT_INIT \
   { sizeof(mlaf_warm_up_result), 0, 0, 0, 0, 0.0 }
-/* Plan, compile and load all that mlaf_plan_get may want for `shape` with any batch and ctx of the ranges. Afterwards such a call
- * neither plans nor compiles, and one outside of them logs a warning. May be called for several shapes (one for each q_len).
- * `opts` and `out` may be NULL. Takes seconds to minutes where nothing is cached. Thread-safe.
- * Errors: those of mlaf_plan_create; E_ARG for empty ranges. Plans made before a failure stay. */
-MLAF_API mlaf_status mlaf_warm_up(mlaf_ctx *ctx, const mlaf_problem *shape, const mlaf_warm_up_opts *opts,
-                                  mlaf_warm_up_result *out);
-
 /* One more reference; returns its argument. Thread-safe. */
 MLAF_API mlaf_plan *mlaf_plan_retain(mlaf_plan *plan);
 /* One reference less; the last one unloads the kernels. None of its launches may be in flight then. NULL is allowed. */
 MLAF_API void mlaf_plan_release(mlaf_plan *plan);
 
-/* Where a plan came from. Strings live as long as the plan. */
+/* Source of a plan. Strings live as long as the plan. */
 typedef struct mlaf_plan_info {
   uint32_t struct_size;  /* in: sizeof(mlaf_plan_info); only that many bytes are written */
   int32_t knob;          /* mla_decode: splits of every request, where the launch does not cut the whole batch by itself */
@@ -116,95 +94,11 @@ typedef struct mlaf_plan_info {
 /* E_ARG for a NULL pointer or a struct_size below the first version's. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info);
 
-/* Bytes of workspace mlaf_execute needs for a batch of `total_q` query tokens; 0: none. Plans that cut ragged batches by
- * themselves want some also with one split. */
+/* Bytes of workspace that a launch of so many rows needs (mla_decode: query tokens of all requests); 0: none. mla_decode plans
+ * that cut ragged batches by themselves want some also with one split. */
 MLAF_API size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q);
 
-/* One execution. Pointers are device pointers of the plan's device and must stay valid until the launch has finished;
- * shapes in elements, strides in elements of the problem's dtype. T total_q, H heads, R rank, P rope, B batch. */
-typedef struct mlaf_execute_args {
-  uint32_t struct_size;             /* sizeof(mlaf_execute_args), set by MLAF_EXECUTE_ARGS_INIT */
-  int32_t batch;                    /* B: 0 and up (docs/limits.md) */
-  int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
-  const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
-  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. */
-  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
-  int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
-  int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
-                                     * the problem's q_len, or with some outside [0, T): its rows are NaN */
-  const int32_t *kv_indptr;         /* [B+1] pages */
-  const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
-  const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
-  void *o;                          /* [T, H, R] dense, 16-byte aligned */
-  float *lse;                       /* [T, H] natural log; may be NULL */
-  void *workspace;                  /* mlaf_plan_workspace_size bytes, 256-byte aligned; contents do not matter, but for what a
-                                     * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md). NULL
-                                     * with workspace_size 0: the stream's, which the context keeps (context.h) */
-  size_t workspace_size;            /* bytes behind `workspace` */
-  int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
-  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite, no subnormal number */
-  /* The tables' second form, for plans made with MLAF_PLAN_TABLES; all 0: the first form. Read on the device at each launch, by
-   * one small kernel on the same stream, so that captured graphs see what they hold at the replay. */
-  const int32_t *block_table;       /* [B] rows of page ids, in place of kv_indptr, kv_indices and kv_last_page_lens; a request
-                                     * reads ceil(seq_lens[b] / page) entries of its row. NULL: those three */
-  const int32_t *seq_lens;          /* [B] cached tokens; one that is negative, or more than a row holds: its request is NaN */
-  int64_t block_table_stride;       /* entries from row to row, block_table_width or more */
-  int32_t block_table_width;        /* entries in a row, 1 or more */
-  int32_t page_tokens;              /* tokens of a page of these tables, a multiple of the problem's page_size; 0: that */
-  int64_t page_rows;                /* rows from one page to the next where the cache has gaps between pages: a multiple of the
-                                     * problem's page_size, page_tokens or more; 0: page_tokens. num_pages counts these pages */
-  int64_t kv_indices_size;          /* entries of kv_indices; wanted with page_tokens or page_rows, without block_table */
-  /* Of problems that rotate what they read; NULL and 0 for the others. */
-  const float *rope_table;          /* [rope_rows, P] dense, 16-byte aligned: row j has P/2 cosines of position j, then P/2 sines.
-                                     * x' = x cos - y sin, y' = y cos + x sin in fp32, then rounded to the problem's dtype */
-  int32_t rope_rows;                /* 1 and up. A key behind the table makes the rows that see it NaN */
-  int32_t reserved;                 /* 0 */
-  /* Of a layer's plans whose combine kernel goes on into values, with o and lse NULL; NULL and 0 for all others. */
-  const void *w_v;                  /* [H, V, R]: W_UV, of the problem's dtype, 16-byte aligned */
-  int64_t w_v_row_stride;           /* elements, a multiple of 8 from R on */
-  int64_t w_v_head_stride;          /* elements, a multiple of the row stride */
-  void *values;                     /* [T, H, V] dense, 16-byte aligned */
-} mlaf_execute_args;
-#define MLAF_EXECUTE_ARGS_INIT                                                                                        \
-  { sizeof(mlaf_execute_args), 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0f, NULL, NULL, \
-    0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0, NULL }
-
-/* Bytes of workspace mlaf_execute needs for these arguments, of which only the sizes are looked at: mlaf_plan_workspace_size, and
- * for the tables' second form room for the first, 4 bytes for each page that the tables can name. SIZE_MAX when they are no
- * arguments mlaf_execute would take. Thread-safe. */
-MLAF_API size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_args *args);
-
-/* Launch on `stream` (hipStream_t; NULL: the default stream) and return without waiting. Any batch and any lengths, of
- * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. With a workspace of the caller's it never allocates,
- * compiles, locks, logs or synchronises on success: legal inside graph capture. Without one it locks the stream's while it
- * launches, and allocates where that has to grow, which is E_ARG while the stream captures.
- * Host-visible arguments are validated; what lies behind device pointers is not (mlaf_check_tables does that for copies on the
- * host), nor whether they are device pointers: an address of host memory ends the use of a real device in this process
- * (mlaf_call_run looks). The `struct_size` rule: smaller than the first version, or larger with a non-zero tail, is E_ARG.
- * Errors: E_ARG, E_DEVICE, E_FAULT (emulator); the detail, written under the context's lock, is in
- * mlaf_ctx_last_message while the context lives.
- * Thread-safe: any number of threads, on one stream or on several, each call with outputs of its own. Threads that hand over a
- * workspace need one each, also on one stream: an execution is up to three launches over it, and another thread's may come in
- * between. Executions by one thread on one stream may share it. */
-MLAF_API mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream);
-
-/* Host copies of the tables of one batch, for mlaf_check_tables. */
-typedef struct mlaf_host_tables {
-  uint32_t struct_size; /* sizeof(mlaf_host_tables), set by MLAF_HOST_TABLES_INIT */
-  int32_t batch;
-  int64_t total_q;
-  int32_t num_pages;
-  int32_t reserved;     /* must be 0 */
-  const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens; /* shapes as in mlaf_execute_args */
-} mlaf_host_tables;
-#define MLAF_HOST_TABLES_INIT \
-  { sizeof(mlaf_host_tables), 0, 0, 0, 0, NULL, NULL, NULL, NULL }
-
-/* Check what mlaf_execute cannot see: monotone index pointers, q lengths up to q_len, page ids inside the cache, last
- * page lengths in 1..page_size. E_ARG with a detail in `why` (may be NULL) that names the entry, its value and the
- * bound. Pure host code, thread-safe, O(batch + pages). */
-MLAF_API mlaf_status mlaf_check_tables(const mlaf_problem *problem, const mlaf_host_tables *tables, char *why,
-                                       size_t why_size);
+/* Deprecated, until 1.0: what is mla_decode's came with this header. */
+#include "mlaforge/mla_decode.h"
 
 #endif

@@ -1,6 +1,6 @@
 /* The projections of an MLA layer: products of a few tokens with weights as they lie in the checkpoint, in one launch each.
- * T tokens, H heads, R kv_lora_rank, L q_lora_rank, N and P columns of a head without and with positions, V of a value head, d
- * hidden size.
+ * Names: T tokens, H heads, R kv_lora_rank, L q_lora_rank, N and P columns of a head without and with positions, V of a value
+ * head, d hidden size.
  *
  *   mla_qkv_a     y [T, L+R+P] = W_a x[t]                    x [T, d], W_a rows of q_a_proj, then of kv_a_proj_with_mqa
  *   mla_q_b       y [T, H(N+P)] = W_qb x[t]                  x [T, L], through RMSNorm where the problem says norm; where
@@ -13,11 +13,11 @@
  * fp32, outputs rounded once; with a norm, x times its weights is rounded to 16 bits where the product is made of matrix
  * instructions.
  *
- * Weights of 8 bits (e4m3fn, e4m3fnuz in the problem) are bytes, and strides of w count those. Row r of W[h] is row
+ * Weights of 8 bits (e4m3fn, e4m3fnuz in the problem) are bytes, and strides of w count bytes. Row r of W[h] is row
  * w_scale_row + h w_head_stride / w_row_stride + r of a tensor with a scale for each 128 rows and 128 columns, such as a
  * checkpoint's weight_scale_inv; w's first column is its column w_scale_column. For W_UV in kv_b_proj w_scale is that of
  * kv_b_proj and w_scale_row N. A value is the byte's times the scale, exactly; sums are scaled in fp32, a block at a time.
- * Rows before w and from a head to the next are multiples of 32, columns before it one of 64, of mla_q_absorb one of 128.
+ * Rows before w and from a head to the next are multiples of 32; columns before it a multiple of 64, for mla_q_absorb of 128.
  *
  * A plan, e.g. of "mla_v_out:h16,r512,v128,bf16,t16" (mlaf_plan_for), serves any number of tokens; it was made for t of them. */
 #ifndef MLAFORGE_PROJECTION_H
@@ -45,7 +45,7 @@ typedef struct mlaf_projection_args {
   int32_t reserved;          /* 0 */
   const void *residual;      /* [T, d]; only with residual */
   int64_t residual_token_stride;
-  const int64_t *positions;  /* [T] rows of the table; only where columns turn. Outside [0, table_rows): those columns are NaN */
+  const int64_t *positions;  /* [T] rows of the table; only where columns are rotated. Outside [0, table_rows): NaN there */
   const void *cos, *sin;     /* [table_rows, P/2]; sin NULL: a row of cos has its P/2 sines behind */
   int64_t table_row_stride;  /* 0: P/2, or P where sin is NULL */
   int64_t table_rows;

@@ -13,11 +13,11 @@
 
 #include "mlaforge/status.h"
 
-/* Which columns turn together: the words that problems have, numbered as in mlaforge/layer.h. */
+/* Columns that rotate together: the words that problems have, numbered as in mlaforge/layer.h. */
 enum {
   MLAF_ROPE_PAIRS = 0, /* 2i and 2i+1: DeepSeek, Kimi, GLM */
   MLAF_ROPE_HALVES,    /* i and i+P/2: MiniCPM3; DeepSeek as Transformers caches it */
-  MLAF_ROPE_UNROTATED, /* P columns that are not turned: a table of cosines 1 and sines 0 serves them, too */
+  MLAF_ROPE_UNROTATED, /* P columns that are not rotated: a table of cosines 1 and sines 0 serves them, too */
 };
 
 typedef struct mlaf_rope {
@@ -34,20 +34,22 @@ typedef struct mlaf_rope {
 #define MLAF_ROPE_INIT \
   { sizeof(mlaf_rope), 64, MLAF_ROPE_PAIRS, 0, 10000.0, 0.0, 32.0, 1.0, 0.0, 0.0 }
 
-/* m(factor, mscale): 1 if factor <= 1, else 0.1 mscale ln(factor) + 1. */
+/* Returns YaRN's m(factor, mscale): 1 if factor <= 1, else 0.1 mscale ln(factor) + 1. */
 MLAF_API double mlaf_rope_mscale(double factor, double mscale);
-/* (nope + P)^-1/2 m(factor, mscale_all_dim)^2. `rope` NULL: no rope columns. NaN for what mlaf_rope_frequencies refuses. */
+/* Returns the softmax scale, (nope + P)^-1/2 m(factor, mscale_all_dim)^2. `rope` NULL: no rope columns. NaN for what
+ * mlaf_rope_frequencies refuses. */
 MLAF_API double mlaf_softmax_scale(int32_t nope, const mlaf_rope *rope);
-/* theta[P/2], in radians a position, YaRN applied. E_ARG (in `why`, which may be NULL): a number that cannot be. */
+/* Writes theta[P/2], in radians a position, YaRN applied. E_ARG (in `why`, which may be NULL): a number that cannot be. */
 MLAF_API mlaf_status mlaf_rope_frequencies(const mlaf_rope *rope, double *theta, char *why, size_t why_size);
-/* float table[positions][P]: of each position P/2 cosines, then P/2 sines, both times m(factor, mscale) / m(factor,
+/* Writes float table[positions][P]: for each position P/2 cosines, then P/2 sines, both times m(factor, mscale) / m(factor,
  * mscale_all_dim), which is 1 where the two are equal. Angles are computed in double precision and rounded once.
- * E_ARG: as above, or `bytes` are less than positions * P * 4. */
+ * E_ARG: a number that cannot be, or `bytes` less than positions * P * 4. */
 MLAF_API mlaf_status mlaf_rope_table(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why,
                                      size_t why_size);
-/* The same form, but as code in bf16 computes it without YaRN: base, exponent, theta, position, angle, cosine and sine are each
- * rounded to bf16. Positions above 256 fall together by twos, above 512 by fours, and so on: results of such code (the AMD
- * developer challenge's reference) can be had with this table alone. Values are exact in bf16. Errors as above; YaRN is E_ARG. */
+/* Makes a table of the form of mlaf_rope_table, as code in bf16 computes it without YaRN: base, exponent, theta, position, angle,
+ * cosine and sine are each rounded to bf16. Positions above 256 fall together by twos, above 512 by fours, and so on: results of
+ * such code (the AMD developer challenge's reference) can be had with this table alone. Values are exact in bf16. E_ARG: YaRN, a
+ * number that cannot be, or `bytes` less than positions * P * 4. */
 MLAF_API mlaf_status mlaf_rope_table_bf16(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why,
                                           size_t why_size);
 

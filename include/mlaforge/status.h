@@ -42,9 +42,9 @@ typedef enum mlaf_status {
   MLAF_STATUS_COUNT
 } mlaf_status;
 
-/* One-line English text for any status value, "unknown status" otherwise. Never NULL. Thread-safe. */
+/* Returns a one-line English text for any status value, "unknown status" otherwise. Never NULL. Thread-safe. */
 MLAF_API const char *mlaf_status_text(mlaf_status status);
-/* The constant's name, e.g. "MLAF_E_DB". Never NULL. Thread-safe. */
+/* Returns the constant's name, e.g. "MLAF_E_DB". Never NULL. Thread-safe. */
 MLAF_API const char *mlaf_status_name(mlaf_status status);
 
 typedef enum mlaf_log_level { MLAF_LOG_ERROR, MLAF_LOG_WARN, MLAF_LOG_INFO, MLAF_LOG_DEBUG } mlaf_log_level;

@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 #include "mlaforge/context.h"
-#include "mlaforge/problem.h"
 
-/* Where a run stands; strings live during the call only. */
+/* Progress of a run; strings live during the call only. */
 typedef struct mlaf_tune_progress {
   uint32_t struct_size;   /* set by the library */
   int32_t total;          /* candidates so far planned; grows when a later round begins */
@@ -59,11 +58,7 @@ typedef struct mlaf_tune_result {
 #define MLAF_TUNE_RESULT_INIT \
   { sizeof(mlaf_tune_result), 0, 0, 0, 0, 0, "", "", 0.0, 0.0, 0.0, "", 0.0 }
 
-/* Compile, verify and time the candidates of `problem` on the context's device and record them in its database; an
- * interrupted run goes on where it stopped. Blocks for seconds to minutes; other planning calls on the context wait.
- * Errors: E_CANCELLED (progress said stop; finished work is kept), E_NOT_TUNED (no candidate passed), E_PROBLEM,
- * E_NO_COMPILER, E_KILLED, E_DEVICE, E_DB, E_IO, E_NOMEM; the detail is in mlaf_ctx_last_message. `out` may be NULL.
- * Failures of this machine (no temporary folder, no space, no memory, a killed compiler) end the run and are not recorded. */
-MLAF_API mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tune_opts *opts, mlaf_tune_result *out);
+/* Deprecated, until 1.0: mlaf_tune came with this header. */
+#include "mlaforge/mla_decode.h"
 
 #endif

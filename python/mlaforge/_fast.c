@@ -284,7 +284,7 @@ PyObject *fast_empty_like(PyObject *given) {
 
 enum { CTX, PLAN, CAUSAL, SIZE, MEAN, SCALE, STREAM, WORKSPACE, Q, CACHE, O, LSE, TABLES };
 
-/* What does not fit is as large as it gets: the library refuses that. */
+/* A number that does not fit becomes the largest that does: the library refuses that. */
 static int32_t as_int32(PyObject *x) {
   const long v = PyLong_AsLong(x);
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
@@ -302,7 +302,7 @@ static int read_cache(PyObject *cache, mlaf_call *c) {
   return good;
 }
 
-/* What is no tensor, and the tensors that are always there. */
+/* Reads the arguments that are no tensors, and the tensors that are always there. */
 static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
   c->plan = PyLong_AsVoidPtr(a[PLAN]);
   c->causal = as_int32(a[CAUSAL]);
@@ -396,7 +396,7 @@ static void learn(likeness *l, const likeness *layout, PyObject *q) {
   Py_XDECREF(lse);
 }
 
-/* What the layout's entry has, with references of the caller's. A layout that is met for the second time is learnt. */
+/* Returns the layout's entry, with references of the caller's. A layout that comes for the second time is learnt. */
 static likeness likeness_of(PyObject *q, const mlaf_view *v, int64_t size) {
   likeness layout = {.shape = {v->shape[0], v->shape[1], v->shape[2], size}, .dtype = v->dtype, .where = v->where};
   uint64_t h = (uint64_t)(uint32_t)v->dtype << 8 | (uint8_t)v->where;

@@ -128,10 +128,11 @@ def named(arguments):
 
 
 def runners(module=None):
-    """What makes a call, of the compiled module (None: by ctypes), as (run, flash). run(handle, plan_opts, causal, q_len, mean_kv_len, scale,
-    stream, workspace, q, cache, o, lse, *tables), addresses as integers, scale None for the default, cache a tensor or a pair, returns
-    the status; it does not wait. flash, None by ctypes,
-    takes head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
+    """The functions that make a call, of the compiled module (None: by ctypes), as (run, flash).
+
+    run(handle, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables), addresses as integers,
+    scale None for the default, cache a tensor or a pair, returns the status; it does not wait. flash, None by ctypes, takes
+    head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
 
 

@@ -128,7 +128,7 @@ class Context:
 
     @property
     def target(self):
-        """What kernels are compiled for, e.g. "gfx942" or "sm_90a"."""
+        """The target that kernels are compiled for, e.g. "gfx942" or "sm_90a"."""
         return self._lib.mlaf_ctx_target(self._handle).decode()
 
     @property
@@ -182,7 +182,7 @@ class Context:
         return plan
 
     def plan_info(self, problem):
-        """What serves a problem (heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx), as a dictionary."""
+        """The plan that serves a problem (heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx), as a dictionary."""
         plan = self._plan(problem)
         try:
             info = PlanInfo(struct_size=ctypes.sizeof(PlanInfo))

@@ -1,4 +1,4 @@
-"""What entry points have in common: arrays in host memory are adopted on an emulator, and errors name the argument, its value and what is wanted."""
+"""Shared by all entry points: an emulator adopts arrays in host memory; errors name argument, value and what is wanted."""
 import ctypes
 import functools
 import inspect
@@ -22,8 +22,8 @@ MOST = (1 << 31) - 1
 
 
 class Arguments:
-    """What a function's arguments are: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float, str; list of numbers.
-    Arguments that have a number as their default need not be named."""
+    """Kinds of a function's arguments: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float,
+    str; list of numbers. Arguments that have a number as their default need not be named."""
 
     def __init__(self, function, kinds):
         self.parameters = inspect.signature(function).parameters

@@ -1,4 +1,4 @@
-"""What failing calls raise."""
+"""The exception that failing calls raise."""
 
 
 class MlafError(RuntimeError):

@@ -4,6 +4,7 @@ import struct
 import sys
 
 from . import context
+from .cache_format import refusal_of_rows
 from .calls import current_stream
 from .errors import MlafError
 from .entry import FAULTS, Arguments
@@ -75,9 +76,11 @@ def _with_empty(ctx, out, lse, value, stream):
     return out, lse
 
 
-def _refuse(is_fp8_kvcache, no_tables):
+def _refuse(q, k_cache, rank, is_fp8_kvcache, no_tables):
     if is_fp8_kvcache:
-        fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served")
+        shapes = [getattr(x, "shape", None) for x in (q, k_cache)]
+        refused = all(shapes) and refusal_of_rows("mla_decode", shapes[1][-1], rank, shapes[0][-1] - rank)
+        fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served" + (f": {refused}" if refused else ""))
     if no_tables:
         fail("block_table and cache_seqlens are wanted")
     fail("indices, attn_sink, extra_k_cache, extra_indices_in_kvcache, topk_length and extra_topk_length (sparse decode) must be None")
@@ -103,7 +106,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     if is_fp8_kvcache or indices is not None or extra_indices_in_kvcache is not None or extra_k_cache is not None or \
             topk_length is not None or extra_topk_length is not None or attn_sink is not None or block_table is None or \
             cache_seqlens is None:
-        _refuse(is_fp8_kvcache, block_table is None or cache_seqlens is None)
+        _refuse(q, k_cache, head_dim_v, is_fp8_kvcache, block_table is None or cache_seqlens is None)
     if empty_lse != INFINITY and empty_lse != -INFINITY:
         fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()

@@ -154,7 +154,7 @@ def adopt(ctx, name, value):
 
 
 def given(result):
-    """What the caller gave, or its library made."""
+    """The array that the caller gave, or one that its library made."""
     if isinstance(result, tuple):
         return tuple(given(x) for x in result)
     return result.array if isinstance(result, HostArray) else result

@@ -1,7 +1,7 @@
 """Appending to the latent cache, by the entry points and argument orders of vLLM and AITER."""
 import ctypes
 
-from . import context
+from . import cache_format, context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
@@ -12,8 +12,7 @@ __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_
 
 ALL_Q, POWER_OF_TWO, TABLE_16 = 1, 2, 4
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
-FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
-FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
+FORMATS = {f.name: f for f in cache_format.taken_by("mla_append")}
 CACHE = "[blocks, block, row] or [blocks, block, 1, row]"
 HALF_TABLE = "[positions, P/2] or [positions, 1, P/2] or [positions, 1, 1, P/2]"
 
@@ -40,7 +39,7 @@ def _rows(name, tensor, dtype, tokens, columns):
     return tensor.data_ptr(), row_stride(tensor, 0)
 
 
-def _cache(args, kv_cache, kind, row, unit_dtype):
+def _cache(args, kv_cache, row, unit_dtype):
     """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
@@ -55,22 +54,22 @@ def _cache(args, kv_cache, kind, row, unit_dtype):
         args.update(cache_row_stride=entry, page_tokens=block)
         if page != block * entry:
             args.update(cache_page_stride=page)
-    return kind
 
 
-def _kind(ctx, kv_cache, kv_cache_dtype):
-    """The problem's word for a cache, by its type and by what the caller calls it."""
+def _format(ctx, kv_cache, kv_cache_dtype):
+    """A cache's format, by its type and by what the caller calls it."""
     name = dtype_name(kv_cache, "kv_cache")
-    if kv_cache_dtype == "fp8_ds_mla":
-        return "fp8_ds_mla"
+    for f in FORMATS.values():
+        if f.scale == "stored" and f.name == kv_cache_dtype:
+            return f
     if kv_cache_dtype == "auto" and name in DTYPES:
-        return "paged"
-    if kv_cache_dtype in ("auto", "fp8", "fp8_e4m3"):
-        if name in FP8:
-            return FP8[name]
-        if name == "uint8" and kv_cache_dtype != "auto":
-            return "e4m3fnuz" if ctx.target in FNUZ_TARGETS else "e4m3fn"
-    fail(f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {name}; accepted are 'auto' with bfloat16, float16 or an e4m3 type, "
+        return FORMATS["paged"]
+    if kv_cache_dtype in ("fp8", "fp8_e4m3") or kv_cache_dtype == "auto" and name != "uint8":
+        found = cache_format.with_one_scale(name, ctx.target)
+        if found:
+            return found
+    fail(cache_format.refusal("mla_append", str(kv_cache_dtype)) or
+         f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {name}; accepted are 'auto' with bfloat16, float16 or an e4m3 type, "
          "'fp8' and 'fp8_e4m3' with uint8 or an e4m3 type, and 'fp8_ds_mla'")
 
 
@@ -111,16 +110,15 @@ def _launch(ctx, problem, args, tensor, stream):
 
 
 def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, ctx):
-    """What all three have in common: (dtype, rank, rope, the cache's word, arguments)."""
+    """What all three have in common: (dtype, rank, rope, the cache's format by name, arguments)."""
     dtype, rank, rope = _inputs(kv_c, k_pe, slot_mapping)
     args = {"tokens": tokens, "slots": slot_mapping.data_ptr(), "eps": 0.0, "scale": 1.0}
     args["ckv"], args["ckv_row_stride"] = _rows("kv_c", kv_c, dtype, tokens, rank)
     if rope:
         args["kpe"], args["kpe_row_stride"] = _rows("k_pe", k_pe, dtype, tokens, rope)
-    kind = _kind(ctx, kv_cache, kv_cache_dtype)
-    row = rank + 16 + 2 * rope if kind == "fp8_ds_mla" else rank + rope
-    _cache(args, kv_cache, kind, row, dtype if kind == "paged" else None)
-    if kind in FP8.values() and scale is not None:
+    kind = _format(ctx, kv_cache, kv_cache_dtype)
+    _cache(args, kv_cache, kind.columns(rank, rope), dtype if kind.scale == "none" else None)
+    if kind.scale == "launch" and scale is not None:
         if isinstance(scale, (int, float)):
             args["scale"] = float(scale)
         else:
@@ -128,7 +126,7 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
                 fail(f"scale is {dtype_name(scale)}, must be float32")
             check_place("scale", scale)
             args["scale_at"] = scale.data_ptr()
-    return dtype, rank, rope, kind, args
+    return dtype, rank, rope, kind.name, args
 
 
 @entry(kv_c="[T, R]", k_pe="[T, P] or [T, 1, P] or None", kv_cache=CACHE, slot_mapping="[T]")

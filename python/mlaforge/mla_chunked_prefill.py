@@ -1,7 +1,7 @@
 """Prefill over a cached context in chunks: new tokens causal, the cache chunk by chunk, merged."""
 import ctypes
 
-from . import context
+from . import cache_format, context
 from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
@@ -15,7 +15,7 @@ from .tensors import check_page, check_sums, check_tensor, empty, fail, row_stri
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
 SIZE = ctypes.c_size_t
-LAYOUTS = ("paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz")
+LAYOUTS = tuple(f.name for f in cache_format.taken_by("mla_gather_kv_b"))
 DTYPE_NUMBERS = {"bfloat16": 0, "float16": 1}
 
 
@@ -103,7 +103,7 @@ class ChunkedPrefill:
         if dtype not in DTYPES:
             fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
         if layout not in LAYOUTS:
-            fail(f"layout is {layout!r}; accepted are {', '.join(LAYOUTS)}")
+            fail(cache_format.refusal("mla_gather_kv_b", layout) or f"layout is {layout!r}; accepted are {', '.join(LAYOUTS)}")
         self._ctx, self._lib, self._handle = context.of_call(ctx, batch_invariant), _functions(), PTR()
         self._dtype, self._layout, self._page, self._style = dtype, layout, whole("page_tokens", page_tokens, *PAGE_SIZE), rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
@@ -126,7 +126,7 @@ class ChunkedPrefill:
 
     @explained(new_tokens=list, context_tokens=list)
     def schedule(self, new_tokens, context_tokens):
-        """Of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
+        """A schedule of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
         return make_schedule(self._ctx, self._lib, self._handle, "mlaf_chunked_prefill", new_tokens, context_tokens)
 
     @explained(keys=int)

@@ -1,7 +1,7 @@
 """Keys and values of a context chunk from the paged latent cache, by AITER's entry point and argument order."""
 import ctypes
 
-from . import context
+from . import cache_format, context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
@@ -11,8 +11,7 @@ from .tensors import check_page, check_place, check_tensor, dtype_name, fail, ro
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
-FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
-FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
+FORMATS = {f.name: f for f in cache_format.taken_by("mla_gather_kv_b")}
 CACHE = "[pages, page, row] or [pages, page, 1, row], of a split cache a pair"
 
 
@@ -28,7 +27,7 @@ class GatherArgs(ctypes.Structure):
 
 
 def _strides(tensor):
-    """Of tokens and heads."""
+    """Strides of tokens and heads."""
     return [row_stride(tensor, 0), row_stride(tensor, 1)]
 
 
@@ -42,20 +41,17 @@ def _cache(args, cache, rank, rope, dtype, target):
     check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), None)
     check_page("the cache", cache)
     row = cache.shape[-1]
-    if name == dtype and row == rank + rope:
-        kind = "paged"
-    elif name == "uint8" and row == rank + 16 + 2 * rope:
-        kind = "fp8_ds_mla"
-    elif (name in FP8 or name == "uint8") and row == rank + rope:
-        kind = FP8.get(name) or ("e4m3fnuz" if target in FNUZ_TARGETS else "e4m3fn")
-    else:
-        fail(f"the cache is {name} with rows of {row}; accepted are {rank + rope} of {dtype}, uint8 or an e4m3 type, and "
-             f"{rank + 16 + 2 * rope} bytes (fp8_ds_mla)")
+    kind = cache_format.of_tensor("mla_gather_kv_b", name, row, rank, rope, dtype, target)
+    if kind is None:
+        scaled = ", ".join(f"{f.columns(rank, rope)} bytes ({f.name})" for f in FORMATS.values() if f.scale == "stored")
+        refused = name == "uint8" and cache_format.refusal_of_rows("mla_gather_kv_b", row, rank, rope)
+        fail(f"the cache is {name} with rows of {row}; accepted are {rank + rope} of {dtype}, uint8 or an e4m3 type, and {scaled}"
+             + (f"; {refused}" if refused else ""))
     pages, page = cache.shape[:2]
     entry = row_stride(cache, 1, "the cache") or row
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=entry,
                 cache_page_stride=row_stride(cache, 0, "the cache") or page * entry)
-    return kind
+    return kind.name
 
 
 def _split(args, cache, kpe, rank, rope, dtype):
@@ -87,7 +83,7 @@ def _put_scale(args, scale):
 
 
 def put_table(args, style, table, rope):
-    """Of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines of each position."""
+    """The RoPE table of a cache whose rope columns are not rotated: a row of P/2 cosines and P/2 sines for each position."""
     style = style_of("rope_style", style)
     if table is None or not rope:
         fail(f"rope_style is {style!r} and rope_table {'None' if table is None else 'given'}, of {rope} rope columns: both say how the cache's keys "
@@ -108,13 +104,13 @@ def _nope(weight, heads, vdim):
 
 
 def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
-    """What both have in common: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
+    """Shared by both entries: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
     dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
     if dtype not in DTYPES:
         fail(f"the weight is {dtype}; accepted are {', '.join(DTYPES)}")
     nope = _nope(weight, heads, vdim)
     kind = _cache(args, cache, rank, rope, dtype, ctx.target)
-    if kind in FP8.values() and scale is not None:
+    if FORMATS[kind].scale == "launch" and scale is not None:
         _put_scale(args, scale)
     if style is not None or table is not None:
         kind += put_table(args, style, table, rope)

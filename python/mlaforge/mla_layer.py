@@ -242,7 +242,7 @@ class Layer:
         return {name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0)}
 
     def _workspace(self, args, hidden, given, stream):
-        """What keeps it alive."""
+        """Sets the call's workspace; returns the object that keeps it alive."""
         return self._ctx.lend_workspace(args, lambda: self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args)), hidden, given,
                                         stream)
 
@@ -319,7 +319,7 @@ class Layer:
 
     @explained()
     def stages(self, batch=1, q_len=1, kv_len=0):
-        """What a call of so many requests launches, in order: name, operation, problem, variant, rung, and bytes and flops at least."""
+        """Stages of a call of so many requests, in order: name, operation, problem, variant, rung, least bytes and flops."""
         args, found = _struct(LayerArgs, batch=whole("batch", batch, 1, 1 << 20), q_len=q_len, ctx=kv_len), []
         for i in range(self._lib.mlaf_layer_stages(self._handle)):
             stage, info = _struct(LayerStage), PlanInfo(struct_size=ctypes.sizeof(PlanInfo))

@@ -108,7 +108,7 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     if out_dtype not in DTYPES:
         fail(f"out is {out_dtype}; accepted are {', '.join(DTYPES)}")
     check_tensor("out", out, out_dtype, q.shape[0], heads, vdim)
-    # What is not split in two may be taken as if it were: whole columns of Q and K either way.
+    # Columns that are not split in two are taken as if they were: Q and K are whole either way.
     columns = (cols - rope, rope) if rope else (cols - 64, 64) if cols > 128 else (cols, 0)
     args = {"batch": cu_seqlens_q.shape[0] - 1, "scale": cols ** -0.5 if softmax_scale is None else float(softmax_scale),
             "total_q": q.shape[0], "total_k": k_nope.shape[0], "cu_seqlens_q": cu_seqlens_q.data_ptr(),

@@ -65,7 +65,7 @@ def _out(ctx, out, x, shape):
 
 
 def _launch(problem, args, x, y, ctx, stream, row=None):
-    """row: arguments of what is appended beside the product."""
+    """row: arguments of the append that is fused with the product."""
     stream = current_stream(x) if stream is None else int(getattr(stream, "cuda_stream", stream))
     if row is None:
         ctx.run_library(problem, _struct(ProjectionArgs, **args), x, stream or None)

@@ -1,5 +1,5 @@
-"""What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from the
-device's without asking the driver. No tensor library is imported."""
+"""Tensors as the wrappers take them: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from
+the device's without asking the driver. No tensor library is imported."""
 import math
 import numbers
 import operator
@@ -99,7 +99,7 @@ def check_place(name, tensor):
 
 
 def check_tensor(name, tensor, dtype, *shape):
-    """Of a type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
+    """Checks a tensor's type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
     if not hasattr(tensor, "data_ptr"):
         kind = host_kind(tensor)
         fail(f"{name} lies in host memory ({kind}): move it to the device first" if kind else f"{name} is {type(tensor).__name__}, must be a tensor")

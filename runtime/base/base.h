@@ -1,4 +1,4 @@
-/* What every room of the runtime shares: error detail, bounded text, logging, hashing, files, time. */
+/* Shared by every room of the runtime: error detail, bounded text, logging, hashing, files, time. */
 #ifndef MLAF_BASE_H
 #define MLAF_BASE_H
 
@@ -13,7 +13,7 @@
 
 #define MLAF_ERR_MAX 4096
 
-/* Where a failing function writes its detail. Functions take `mlaf_err *err`, which may be NULL.
+/* The detail of a failure, written by the function that fails. Functions take `mlaf_err *err`, which may be NULL.
  * The detail names the cause and, where there is one, the fix. */
 typedef struct mlaf_err {
   mlaf_status status;
@@ -40,7 +40,7 @@ void mlaf_text_free(mlaf_text *t);
 /* Hand the string to the caller (free()); NULL if anything failed. Resets t. */
 char *mlaf_text_take(mlaf_text *t);
 
-/* What is wrong with a name or a note that came from somebody else's file, NULL if nothing: it has to be UTF-8 without control
+/* Returns what is wrong with a name or a note from somebody else's file, NULL if nothing: it has to be UTF-8 without control
  * characters, as it goes to terminals, JSON and generated files. `breaks`: tab, line feed and carriage return are let pass. */
 const char *mlaf_text_fault(const char *text, bool breaks);
 
@@ -62,7 +62,7 @@ mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *si
 /* The same for text that a user names: FIFOs, terminals and /dev/stdin are read to their end, too (a shell's <(command)). E_IO
  * for a FIFO to which nobody writes. */
 mlaf_status mlaf_file_take(const char *path, size_t max, void **data, size_t *size, mlaf_err *err);
-/* Whether a regular file begins with that (64 bytes at most). */
+/* Tells whether a regular file begins with that text (64 bytes at most). */
 bool mlaf_file_begins(const char *path, const char *with);
 /* Causes and cures of the system's refusals. Most are E_IO; where memory or processes are lacking the status says so. */
 typedef struct mlaf_os_error {

@@ -10,7 +10,7 @@
  * dependency) is named with the loader's reason. */
 void *mlaf_library_open(const char *variable, const char *const *candidates, const char *what, const char *fix, char *name,
                         size_t size, mlaf_err *err);
-/* One of this path, loaded for good. NULL: E_NO_DEVICE with the loader's words. */
+/* Loads the library of this path, which is never unloaded. NULL: E_NO_DEVICE with the loader's words. */
 void *mlaf_library_load(const char *path, mlaf_err *err);
 /* Put function `symbol` into the function pointer at `slot`; false (and NULL there) when the library has none. */
 bool mlaf_library_find(void *library, const char *symbol, void *slot);

@@ -14,7 +14,7 @@
 
 enum { LINKS_MAX = 40, ATTEMPTS = 100, BASE_MAX = 220 /* of a file's name, so that a suffix fits behind it */ };
 
-/* What a path names, links followed. */
+/* The file that a path names, links followed. */
 typedef struct place {
   char *path;
   int descriptor;  /* of this process, when the path names one; else -1 */

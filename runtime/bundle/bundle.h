@@ -71,7 +71,7 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
  * `of` is its plan. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
 mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_point *p, mlaf_offer **list, size_t *n,
                              mlaf_err *err);
-/* How list[i] serves p (mlaf_offer_fit). */
+/* The plan of list[i] as it serves p (mlaf_offer_fit). */
 typedef struct mlaf_bundle_fitted {
   uint32_t knob; /* the splits */
   const mlaf_bundle_kernel *kernels[MLAF_STAGES_MAX];

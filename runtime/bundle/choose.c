@@ -115,7 +115,7 @@ static const tuned *find_tuned(mlaf_gen *gen, const tuned_list *l, const mlaf_po
 
 /* --- asking the generator, several threads at once --- */
 
-/* What a thread found for one problem; the kernels are entered into the table afterwards, in order. */
+/* A thread's result for one problem; the kernels are entered into the table afterwards, in order. */
 typedef struct found {
   mlaf_variant variants[MAKE_TRIES + 1];
   make_choice choices[MAKE_TRIES + 1]; /* the last is the baseline */
@@ -284,7 +284,7 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
   return st;
 }
 
-/* What serves every problem whose arguments come in their second form. */
+/* Enters the kernel that serves every problem whose arguments come in their second form. */
 static mlaf_status enter_second_forms(make_target *t, mlaf_err *err) {
   const mlaf_kernel_desc plain = {.template_name = NULL};
   for (size_t k = 0; k < t->request->n; k++) {

@@ -94,7 +94,7 @@ static mlaf_status render(maker *m, make_target *t, make_kernel *k, mlaf_compile
   return mlaf_build_render(m->gen, t->request->target, &k->ref, &k->source, k->ref.src_hash, job, err);
 }
 
-/* Whether a compiled kernel is offered, by the rule of planner and tuner; there is no device to ask. Sets its launch. */
+/* Checks a compiled kernel by the rule of planner and tuner; there is no device to ask. Sets its launch. */
 static mlaf_status check_code(const make_target *t, make_kernel *k, mlaf_err *why) {
   const mlaf_asking asking = {.symbol = k->ref.symbol, .threads = k->ref.threads, .stage = k->stage, .budget = k->budget,
                               .calls = k->always ? NULL : k->op->calls};

@@ -161,7 +161,7 @@ static mlaf_status parse(mlaf_bundle *b, mlaf_err *err) {
   return st;
 }
 
-/* Of the first line, so much as a message shows. mlaf_file_read puts a NUL behind a file. */
+/* Length of the first line, as far as a message shows it. mlaf_file_read puts a NUL behind a file. */
 static int first_line(const char *text) {
   const size_t n = strcspn(text, "\n");
   return n < 40 ? (int)n : 40;

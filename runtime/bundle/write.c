@@ -1,4 +1,4 @@
-/* What fits the budget, and the files of a bundle. */
+/* Chooses the kernels that fit the budget, and writes the files of a bundle. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,7 @@ static bool needs(const make_choice *c, int kernel) {
   return found;
 }
 
-/* What the bundle would lose without a kernel: how many times over the baseline takes the time of each plan that needs it, less
- * 1, summed over those plans. */
+/* The loss of a bundle without this kernel: the baseline's time over the plan's, less 1, summed over the plans that need it. */
 static double gain_of(const make_target *t, int kernel, size_t *plans) {
   double gain = 0;
   *plans = 0;
@@ -255,7 +254,7 @@ static void prune(const char *folder, const make_kernel *const *sorted, size_t n
   if (d) closedir(d);
 }
 
-/* What a killed maker left beside the manifest. */
+/* Removes what a killed maker left beside the manifest. */
 static void prune_manifests(const char *dir) {
   static const char temp[] = MLAF_BUNDLE_MANIFEST ".tmp.";
   DIR *d = opendir(dir);

@@ -9,7 +9,7 @@ typedef struct mlaf_bench mlaf_bench; /* data of one problem and a workspace, sh
 
 typedef struct mlaf_bench_opts {
   mlaf_data_opts data;
-  /* Where the data's numbers come from: several benches, one after the other, may share a pool. NULL: an own one. */
+  /* The pool that the data's numbers come from: several benches, one after the other, may share a pool. NULL: an own one. */
   mlaf_pool *pool;
 } mlaf_bench_opts;
 
@@ -34,8 +34,8 @@ mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t kno
 
 /* Warm-up, windows and sample counts of the measurement protocol (MLAF_DB_PROTOCOL). */
 mlaf_time_opts mlaf_bench_time_opts(void);
-/* What `bench` and the tuner take on a real device: 0.1 s of rest, then about 25 ms of work. A card at its power limit runs 5 to
- * 15 % slower in a long or an unrested measurement (one NVIDIA H200), so times of different protocols cannot be compared. */
+/* The options of `bench` and the tuner on a real device: 0.1 s of rest, then about 25 ms of work. A card at its power limit runs
+ * 5 to 15 % slower in a long or an unrested measurement (one NVIDIA H200), so times of different protocols cannot be compared. */
 mlaf_time_opts mlaf_bench_rested_opts(void);
 
 mlaf_work mlaf_problem_work(const mlaf_point *p); /* as the problem says */

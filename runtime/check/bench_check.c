@@ -7,7 +7,7 @@
 enum { FILLS = 2 };
 static const unsigned char fills[FILLS] = {0xff, 0x5a};
 
-/* Where the data has its outputs; the sum of their bytes. */
+/* Finds the data's outputs; returns the sum of their bytes. */
 static size_t find_outputs(const mlaf_bench *b, void *outputs[MLAF_DATA_OUTPUTS]) {
   mlaf_any_args args;
   size_t bytes = 0;

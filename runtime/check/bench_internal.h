@@ -25,7 +25,7 @@ static inline void mlaf_args_set(mlaf_any_args *args, size_t at, const void *val
   memcpy(args->bytes + at, value, size);
 }
 
-/* Of a launch over one of the bench's sets, with a workspace; the outputs are the data's own. */
+/* Fills the arguments of a launch over one of the bench's sets, with a workspace; the outputs are the data's own. */
 static inline void mlaf_bench_args(const mlaf_bench *b, int set, void *workspace, size_t workspace_size, mlaf_any_args *args) {
   b->calls->data_args(b->data, set, args->bytes);
   if (b->calls->workspace_at == b->calls->workspace_size_at) return;

@@ -50,7 +50,7 @@ static mlaf_status look(const mlaf_buffers *set, const mlaf_buffer *b, const voi
   return MLAF_OK;
 }
 
-/* What is neither canary nor input is not read: a workspace may be large. */
+/* Checks one buffer. Only canaries and inputs are read: a workspace may be large. */
 static mlaf_status check_one(const mlaf_buffers *set, const mlaf_buffer *b, unsigned char *host, mlaf_err *err) {
   const size_t front = before(b), back = set->canaries ? MLAF_CANARY : 0, size = b->input ? b->size : 0;
   size_t at = 0;

@@ -1,4 +1,4 @@
-/* What a device can do at most, measured in the same run as the kernels that are put beside it. */
+/* Ceilings of a device: read bandwidth and matrix rate, measured in the same run as the kernels that are put beside it. */
 #ifndef MLAF_CEILINGS_H
 #define MLAF_CEILINGS_H
 

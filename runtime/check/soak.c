@@ -73,7 +73,8 @@ static mlaf_status open_bench(soak *s, const mlaf_loaded *l, mlaf_err *err) {
   return MLAF_OK;
 }
 
-/* What a launch does not write must differ from what it had to: another byte than the first outputs are filled with. */
+/* Fills outputs so that words which a launch does not write differ from the expected ones: another byte than the first outputs
+ * are filled with. */
 static mlaf_status alloc_outputs(soak *s, size_t n, int fill, soak_outputs *out, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(s->dev);
   mlaf_status st = MLAF_OK;

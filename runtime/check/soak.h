@@ -14,7 +14,8 @@ typedef struct mlaf_soak_opts {
   int64_t launches; /* after the first ones; above 0 */
   uint64_t seed;
   mlaf_lengths lengths;      /* of the requests; all zero: as the problem says */
-  /* Of inputs. 0: 50 times L2 or 8 times the last-level cache, the larger; where times are modelled, two sets. */
+  /* Size of the pool of inputs. 0: 50 times L2 or 8 times the last-level cache, the larger; where times are modelled, two
+   * sets. */
   int64_t pool_bytes;
   const mlaf_loaded *beside; /* what the second stream runs: a variant of the same problem on the same device. NULL: the same */
   mlaf_pool *pool;           /* where the inputs' numbers come from; soaks one after the other may share it. NULL: an own one */
@@ -50,7 +51,7 @@ typedef struct mlaf_soak_result {
   double seconds;      /* of the launches */
   mlaf_soak_row first; /* where wrong > 0 */
   double worst;        /* against_first of the worst row looked at */
-  /* Of the first launches over set 0, against fp64: see mlaf_data_checked. */
+  /* Errors of the first launches over set 0, against fp64: see mlaf_data_checked. */
   double error, row_error, lse_ratio;
   int64_t checked_rows;
   char checked[160];   /* which rows that were */

@@ -28,7 +28,7 @@ typedef struct soak_lane {
   int64_t n;        /* launches of this lane so far */
 } soak_lane;
 
-/* What a launch of the current phase was. */
+/* A launch of the current phase. */
 typedef struct soak_launch {
   int lane, set;
 } soak_launch;
@@ -50,7 +50,7 @@ typedef struct soak {
   mlaf_tool compare, reader;       /* module NULL: none */
   void *read_stream, *read_out;
   int64_t read_at;                 /* bytes of the pool that the reader has gone through */
-  /* Of the current phase: [0] records asked for, [1 + i] wrong rows of launch i. Records: i, output, row, the row's words
+  /* Counts of the current phase: [0] records asked for, [1 + i] wrong rows of launch i. Records: i, output, row, the row's words
    * (templates/soak_compare). */
   uint32_t *tally_dev, *records_dev;
   uint32_t tally[1 + SOAK_PHASE], *records;
@@ -69,7 +69,7 @@ void soak_compare_close(soak *s);
 mlaf_status soak_compare_reset(soak *s, mlaf_err *err);
 /* Compare the outputs in `slot` of the lane that launch i of the phase wrote: on its stream, or here after waiting for it. */
 mlaf_status soak_compare_one(soak *s, int i, int slot, mlaf_err *err);
-/* Behind a phase of n launches whose streams are done: count, and look at what was wrong. `base` launches were before it. */
+/* Ends a phase of n launches whose streams are done: counts, and looks at what was wrong. `base` launches were before it. */
 mlaf_status soak_compare_read(soak *s, int n, int64_t base, mlaf_err *err);
 
 /* --- soak_check.c --- */

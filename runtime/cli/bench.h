@@ -22,7 +22,7 @@ mlaf_status mlaf_cli_bench_cases(cli *c, bench_cases *out);
 void mlaf_cli_bench_cases_free(bench_cases *cases);
 
 /* --- cmd_bench.c --- */
-/* What came out of a case. */
+/* Figures of a case. */
 typedef struct bench_figures {
   mlaf_timing timing;
   mlaf_work work;
@@ -44,7 +44,7 @@ typedef struct bench_out {
 void mlaf_cli_bench_ceilings(const bench_out *o);
 void mlaf_cli_bench_head(const bench_out *o);
 void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f);
-/* Behind the last case: says when a kernel read faster than what was measured as the most. */
+/* Ends a bench: says when a kernel read faster than the measured ceiling. */
 void mlaf_cli_bench_end(const bench_out *o);
 /* A case that has no figures. */
 void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_subject *s, const mlaf_err *why);

@@ -1,4 +1,4 @@
-/* What a bench prints: text, a table, JSON lines, CSV. */
+/* Output of a bench: text, a table, JSON lines, CSV. */
 #include <string.h>
 
 #include "cli/bench.h"

@@ -1,4 +1,4 @@
-/* What all commands share: the command table, problems, contexts, errors, progress. */
+/* Shared by all commands: the command table, problems, contexts, errors, progress. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 
 #define MLAF_CLI_JSON_VERSION 1 /* of every JSON line; raised when a field changes its meaning */
 
-/* What the process returns. */
+/* Exit codes of the process. */
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERNAL = 4 };
 
 enum { CLI_FIELDS_MAX = 64 }; /* names of fields, of all operations */
@@ -37,7 +37,7 @@ typedef struct cli cli;
 
 enum { CLI_ARGUMENTS = 1024 }; /* as many shards as db merge takes at once */
 
-/* What a command's positional argument and shape options name. */
+/* Kinds of what a command's positional argument and shape options name. */
 enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp and numbers of fields may be lists */ };
 
 typedef struct cli_command {
@@ -144,7 +144,8 @@ mlaf_status mlaf_cli_field_names(const mlaf_op *const *ops, mlaf_err *err);
 /* Name and help text of a field's option; of the i-th. */
 void mlaf_cli_option_of(const mlaf_field *f, char *name, size_t name_size, char *help, size_t help_size);
 void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size);
-/* What was given over *p; a list counts as its first number. The rest keeps the value of string, model or defaults. */
+/* Writes the options that were given over *p; a list counts as its first number. The rest keeps the value of string, model or
+ * defaults. */
 mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p);
 /* The option of a field that another operation has, taken from the command line: the index of its word, 0 where it was not
  * given. For a command whose problems are several operations'. */

@@ -89,7 +89,7 @@ static mlaf_status run_case(run *r, const bench_case *x) {
   return status;
 }
 
-/* Where the rest cannot go on. */
+/* True for failures after which the other cases cannot go on. */
 static bool is_final(mlaf_status status) {
   return status == MLAF_E_CANCELLED || status == MLAF_E_DEVICE || status == MLAF_E_FAULT || status == MLAF_E_NOMEM;
 }

@@ -145,7 +145,7 @@ static void open_rig(work *w, const mlaf_point *p) {
     mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "evidence is static: %s", why.text);
 }
 
-/* What is wrong with one kernel goes to its row; not OK: the command itself cannot go on. */
+/* Looks at one kernel, whose faults go to its row; not OK: the command itself cannot go on. */
 static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job *job) {
   mlaf_kernel_meta meta = {.vgpr_count = 0};
   rig_evidence evidence = {0};

@@ -10,7 +10,7 @@
 #include "op/op.h"
 
 #define SOURCE_MAX ((size_t)2 << 30)
-/* In front of each file, as the loader's files have it. */
+/* Notice at the head of each file, as the loader's files have it. */
 #define NOTICE \
   "/* SPDX-License-Identifier: MIT */\n/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */\n"
 

@@ -9,7 +9,7 @@
 #include "rig/code_args.h"
 #include "rig/evidence.h"
 
-/* What is profiled: a variant's launches on a bench's buffers, or one launch of a given code object. */
+/* Target of a profile: a variant's launches on a bench's buffers, or one launch of a given code object. */
 typedef struct target {
   cli_subject subject;
   mlaf_bench *bench;
@@ -70,7 +70,7 @@ static double cycles(const mlaf_profile_inst *x) {
   return sum;
 }
 
-/* What held it most besides its own issue, -1 for nothing worth a word (less than a tenth). */
+/* Returns what held it most besides its own issue, -1 where that is less than a tenth. */
 static int main_why(const mlaf_profile_inst *x) {
   int best = -1;
   for (int w = MLAF_PROFILE_ISSUE + 1; w < MLAF_PROFILE_WHYS; w++)
@@ -331,7 +331,7 @@ static int check_options(cli *c) {
   return CLI_OK;
 }
 
-/* With buffers to save: one whole run of the code object. It is all there is where nothing models times. */
+/* Runs to save buffers: one whole run of the code object. It is all there is where nothing models times. */
 static mlaf_status run_and_save(cli *c, target *t, bool *done) {
   const mlaf_device_info *info = mlaf_info(t->dev);
   if (!t->code || !t->code->n_saves) return MLAF_OK;

@@ -157,7 +157,7 @@ static mlaf_status load_named(job *j, const mlaf_point *p, const char *name, sub
   return status;
 }
 
-/* What a plan loads, launched as it was loaded; its hashes are those of the variant that it names. */
+/* Loads what a plan loads, launched as it was loaded; its hashes are those of the variant that it names. */
 static mlaf_status load_planned(job *j, const mlaf_point *p, subject *s) {
   cli *c = j->c;
   mlaf_planned planned;
@@ -262,7 +262,7 @@ static void report(const job *j, const soak_case *x, const subject *s, const mla
                       status == MLAF_OK ? "" : why);
 }
 
-/* What is wrong with one variant says nothing of the others; a lost device does. */
+/* True for faults of one variant, which say nothing of the others; a lost device does. */
 static bool is_finding(mlaf_status s) { return s == MLAF_E_INCORRECT || s == MLAF_E_FAULT || s == MLAF_E_TIMEOUT; }
 
 /* Under the device's lock: a soak beside a tuning run would spoil its times. */

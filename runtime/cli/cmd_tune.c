@@ -8,7 +8,7 @@
 
 enum { SHOWN_WORK = 120 };
 
-/* Where a grid stands. */
+/* State of a grid. */
 typedef struct campaign {
   cli *c;
   const mlaf_point *list;
@@ -132,7 +132,7 @@ static int dry_run_one(campaign *whole, const mlaf_point *p) {
   return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }
 
-/* What each problem of a grid would cost: nothing is compiled, timed or recorded. */
+/* Prints what each problem of a grid would cost: nothing is compiled, timed or recorded. */
 static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *info, cli_table *t, size_t *tries, double *seconds) {
   cli *c = g->c;
   mlaf_variant *space = NULL;

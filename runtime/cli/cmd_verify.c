@@ -110,7 +110,7 @@ static mlaf_status run_suites(job *j, const mlaf_loaded *l) {
   return status;
 }
 
-/* What a program would run: the database's choice, else the model's, else the baseline. */
+/* Verifies what a program would run: the database's choice, else the model's, else the baseline. */
 static mlaf_status verify_planned(job *j) {
   mlaf_planned planned;
   mlaf_plan_opts opts = mlaf_cli_plan_opts(j->c);
@@ -123,8 +123,8 @@ static mlaf_status verify_planned(job *j) {
   return status;
 }
 
-/* What is wrong with one variant's kernels (a compile error, scratch, registers spilled, a symbol not found) says nothing of the
- * others: a finding, and on to the next. */
+/* True for faults of one variant's kernels (a compile error, scratch, registers spilled, a symbol not found), which say nothing
+ * of the others: a finding, and on to the next. */
 static bool is_build_finding(mlaf_status s) {
   return s == MLAF_E_COMPILE || s == MLAF_E_TEMPLATE || s == MLAF_E_CRASH || s == MLAF_E_TIMEOUT || s == MLAF_E_ARG;
 }

@@ -96,7 +96,7 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   return !w->reason[0];
 }
 
-/* How far away, and what the plan makes of it: of the nearest choice, and of what else was measured near. */
+/* Distance of the nearest choice and of what else was measured near, and what the plan makes of it. */
 static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size) {
   mlaf_gen_nearby y = {.from = -1};
   mlaf_nearby *near = NULL;

@@ -151,7 +151,7 @@ static mlaf_status add_over(cli *c, cli_problems *g, mlaf_point p, const cli_axi
   return status == MLAF_OK ? add_shapes(c, g, p, 0, axes) : status;
 }
 
-/* With several models some are not divided by every tp: those pairs are left out, and it is said. */
+/* Adds every model with every tp. A tp that does not divide a model's heads is left out, with a warning. */
 static mlaf_status add_models(cli *c, cli_problems *g, mlaf_point p, const cli_axis *tp, const cli_axis *axes) {
   cli_models models;
   mlaf_status status = mlaf_cli_models(c, &models);

@@ -1,4 +1,4 @@
-/* What `mlaforge layer --profile` prints: each stage beside the least that it must take, and the whole. */
+/* Output of `mlaforge layer --profile`: each stage beside the least that it must take, and the whole. */
 #include "cli/layer.h"
 
 static void print_part(const cli *c, const layer_rig *r, cli_table *t, const layer_part *p, double sum) {

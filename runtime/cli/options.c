@@ -107,7 +107,7 @@ mlaf_status mlaf_cli_field_names(const mlaf_op *const *ops, mlaf_err *err) {
 
 static const option_row *row_of(int o) { return o <= O_FIELD_LAST ? &field_rows[o - O_FIELD] : &table[o]; }
 
-/* What an option means to one command, where that is not what the table says. */
+/* Meaning of an option to one command, where it differs from the table's. */
 static const struct {
   const char *command;
   cli_opt option;

@@ -1,4 +1,4 @@
-/* What a tuning run prints: its candidates, its choice, what it cost. */
+/* Output of a tuning run: its candidates, its choice, what it cost. */
 #include <stdlib.h>
 #include <string.h>
 

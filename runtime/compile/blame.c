@@ -1,4 +1,4 @@
-/* Whose fault a failed compile is. */
+/* Blames a failed compile on the kernel or on the machine. */
 #include "compile/blame.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Whose fault a failed compile is: the kernel's, which may be remembered, or that of the machine it ran on, which is not. */
+/* Blame for a failed compile: it is the kernel's fault, which may be remembered, or that of the machine, which may not. */
 #ifndef MLAF_BLAME_H
 #define MLAF_BLAME_H
 

@@ -96,7 +96,7 @@ static char *entry_path(const mlaf_cache *c, const mlaf_cache_label *l, const ch
 
 static const char *suffix_of(mlaf_cache_kind kind) { return kind == MLAF_CACHE_CODE ? ".co" : ".s"; }
 
-/* What is wrong with an entry's bytes, NULL if nothing. */
+/* Returns what is wrong with an entry's bytes, NULL if nothing. */
 static const char *entry_fault(const void *file, size_t size, const mlaf_cache_label *l) {
   const entry_header *h = file;
   char sha[sizeof h->header_sha] = ""; /* with the field's padding, so that no byte of a header goes unchecked */

@@ -17,7 +17,7 @@ typedef struct mlaf_cache {
 
 typedef enum mlaf_cache_kind { MLAF_CACHE_CODE = 1, MLAF_CACHE_TEXT = 2 } mlaf_cache_kind;
 
-/* What an entry says of itself besides its payload. */
+/* The label of an entry: all it holds besides its payload. */
 typedef struct mlaf_cache_label {
   mlaf_cache_kind kind;
   const char *target, *key;
@@ -37,8 +37,8 @@ mlaf_status mlaf_cache_load(mlaf_cache *c, const mlaf_cache_label *label, void *
 void mlaf_cache_store(mlaf_cache *c, const mlaf_cache_label *label, const void *data, size_t size);
 
 enum { MLAF_CACHE_HEADER = 1024 }; /* bytes in front of an entry's payload */
-/* What is wrong with an entry's file, NULL if nothing and *out says whose it is (texts point into `file`). `want` (kind and key)
- * is what its name promises. Without `payload` only the first MLAF_CACHE_HEADER bytes are looked at. */
+/* Returns what is wrong with an entry's file, NULL if nothing; then *out is its label (texts point into `file`). `want` (kind and
+ * key) is what its name promises. Without `payload` only the first MLAF_CACHE_HEADER bytes are looked at. */
 const char *mlaf_cache_inspect(const void *file, size_t size, bool payload, const mlaf_cache_label *want, mlaf_cache_label *out);
 
 /* One compile per key at a time among all processes. Returns a descriptor to pass to unlock, MLAF_LOCK_BUSY while

@@ -40,7 +40,7 @@ mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, 
   if (mlaf_vendor_is_code(code, size)) return mlaf_vendor_launch(code, size, symbol, out, err);
   if ((size_t)snprintf(name, sizeof name, "%s" MLAF_LAUNCH_SUFFIX, symbol) >= sizeof name)
     return mlaf_fail(err, MLAF_E_ARG, "kernel name '%s' is too long", symbol);
-  /* What is no ELF image says nothing; whether a device takes it is that device's business. */
+  /* An image that is no ELF file says nothing; whether a device takes it is that device's business. */
   if (mlaf_elf_open(code, size, &elf, NULL) || !find(&elf, name, &found)) return MLAF_OK;
   bool there = mlaf_elf_section_at(&elf, found.section, &home) && home.data && found.size == sizeof l && home.size >= sizeof l;
   /* Values are section offsets in the relocatable ELF that cubins are, addresses in a shared object (AMD's). */

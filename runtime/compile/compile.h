@@ -86,7 +86,7 @@ typedef enum mlaf_hidden {
 typedef struct mlaf_hidden_place {
   uint32_t at, bytes; /* in the argument block; bytes 0: the kernel does not ask for it */
 } mlaf_hidden_place;
-/* What the code object says of one kernel (metadata note and kernel descriptor; parsed here, no comgr needed). */
+/* The code object's facts of one kernel (metadata note and kernel descriptor; parsed here, no comgr needed). */
 typedef struct mlaf_kernel_meta {
   char symbol[128];
   uint32_t vgpr_count, agpr_count, sgpr_count; /* vgpr_count: total of the unified file as .vgpr_count states it */
@@ -103,8 +103,8 @@ typedef struct mlaf_kernel_meta {
 } mlaf_kernel_meta;
 /* Fills the first `max` kernels; *n is how many the code object has. Damaged input is E_ARG, never a crash. */
 mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
-/* What kernel `symbol` says of its launch (device/kernel_launch.h); without a word of its own, or no ELF image: no wishes. E_ARG
- * when damaged or of another version. */
+/* Reads what kernel `symbol` needs of its launch (device/kernel_launch.h): nothing special where it says nothing, or the image is
+ * no ELF file. E_ARG when damaged or of another version. */
 mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err);
 
 /* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <bytes> <text>\n",

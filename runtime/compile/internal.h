@@ -57,7 +57,7 @@ mlaf_status mlaf_compiler_load(mlaf_compiler *c, mlaf_tool tool, mlaf_err *err);
  * options ask for it and the libraries load here. */
 bool mlaf_compiler_runs_here(mlaf_compiler *c, mlaf_tool tool, bool single);
 
-/* What one request gave. payload and log are malloc'ed (log may be NULL). */
+/* The answer to one request. payload and log are malloc'ed (log may be NULL). */
 typedef struct mlaf_answer {
   void *payload;
   size_t size;
@@ -67,7 +67,7 @@ typedef struct mlaf_answer {
 /* One request, waited for. `fields`: target, options or code object, source (see mlaf_wire_kind). */
 mlaf_status mlaf_compiler_request(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out,
                                   mlaf_err *err);
-/* What a worker that is DONE answered: fills *out, or `err` with the worker's own detail. */
+/* Takes the answer of a worker that is DONE: fills *out, or `err` with the worker's own detail. */
 mlaf_status mlaf_compiler_answer(const mlaf_worker *w, mlaf_answer *out, mlaf_err *err);
 
 #endif

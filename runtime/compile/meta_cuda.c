@@ -34,7 +34,7 @@ static bool section_of(const mlaf_elf *elf, const char *prefix, const char *kern
   return (size_t)snprintf(name, sizeof name, "%s%s", prefix, kernel) < sizeof name && mlaf_elf_section_find(elf, name, out);
 }
 
-/* What the kernel's own section says; false for a function that is no kernel. */
+/* Reads the kernel's own section; false for a function that is no kernel. */
 static bool read_kernel(const mlaf_elf *elf, mlaf_kernel_meta *m) {
   mlaf_elf_section info, shared, reserved;
   entry e;

@@ -11,7 +11,7 @@ if(MLAF_SANITIZE)
   target_compile_options(mlaforge-worker PRIVATE -fno-sanitize=all)
 endif()
 
-# Where a development build finds its own worker and the ROCm and NVRTC that tools/setup.sh unpacked; an installed library looks
+# Paths of the build, by which a development build finds its worker and what tools/setup.sh unpacked; an installed library looks
 # beside itself first.
 option(MLAF_BUILD_PATHS "The library may look for worker and ROCm where it was built (packagers: OFF)" ON)
 if(MLAF_BUILD_PATHS)

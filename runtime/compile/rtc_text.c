@@ -1,4 +1,4 @@
-/* What the two run-time compilers have in common: options in, log out. */
+/* Shared by the two run-time compilers: options in, log out. */
 #include "compile/rtc_text.h"
 
 #include <stdlib.h>

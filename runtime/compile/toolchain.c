@@ -37,7 +37,7 @@ static const char *const system_dirs[] = {"/opt/rocm/lib", "/opt/rocm/lib64", "/
 
 static bool file_exists(const char *path) { return access(path, R_OK) == 0; }
 
-/* The search allocates nothing on its way: a library that memory was lacking to look for would make another compiler, with
+/* The search allocates nothing: a library that memory was lacking to look for would make another compiler, with
  * another identity, of what is left. What memory is lacking for in the end is found, with lib_dir NULL. */
 static bool path_in(const char *dir, const char *name, char out[PATH_MAX]) {
   const int n = snprintf(out, PATH_MAX, "%s/%s", dir, name);
@@ -131,7 +131,7 @@ static bool use_system(mlaf_toolchain *out) {
   return use_loader_config(out);
 }
 
-/* What tools/setup.sh unpacks into .deps/NAME of a checkout, and what finds the libraries there. */
+/* A private prefix that tools/setup.sh unpacked into .deps/NAME of a checkout, and the function that finds its libraries. */
 typedef struct private_deps {
   const char *name;
   bool (*use)(const char *prefix, mlaf_toolchain *out);
@@ -233,7 +233,7 @@ static void describe_library(const char *path, const mapped *m, mlaf_text *out) 
   mlaf_text_str(out, "\n");
 }
 
-/* What follows ".so." in the resolved name of a library: "6.4.43484" of libhiprtc.so.6.4.43484. */
+/* Copies what follows ".so." in the resolved name of a library: "6.4.43484" of libhiprtc.so.6.4.43484. */
 static void version_of(const char *path, char *out, size_t size) {
   char real[PATH_MAX];
   const char *so = realpath(path, real) ? strstr(strrchr(real, '/'), ".so.") : NULL;
@@ -365,7 +365,7 @@ static bool use_loaded(mlaf_toolchain *out) {
   return false;
 }
 
-/* Where a caller that knows more has seen one (the Python package: in site-packages). */
+/* Takes the library that a caller has seen elsewhere (the Python package: in site-packages). */
 static bool use_told(mlaf_toolchain *out) {
   const char *paths = getenv("MLAF_NVRTC_ALSO");
   return paths && *paths && use_cuda_paths(paths, out);

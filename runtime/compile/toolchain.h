@@ -1,4 +1,4 @@
-/* Where the compiler is, and who it is, found by looking at files only: nothing is started and nothing is loaded. */
+/* Finds and identifies the compilers by looking at files only: nothing is started and nothing is loaded. */
 #ifndef MLAF_TOOLCHAIN_H
 #define MLAF_TOOLCHAIN_H
 
@@ -17,7 +17,7 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
 /* The folder of libnvrtc, loaded by the system's loader: $MLAF_NVRTC (nothing else is tried then), $CUDA_HOME,
  * LD_LIBRARY_PATH, /usr/local/cuda, the system. */
 mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err);
-/* Of one library: what its resolved name says of its version ("13.1.0.3", "?" where it says nothing), and a digest of its name,
+/* Identifies one library: the version in its resolved name ("13.1.0.3", "?" where there is none), and a digest of its name,
  * size and build-id. False: it cannot be read. */
 bool mlaf_toolchain_identify(const char *path, char *version, size_t version_size, char digest[MLAF_HASH_HEX]);
 void mlaf_toolchain_clear(mlaf_toolchain *t);

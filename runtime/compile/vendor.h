@@ -32,7 +32,7 @@ mlaf_status mlaf_vendor_code(const char *source, const mlaf_vendor_library *with
 bool mlaf_vendor_is_code(const void *code, size_t size);
 /* Its library, by the identity that it was made with: E_NOT_TUNED where this machine's is another or none. */
 mlaf_status mlaf_vendor_of_code(const void *code, size_t size, mlaf_vendor which, mlaf_vendor_library *out, mlaf_err *err);
-/* What mlaf_code_meta and mlaf_code_launch say of it. */
+/* The answers of mlaf_code_meta and mlaf_code_launch for a vendor library's product. */
 mlaf_status mlaf_vendor_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
 mlaf_status mlaf_vendor_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err);
 

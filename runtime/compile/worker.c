@@ -61,7 +61,7 @@ static int spawn(pid_t *pid, char *const *argv, char *const *env, int channel, i
     posix_spawn_file_actions_destroy(&files);
     return rc;
   }
-  /* What a terminal or a service manager sends to all of a server's processes is for the server: it decides what ends. The worker
+  /* Signals that a terminal or a service manager sends to all processes are for the server: it decides what ends. The worker
    * keeps these signals blocked, and dies with its socket. */
   sigemptyset(&blocked);
   const int of_server[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};

@@ -45,7 +45,7 @@ mlaf_status mlaf_cuda_load(mlaf_cuda_api *out, mlaf_err *err) {
   return MLAF_OK;
 }
 
-/* What a kernel did wrong: the driver then refuses everything in this process. */
+/* Tells whether a kernel did something wrong: the driver then refuses everything in this process. */
 static bool is_fault(int code) {
   return code == CUDA_ILLEGAL_ADDRESS || code == CUDA_ASSERT || (code >= CUDA_HARDWARE_STACK && code <= CUDA_LAUNCH_FAILED);
 }

@@ -127,7 +127,7 @@ typedef struct mlaf_cuda_api {
 extern const char *const mlaf_cuda_symbols[];
 
 /* $MLAF_CUDA_LIBRARY (a path; nothing else is tried then), else libcuda.so.1 by the loader's search path, else where
- * containers and WSL put it. E_NO_DEVICE says what was tried. The library stays loaded for good: a driver does not
+ * containers and WSL put it. E_NO_DEVICE says what was tried. The library is never unloaded: a driver does not
  * survive being unloaded. */
 mlaf_status mlaf_cuda_load(mlaf_cuda_api *out, mlaf_err *err);
 /* "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", behind a status that fits the code. OK for CUDA_OK. */

@@ -177,7 +177,7 @@ mlaf_status mlaf_db_rechoose(mlaf_db *db, int64_t device, int64_t problem, mlaf_
   if (status == MLAF_OK) status = read_candidates(db, device, problem, &c, err);
   if (status == MLAF_OK) {
     const candidate *chosen = decide(&c, &old);
-    /* What was imported stays until local samples of at least its standing replace it. */
+    /* An imported choice stays until local samples of at least its standing replace it. */
     bool keep = old.exists && old.imported && (!chosen || chosen->source > old.source);
     if (keep) status = MLAF_OK;
     else if (chosen) status = store(db, device, problem, &c, chosen, &old, err);

@@ -10,7 +10,7 @@ _Static_assert(MLAF_STAGES_MAX == 4, "one column for each stage");
 
 #define KERNEL_COLUMNS(k) #k ".template," #k ".params," #k ".symbol," #k ".template_hash," #k ".src_hash," #k ".code_key," #k \
                              ".threads," #k ".rows_per_wg"
-/* What a row means, the names behind its keys included: columns alone would let a flipped key point elsewhere. */
+/* Everything a row means, the names behind its keys included: columns alone would let a flipped key point elsewhere. */
 #define KERNEL_SUM(k) "mlaf_sum(" #k ".id," KERNEL_COLUMNS(k) ")"
 #define DEVICE_OF(x) "(SELECT canonical FROM device WHERE id = " #x ".device)"
 #define PROBLEM_OF(x) "(SELECT canonical FROM problem WHERE id = " #x ".problem)"

@@ -15,13 +15,13 @@
 
 typedef struct mlaf_db mlaf_db;
 
-/* Where a time came from. Precedence at equal specificity: measured > imported > default > modelled. */
+/* Source of a time. Precedence at equal specificity: measured > imported > default > modelled. */
 typedef enum mlaf_source {
   MLAF_SRC_MEASURED, MLAF_SRC_IMPORTED, MLAF_SRC_DEFAULT, MLAF_SRC_MODELLED, MLAF_SRC_COUNT
 } mlaf_source;
 const char *mlaf_source_name(mlaf_source s);
 
-/* What became of a candidate. Failures are stored so that they are not tried again. */
+/* Outcome of a candidate. Failures are stored so that they are not tried again. */
 typedef enum mlaf_outcome {
   MLAF_OUT_OK, MLAF_OUT_CONSTRAINT, MLAF_OUT_COMPILE, MLAF_OUT_RESOURCES /* scratch, spills or over budget */,
   MLAF_OUT_LAUNCH, MLAF_OUT_TIMEOUT, MLAF_OUT_FAULT, MLAF_OUT_INCORRECT, MLAF_OUT_NOISY, MLAF_OUT_COUNT
@@ -49,7 +49,7 @@ void mlaf_sample_blame_compile(mlaf_sample *s, mlaf_outcome outcome, const char 
  * time limit of the timing model does not. `toolchain` is mlaf_compiler_identity's text, NULL where there is no compiler. */
 bool mlaf_sample_is_bad(const mlaf_sample *s, const char *toolchain);
 
-/* Where tuning data come from, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
+/* Sources of tuning data, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
  * choice of any layer is taken. */
 typedef enum mlaf_choice_layer { MLAF_LAYER_USER, MLAF_LAYER_SITE, MLAF_LAYER_SHIPPED, MLAF_LAYER_COUNT } mlaf_choice_layer;
 const char *mlaf_layer_name(mlaf_choice_layer layer);
@@ -85,7 +85,7 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
 /* The outer layers behind an empty, read-only user's layer: for when the user's file cannot be used. `why` is what a write is
  * refused with. */
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
-/* What is in the file (nothing, when there is none) in memory, to be changed without changing the file: for dry runs. */
+/* Opens a copy of the file in memory (empty, when there is none), which changes without changing the file: for dry runs. */
 mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* Recovers what the pages of a damaged file and of its log hold, as a database in memory to merge from: also what a damaged first
  * page or inner page hides. Rows that were deleted may come back, misses do not; rows of schemas before today's are passed over.
@@ -113,8 +113,8 @@ mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const c
  * (resume, tables). *list is malloc'ed. */
 mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, mlaf_sample **list,
                             size_t *n, mlaf_err *err);
-/* Of those that passed and were timed with requests of these lengths: of every first kernel the fastest with each of its `each`
- * fastest knobs; best first. */
+/* Lists variants that passed and were timed with requests of these lengths: for every first kernel the fastest with each of its
+ * `each` fastest split counts; best first. */
 mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err);
 /* Best usable choice for the problem: exact (of this problem or of one that rounds to the same point: mlaf_point_round), else the

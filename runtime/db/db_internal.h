@@ -94,7 +94,7 @@ mlaf_status mlaf_db_put_kernels(mlaf_db *db, const mlaf_kernel_ref kernels[MLAF_
                                 mlaf_err *err);
 /* From parameter `at` on; 0 as NULL. */
 void mlaf_db_bind_ids(sqlite3_stmt *s, int at, const int64_t *ids, int n);
-/* What identifies a choice beside the choice itself. A text of "*" and a clock of -1 waive that SOFT field. */
+/* The soft fields of a choice. A text of "*" and a clock of -1 waive that SOFT field. */
 typedef struct mlaf_db_soft {
   const char *toolchain, *driver;
   int32_t clock_mhz, mem_clock_mhz;
@@ -170,7 +170,7 @@ bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out);
 mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, mlaf_err *err);
 enum { MLAF_DB_SAMPLE_KERNELS = 21, MLAF_DB_SAMPLE_END = MLAF_DB_SAMPLE_KERNELS + 8 * MLAF_STAGES_MAX }; /* columns */
 bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out);
-/* What is wrong with a name that the generator gave, NULL if nothing. */
+/* Returns what is wrong with a name that the generator gave, NULL if nothing. */
 const char *mlaf_db_word_fault(const char *text);
 bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size);
 /* "mfma=1.5;hbm=20" and back. */

@@ -1,5 +1,5 @@
-/* What lies behind the user's file: the site's tuning data and what was shipped. Opened when a choice is first looked for,
- * read only, and none of them needed. */
+/* The layers behind the user's file: the site's tuning data and the default tuning table. Opened when a choice is first looked
+ * for, read only, and none of them needed. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -75,7 +75,8 @@ static int is_tsv(const struct dirent *e) {
   return n > 4 && strcmp(e->d_name + n - 4, ".tsv") == 0;
 }
 
-/* In the order of their names: a later file's entry replaces an earlier one's. A file that is wrong is one file less. */
+/* Opens the default texts in the order of their names: a later file's entry replaces an earlier one's. A file that is wrong is
+ * one file less. */
 static mlaf_db *open_shipped(mlaf_db *db) {
   char dir[PATH_MAX], path[PATH_MAX + 256];
   struct dirent **list = NULL;

@@ -131,7 +131,7 @@ mlaf_status mlaf_db_check(mlaf_db *db, mlaf_db_finding_fn fn, void *user, size_t
 #define USED(i) "SELECT kernel" #i " FROM sample WHERE kernel" #i " IS NOT NULL UNION SELECT kernel" #i \
                 " FROM choice WHERE kernel" #i " IS NOT NULL"
 
-/* In order: each rule sees what the ones before it left. */
+/* Rules in order: each one sees what the ones before it left. */
 static const struct {
   size_t counter;
   const char *sql;

@@ -1,4 +1,4 @@
-/* What another database knows, added to this one: how the shards of a fleet become one. */
+/* Adds what another database knows to this one: so the shards of a fleet become one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Rows to structs. Every value is checked on its way out: a row no mlaforge would write counts as damage. */
+/* Rows to structs. Every value is checked when it is read: a row no mlaforge would write counts as damage. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ static const char *const statements[MLAF_S_COUNT] = {
     [MLAF_S_SUM_KERNEL] = "UPDATE kernel SET sum = " KERNEL_SUM(kernel) " WHERE id = ?1",
     [MLAF_S_SUM_SAMPLE] = "UPDATE sample SET sum = " SAMPLE_SUM(sample) " WHERE id = ?1",
     [MLAF_S_SUM_CHOICE] = "UPDATE choice SET sum = " CHOICE_SUM(choice) " WHERE device = ?1 AND problem = ?2",
-    /* What a merge copies, oldest first: the columns of MLAF_S_SAMPLES, then who and what it was. */
+    /* Rows that a merge copies, oldest first: the columns of MLAF_S_SAMPLES, then who and what it was. */
     [MLAF_S_EACH_SAMPLE] =
         SAMPLE_FIELDS ", s.protocol, v.canonical, v.target, v.name, v.cu, v.xcc, v.wave, v.lds, v.mem_bytes, v.l2_bytes,"
         " v.llc_bytes, p.canonical, t.identity, s.driver, s.clock_mhz, s.mem_clock_mhz FROM sample s" KERNEL_JOINS(s)
@@ -135,7 +135,7 @@ sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err) {
   return *slot;
 }
 
-/* What fails here fails again, and is said, where it is wanted. */
+/* Prepares statements ahead. A failure here is not reported: it comes again, and is reported, where the statement is wanted. */
 void mlaf_db_get_ready(mlaf_db *db, const mlaf_device_info *dev) {
   static const mlaf_db_stmt always[] = {MLAF_S_NEAR, MLAF_S_CHOICE_BY_ID, MLAF_S_ANY_SAMPLE};
   static const mlaf_db_stmt tuned[] = {MLAF_S_FASTEST, MLAF_S_SAMPLES}; /* a third of a millisecond */

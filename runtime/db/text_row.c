@@ -49,7 +49,7 @@ static const column columns[] = {
     {"mem_clock_mhz", CLOCK, FIELD(mem_clock_mhz), 0, 1e6},
     {"lengths", LENGTHS, FIELD(choice.lengths), 0, 0},
 };
-/* Of the kernel of a stage. The second list is of one that may not be there (versions 1 and 2). */
+/* Columns of a stage's kernel. The second list is for a kernel that may not be there (versions 1 and 2). */
 #define KERNEL(kind, least)                                                                                        \
   {"template", kind, OF_KERNEL(template_name), 0, 0}, {"params", TEXT, OF_KERNEL(params), 0, 0},                    \
       {"symbol", kind, OF_KERNEL(symbol), 0, 0}, {"template_hash", HASH, OF_KERNEL(template_hash), 0, 0},           \
@@ -63,7 +63,7 @@ static const column kernel_columns[OF_ONE] = {KERNEL(WORD, 64)}, later_columns[O
 static const column stage_column = {"stage", NAME, 0, 0, 0, 0};
 enum { COLUMNS = sizeof columns / sizeof *columns, GROUP = 1 + OF_ONE, AT_LENGTHS_2 = COLUMNS - 1 + 2 * OF_ONE };
 
-/* What stands in a field of a row: a column of the choice, or of a stage's kernel; its stage's name if `names_stage`. */
+/* Meaning of a field of a row: a column of the choice, or of a stage's kernel; its stage's name if `names_stage`. */
 typedef struct place {
   const column *column;
   int stage; /* -1: of the choice */
@@ -270,7 +270,7 @@ static mlaf_status parse_field(const mlaf_text_at *p, const place *place_at, con
   return bad ? complain(p, place_at, out, field, (int)n, bad) : MLAF_OK;
 }
 
-/* How many fields a row may have: after so many it may end. */
+/* Tells whether a row may end after so many fields. */
 static bool may_end(int version, size_t n) {
   if (version < 3) return n == AT_LENGTHS_2 + (size_t)(version == 2);
   return n > COLUMNS && (n - COLUMNS) % GROUP == 0 && (n - COLUMNS) / GROUP <= MLAF_STAGES_MAX;

@@ -10,7 +10,7 @@ enum { MLAF_TEXT_VERSION = 3 };
 
 /* Line 2 of a version, without its end. In version 3 the columns of the first stage's kernel stand for those of all. */
 void mlaf_text_print_names(mlaf_text *t, int version);
-/* With its end of line. false: a kernel at a stage that the operation does not have. */
+/* Prints a row with its end of line. false: a kernel at a stage that the operation does not have. */
 bool mlaf_text_print_row(mlaf_text *t, const mlaf_choice_row *row);
 
 typedef struct mlaf_text_row {
@@ -18,7 +18,7 @@ typedef struct mlaf_text_row {
   size_t line;
 } mlaf_text_row;
 
-/* Where a row stands, for messages, and in which version. */
+/* Place of a row, for messages, and the version of its text. */
 typedef struct mlaf_text_at {
   size_t line;
   int version;

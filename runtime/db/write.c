@@ -186,7 +186,7 @@ static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const
   return mlaf_db_run(db, s, "recording a sample", err);
 }
 
-/* What cannot be true never gets in, so that readers need not wonder. */
+/* Refuses samples that cannot be true, so that readers need not check. */
 static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   if ((unsigned)s->outcome >= MLAF_OUT_COUNT || (unsigned)s->source >= MLAF_SRC_COUNT || !s->variant[0])
     return mlaf_fail(err, MLAF_E_ARG, "a sample needs a variant, an outcome and a source");

@@ -86,7 +86,7 @@ enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2, MLAF_DEVICE_LIBRARIES
 /* The per-thread default stream of CUDA and HIP: one name for as many streams as there are threads. */
 #define MLAF_STREAM_PER_THREAD ((void *)(intptr_t)2)
 
-/* What `leave` puts back. */
+/* State that `leave` restores. */
 typedef struct mlaf_visit {
   void *before;
   bool pushed;
@@ -124,18 +124,18 @@ typedef struct mlaf_device_ops {
    * can do. E_NO_DEVICE: the library is not there. NULL: this back end has none. */
   mlaf_status (*time_matmul)(mlaf_device *dev, int n, const void *a, const void *b, void *product, const mlaf_time_opts *opts,
                              mlaf_timing *out, mlaf_err *err);
-  /* Whether `stream` records launches instead of running them: then nothing may be allocated, compiled or waited for. NULL: there
-   * is no such thing here. */
+  /* Tells whether `stream` records launches instead of running them: then nothing may be allocated, compiled or waited for. NULL:
+   * there is no such thing here. */
   mlaf_status (*is_capturing)(mlaf_device *dev, void *stream, bool *out, mlaf_err *err);
-  /* What lies there counts as unwritten from now on: a kernel that reads it before it writes it is at fault. NULL: this back end
+  /* Marks memory as unwritten: a kernel that reads it before it writes it is at fault. NULL: this back end
    * does not know what was written. */
   mlaf_status (*mem_undefine)(mlaf_device *dev, void *at, size_t bytes, mlaf_err *err);
   /* Between the two kernels work on host memory in place: the device's own memory may be registered, too, and ranges may overlap.
    * `read_only`: a kernel that writes there is at fault. NULL: kernels of this back end reach device memory only. */
   mlaf_status (*mem_register)(mlaf_device *dev, void *host, size_t bytes, bool read_only, mlaf_err *err);
   mlaf_status (*mem_unregister)(mlaf_device *dev, void *host, size_t bytes, mlaf_err *err);
-  /* Whether a kernel may follow this address, as far as the driver knows: false for plain host memory, which would end every
-   * later use of the device. NULL: launches check addresses themselves. */
+  /* Tells whether a kernel may follow this address, as far as the driver knows: false for plain host memory, which would end
+   * every later use of the device. NULL: launches check addresses themselves. */
   mlaf_status (*can_reach)(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err);
   /* Between the two the calling thread stays in the device's context, and operations in between need not ask the driver which
    * one it is in. Nothing may change it there but who puts it back. May be nested. NULL: operations ask for little. */
@@ -145,10 +145,10 @@ typedef struct mlaf_device_ops {
   mlaf_status (*profile)(mlaf_device *dev, const mlaf_launch *launches, size_t n, struct mlaf_profile *out, mlaf_timing *timing,
                          mlaf_err *err);
   mlaf_status (*profile_count)(mlaf_device *dev, const mlaf_launch *launch, struct mlaf_profile *out, mlaf_err *err);
-  /* What makes launches of these kernels, one behind the other, cheaper for the host: grids and arguments may differ from one
-   * call to the next, the rest is as `like` says. *out NULL: there is no such thing for them. chain_launch is `launch` of each,
-   * by any thread in any stream, in the way that costs the host least and the device nothing; `chain` may be NULL. All NULL:
-   * this back end has no such way. */
+  /* Opens a chain, which makes launches of these kernels, one behind the other, cheaper for the host: grids and arguments may
+   * differ from one call to the next, the rest is as `like` says. *out NULL: there is no such thing for them. chain_launch is
+   * `launch` of each, by any thread in any stream, in the way that costs the host least and the device nothing; `chain` may be
+   * NULL. All NULL: this back end has no such way. */
   mlaf_status (*chain_open)(mlaf_device *dev, const mlaf_launch *like, size_t n, mlaf_chain **out, mlaf_err *err);
   void (*chain_close)(mlaf_device *dev, mlaf_chain *chain);
   mlaf_status (*chain_launch)(mlaf_device *dev, void *stream, mlaf_chain *chain, const mlaf_launch *launches, size_t n,
@@ -193,7 +193,7 @@ void mlaf_target_of_device(const char *id, char *out, size_t size);
 /* Compute units that a device's identity names ("|cu304|", "|sm132|"): 0 where it names none. E_ARG: what stands there is no such
  * number. */
 mlaf_status mlaf_units_of_device(const char *id, int32_t *out, mlaf_err *err);
-/* Of an emulated device's identity or spec ("emu:gfx942|...", "emu:gfx942") what stands behind "emu:"; NULL of any other. */
+/* Returns what follows "emu:" in an emulated device's identity or spec ("emu:gfx942|...", "emu:gfx942"); NULL for any other. */
 const char *mlaf_emulated(const char *id);
 
 #endif

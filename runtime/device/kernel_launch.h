@@ -1,6 +1,6 @@
-/* What a kernel K wants of its launch beyond threads and rows, which it says itself, in its code object: a constant K_launch of
- * type mlaf_kernel_launch. So a plan from the database, a bundle and a fresh compile launch it alike. No such constant means: no
- * dynamic shared memory, no cluster, no tensor maps. Templates declare the same (templates/lib/launch.h). */
+/* Launch word of a kernel K: what it needs of its launch beyond threads and rows, as a constant K_launch of type
+ * mlaf_kernel_launch in its code object. So a plan from the database, a bundle and a fresh compile launch it alike. No such
+ * constant means: no dynamic shared memory, no cluster, no tensor maps. Templates declare the same (templates/lib/launch.h). */
 #ifndef MLAF_KERNEL_LAUNCH_H
 #define MLAF_KERNEL_LAUNCH_H
 
@@ -20,15 +20,15 @@ enum {
    * units, one block each, take no more turns. Of a combine kernel: its blocks take rows in turns, and where a batch may have
    * been cut it wants at least as many as the device holds. */
   MLAF_KERNEL_TURNS = 2,
-  /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
-   * whatever was in part_o before. */
+  /* In-kernel split merge, of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves
+   * (templates/mla_decode/lib/meet.h), whatever was in part_o before. */
   MLAF_KERNEL_MEETS = 4,
-  /* Where the requests' lengths differ much the launch cuts the whole batch into equal parts
-   * (templates/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than the device's
-   * compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one split:
-   * MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and the
-   * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
-   * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
+  /* Adaptive split: where the requests' lengths differ much the launch cuts the whole batch into equal parts
+   * (templates/mla_decode/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than
+   * the device's compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one
+   * split: MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and
+   * the others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever
+   * is more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
    * Only where parts meet may it be left out. */
   MLAF_KERNEL_FITS = 8,
   /* It takes the whole of a projection's, a prefill's or a gather's argument block; others take what is before the scales, or

@@ -161,7 +161,7 @@ static void list_sizes(mlaf_matmul *m) {
   m->size[m->n_sizes++] = most;
 }
 
-/* Of 1 to want.tokens. */
+/* Index of the size class of `tokens`, which is 1 to want.tokens. */
 static int size_of(const mlaf_matmul *m, int64_t tokens) {
   int k = 0;
   while (m->size[k] < tokens) k++;
@@ -291,7 +291,7 @@ static void take(mlaf_matmul *m, int size, const unsigned char *result) {
   if (workspace > m->workspace) m->workspace = workspace;
 }
 
-/* Whether a way goes with so many tokens, too, and what workspace it wants then. A library without a check is believed. */
+/* Tells whether an algorithm takes so many tokens, too, and sets its workspace. A library without a check is believed. */
 static bool goes(mlaf_matmul *m, slot *s, int64_t tokens, const unsigned char *algo) {
   const mlaf_matmul_library *lib = m->lib;
   _Alignas(16) unsigned char result[MLAF_MATMUL_RESULT_MAX] = {0};

@@ -8,7 +8,7 @@
 
 #define MLAF_MATMUL_MAGIC "mlaforge library product 1\n" /* templates/lib/projection/library.h */
 
-/* What a product's text asks for. */
+/* A product as its text asks for it. */
 typedef struct mlaf_matmul_want {
   char symbol[64];
   int32_t heads, inner, outer;

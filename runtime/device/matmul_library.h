@@ -37,7 +37,7 @@ struct mlaf_matmul_library {
 /* A proposal is algo_bytes of its dialect, and behind them size_t workspace, int status, float waves, int reserved[4]. */
 enum { MLAF_MATMUL_RESULT_TAIL = 32, MLAF_MATMUL_RESULT_MAX = MLAF_MATMUL_ALGO_MAX + MLAF_MATMUL_RESULT_TAIL };
 
-/* What a call answered: E_DEVICE names the call and its status. */
+/* Fails with what a call answered: E_DEVICE names the call and its status. */
 static inline mlaf_status mlaf_matmul_failed(const mlaf_matmul_library *lib, const char *call, int code, mlaf_err *err) {
   return code ? mlaf_fail(err, MLAF_E_DEVICE, "%s%s: status %d", lib->d->prefix, call, code) : MLAF_OK;
 }

@@ -55,8 +55,8 @@ static mlaf_status take(measuring *m, int repeats, double *ns, mlaf_err *err) {
   return st;
 }
 
-/* With how many sequences a sample begins: one of each set, unless they take so long that the samples would not fit what a timing
- * may take. Then fewer, down to one. */
+/* Chooses how many sequences a sample begins with: one of each set, unless they take so long that the samples would not fit what
+ * a timing may take. Then fewer, down to one. */
 static mlaf_status begin_with(measuring *m, int *repeats, mlaf_err *err) {
   double ns = 0;
   *repeats = m->sets;

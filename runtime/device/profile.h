@@ -1,4 +1,4 @@
-/* Where the cycles of a launch go, as far as a back end can tell; a back end whose times are modelled can. What there is to wait
+/* Profile of a launch: where its cycles go, told by a back end whose times are modelled. What there is to wait
  * for and which resources there are differs between machines: the profile carries the names. */
 #ifndef MLAF_PROFILE_H
 #define MLAF_PROFILE_H
@@ -20,7 +20,7 @@ typedef struct mlaf_profile_inst {
                                      instruction) */
 } mlaf_profile_inst;
 
-/* What a resource did of what it could. */
+/* Use of a resource: what it did of what it could. */
 typedef struct mlaf_profile_use {
   const char *name, *unit;
   double bytes;           /* of the whole launch; 0 where bytes say nothing */

@@ -29,7 +29,7 @@ static mlaf_status keep(mlaf_device *dev, void *stream, const mlaf_launch *launc
   return MLAF_OK;
 }
 
-/* Of a plan with two kernels or more. */
+/* Keeps the chain of a plan with two kernels or more. */
 static mlaf_status keep_chain(mlaf_device *dev, void *stream, mlaf_chain *chain, const mlaf_launch *launches, size_t n,
                               mlaf_err *err) {
   mlaf_status st = MLAF_OK;

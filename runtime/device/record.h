@@ -1,4 +1,4 @@
-/* What a piece of code launches, written down instead of launched: to time a sequence that nobody has as a list, such as a whole
+/* Records what a piece of code launches instead of launching it: to time a sequence that nobody has as a list, such as a whole
  * layer's. */
 #ifndef MLAF_RECORD_H
 #define MLAF_RECORD_H

@@ -12,8 +12,12 @@
 
 #include "mlaf_embed_device_kernel_launch.h"
 
+/* A member of an initialiser: C names it, C++ before 20 takes members by their order. */
 #ifdef __cplusplus
+#define MLAF_EMBED_SET(name, value) value
 extern "C" {
+#else
+#define MLAF_EMBED_SET(name, value) .name = value
 #endif
 
 #define MLAF_EMBED_VERSION 8

@@ -1,4 +1,4 @@
-/* What the timing model knows of the MI300X: one list of constants, each with where it comes from.
+/* Constants of the MI300X for the timing model: one list, each with its source.
  *   wp      AMD CDNA 3 white paper              isa     AMD Instinct MI300 ISA reference
  *   llvm    LLVM SISchedule.td (gfx940 model; latencies in units of 4 clk), GCNSubtarget
  *   maf     AMD blog "Measuring max achievable FLOPs", part 2

@@ -1,4 +1,5 @@
-/* What a replay did with every clock of every wave, for the profile: filled by timing_cu.c when emu_cu_env.log is set. */
+/* Log of a replay: what it did with every clock of every wave, for the profile; filled by timing_cu.c when emu_cu_env.log is
+ * set. */
 #ifndef MLAF_EMU_CU_LOG_H
 #define MLAF_EMU_CU_LOG_H
 
@@ -8,7 +9,7 @@
 
 #include "device/profile.h"
 
-/* What a wave does or waits for. A wave's clocks from its start to its end are booked on exactly one each. */
+/* Activities of a wave: what it does or waits for. A wave's clocks from its start to its end are booked on exactly one each. */
 typedef enum emu_why {
   EMU_WHY_ISSUE = MLAF_PROFILE_ISSUE, /* the instruction's own issue slot */
   EMU_WHY_MFMA,     /* the matrix pipe of its SIMD is taken */

@@ -20,10 +20,10 @@
 #include "emu/isa.h"
 
 enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 163840, EMU_MAX_WAVES = 16 };
-/* Where flat addresses see LDS and scratch (src_shared_base, src_private_base). */
+/* Bases at which flat addresses see LDS and scratch (src_shared_base, src_private_base). */
 #define EMU_SHARED_BASE (UINT64_C(1) << 48)
 #define EMU_PRIVATE_BASE (UINT64_C(2) << 48)
-/* Where the buffer descriptor of private memory points (before architected flat scratch): no address of the host. */
+/* Address in the buffer descriptor of private memory (before architected flat scratch): none of the host's. */
 #define EMU_PRIVATE_BUFFER (UINT64_C(0xe0) << 40)
 /* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
 enum { EMU_VCC = 106, EMU_M0 = 124, EMU_EXEC = 126, EMU_FLAT_SCRATCH = 102, EMU_XNACK = 104 };
@@ -106,7 +106,7 @@ enum {
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
 
-/* What the timing model and the profile read. One per wave, summed per workgroup and launch. */
+/* Counts for the timing model and the profile. One per wave, summed per workgroup and launch. */
 typedef struct emu_counts {
   uint64_t issued[EMU_C_COUNT];
   uint64_t mfma_passes;      /* 4-clk units */
@@ -233,8 +233,9 @@ static inline bool emu_vreg_written(emu_wave *w, unsigned reg, unsigned n, uint6
   }
   return true;
 }
-/* What is moved, saved or restored may be undefined, wholly or in some bits (lane masks of which some lanes never got a value,
- * kept in a lane of a vector register): fault.c. `def`: a dword a lane, NULL: no bit is defined. False after emu_fault. */
+/* Marks a register as undefined, wholly or in some bits. Values that are moved, saved or restored may be that (lane masks of
+ * which some lanes never got a value, kept in a lane of a vector register): fault.c. `def`: a dword a lane, NULL: no bit is
+ * defined. False after emu_fault. */
 bool emu_vreg_undefine(emu_wave *w, unsigned reg, uint64_t lanes, const uint32_t *def);
 static inline uint32_t emu_vreg_def(const emu_wave *w, unsigned reg, unsigned lane) {
   return w->v_init[reg] >> lane & 1 ? ~0u : w->v_def ? w->v_def[reg][lane] : 0;
@@ -362,7 +363,7 @@ int emu_resident_groups(const emu_isa *isa, const emu_kernel *k, int waves, uint
 typedef struct emu_grid {
   uint32_t grid[3], block[3];
 } emu_grid;
-/* What all workgroups of a launch share. */
+/* State that all workgroups of a launch share. */
 typedef struct emu_dispatch {
   emu_device *dev;
   const emu_code *code;

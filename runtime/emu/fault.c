@@ -1,4 +1,4 @@
-/* What a fault says, and the slow path that finds out which rule a register access broke. */
+/* Texts of faults, and the slow path that finds out which rule a register access broke. */
 #include <stdio.h>
 #include <stdlib.h>
 

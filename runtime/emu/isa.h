@@ -1,4 +1,4 @@
-/* What differs between the targets that the emulator executes. The instructions' text is LLVM's own, and most mean the same
+/* Differences between the targets that the emulator executes. The instructions' text is LLVM's own, and most mean the same
  * everywhere; this is the rest. Sources: LLVM AMDGPUUsage, GCNSubtarget, GCNHazardRecognizer. */
 #ifndef MLAF_EMU_ISA_H
 #define MLAF_EMU_ISA_H

@@ -38,8 +38,8 @@ static void group_id(void *user, uint64_t linear, uint32_t id[3]) {
   id[2] = (uint32_t)(linear / g->grid[0] / g->grid[1]);
 }
 
-/* Of several faults the one of the earliest workgroup counts: the same on any number of threads. `at`: its number, 0 for what
- * is no workgroup's fault. */
+/* Reports the fault of the lowest workgroup id, so the result does not depend on the thread count. `at`: that id, 0 for a fault
+ * that is no workgroup's. */
 static void report(job *j, uint64_t at, const mlaf_err *err) {
   pthread_mutex_lock(&j->lock);
   if (!j->failed || at < atomic_load(&j->stop)) {
@@ -103,7 +103,7 @@ static void run_at_once(job *j, int threads) {
 
 /* --- arguments --- */
 
-/* What the kernel asks for beside its own arguments, where its metadata says. The queue, the heap, the multi-grid barrier and the
+/* Fills the hidden arguments that the kernel's metadata asks for. The queue, the heap, the multi-grid barrier and the
  * host's ear do not exist here: a kernel that follows their address is told so (emu_mem_describe). */
 static void fill_hidden(uint8_t *at, const mlaf_launch *l, const mlaf_kernel_meta *m) {
   uint64_t value[MLAF_HIDDEN_COUNT] = {0};

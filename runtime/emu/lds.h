@@ -48,7 +48,7 @@ typedef struct emu_lds {
   uint32_t *written1, *read1; /* [bytes] as written and read, for sub-dword accesses; NULL until the first */
   uint32_t *same;    /* [bytes] epoch << 16 | waves that wrote this byte, all the same value; NULL until two did */
   emu_lds_order *order; /* the kernel has flags in LDS; then none of the tags above but valid and dma; else NULL */
-  /* What the write being checked is going to store: rows of registers, shifted right. NULL: not known. */
+  /* Data that the write being checked is going to store: rows of registers, shifted right. NULL: not known. */
   const uint32_t (*data)[EMU_LANES];
   const uint32_t *data_addr; /* and where: a byte address a lane */
   uint8_t data_shift, data_bytes;

@@ -56,7 +56,7 @@ void emu_lds_order_free(emu_lds *l) {
 
 /* --- knowledge --- */
 
-/* What wave x knew when its clock stood at `at`; NULL: what everybody knows since the last barrier. */
+/* Returns what wave x knew when its clock stood at `at`; NULL: what all waves know since the last barrier. */
 static const known *known_at(const emu_lds_order *o, int x, uint32_t at) {
   for (size_t i = o->n_past[x]; i-- > 0;)
     if (o->past[x][i].from <= at) return &o->past[x][i];

@@ -28,7 +28,7 @@ bool emu_global_write(emu_wave *w, int lane, uint64_t addr, uint64_t n);
 /* All live allocations in address order. */
 const emu_span *emu_mem_spans(const emu_device *dev, size_t *n);
 
-/* What a runtime on a real device serves behind hidden arguments and nobody does here: each has a page of addresses that no
+/* Services behind hidden arguments that a real runtime has and the emulator has not: each has a page of addresses that no
  * allocation holds, so that a message can say what a kernel wanted. */
 #define EMU_ABSENT_BASE (UINT64_C(3) << 48)
 enum { EMU_ABSENT_BYTES = 1 << 20, EMU_ABSENT_COUNT = 6 };

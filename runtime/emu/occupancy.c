@@ -1,4 +1,4 @@
-/* How many workgroups a compute unit holds at once. */
+/* Occupancy: how many workgroups a compute unit holds at once. */
 #include "emu/arch_gfx942.h"
 #include "emu/emu.h"
 

@@ -1,4 +1,4 @@
-/* What atomics compute. Float additions keep subnormals and round to nearest even; packed halves are added one by one. */
+/* Arithmetic of atomics. Float additions keep subnormals and round to nearest even; packed halves are added one by one. */
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
 #include <stdbool.h>

@@ -114,7 +114,8 @@ static bool fetch_all(emu_wave *w, const emu_inst *in, uint64_t exec, operands *
          (!c->random || fetch(w, in, 1, 1, exec, o->random)) && (!c->scale || fetch(w, in, c->scale, 1, exec, o->scale));
 }
 
-/* What stays of a destination need not have been written: compilers start from nothing and look at what they converted. */
+/* The part of a destination that stays need not have been written: compilers start from nothing and look at what they
+ * converted. */
 static bool exec_convert(emu_wave *w, const emu_inst *in) {
   const convert *c = in->aux;
   uint64_t exec = emu_exec_mask(w);

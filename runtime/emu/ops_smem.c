@@ -121,7 +121,7 @@ static bool s_store(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
-/* With glc the old value comes back to the data register. Compare-and-swap: new value, then comparand. */
+/* Scalar atomics. With glc the old value comes back to the data register. Compare-and-swap: new value, then comparand. */
 static bool s_atomic(emu_wave *w, const emu_inst *in) {
   unsigned words = in->dwords, n = emu_atomic_operands((emu_atomic)in->dtype), reg = in->src[0].reg;
   uint64_t value[2] = {0, 0};

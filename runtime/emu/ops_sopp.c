@@ -91,8 +91,8 @@ bool emu_s_call(emu_wave *w, const emu_inst *in) {
 /* --- hardware registers: MODE (what arithmetic depends on), XCC_ID (workgroups go round-robin over the XCDs) and HW_ID --- */
 enum { HWREG_MODE = 1, HWREG_HW_ID = 4, HWREG_XCC_ID = 20, SIMDS = 4, ENGINES = 4 };
 
-/* Where a wave runs: the CUs of an XCD, spread over its shader engines, are filled in dispatch order, over and over. The same in
- * every run. WAVE_ID 3:0, SIMD_ID 5:4, CU_ID 11:8, SE_ID 15:13, TG_ID 19:16. */
+/* Placement of a wave: the CUs of an XCD, spread over its shader engines, are filled in dispatch order, over and over. The same
+ * in every run. WAVE_ID 3:0, SIMD_ID 5:4, CU_ID 11:8, SE_ID 15:13, TG_ID 19:16. */
 static uint32_t hw_id(const emu_wave *w) {
   const mlaf_device_info *info = &w->group->dev->isa->info;
   uint64_t xccs = (uint64_t)info->xcc, cus = (uint64_t)info->compute_units / xccs, nth = w->group->linear_id / xccs;

@@ -122,7 +122,7 @@ static bool parse_rest(const char *s, emu_line *l, emu_inst *in) {
 
 static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
-/* How many of the operands in front are written. */
+/* Counts the operands in front that are written. */
 static int count_dsts(const emu_op *op, const emu_inst *in) {
   const char *m = op->mnemonic;
   switch ((emu_class)op->cls) {

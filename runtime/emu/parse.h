@@ -6,7 +6,7 @@
 
 enum { EMU_MAX_OPERANDS = 6, EMU_WORD_MAX = 96 };
 
-/* What a line says before the op decides which operands are destinations. */
+/* A parsed line, before the op decides which operands are destinations. */
 typedef struct emu_line {
   char mnemonic[64];  /* encoding suffix removed */
   bool dpp, sdwa;     /* the suffix that was removed */

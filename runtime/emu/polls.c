@@ -37,7 +37,7 @@ static bool branch_of(const emu_inst *in, const regs *r) {
   return r->on[reg] || r->on[reg + 1];
 }
 
-/* What depends on the registers in r, one instruction on. */
+/* Follows the registers in r over one instruction: a result depends on them where an operand does. */
 static void follow(const emu_inst *in, regs *r) {
   bool from = false;
   if (in->cls == EMU_C_BRANCH || in->cls == EMU_C_WAITCNT || in->cls == EMU_C_NOP) return;

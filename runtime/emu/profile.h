@@ -1,4 +1,4 @@
-/* Where the cycles of a launch went, by the timing model. Off unless asked for: a plain launch or `time` pays nothing.
+/* Profile of a launch: where its cycles went, by the timing model. Off unless asked for: a plain launch or `time` pays nothing.
  *
  * Counts come from all sampled workgroups; clocks from the replay of one of them, the one of median work among those that have
  * something to do, with its co-residents on one compute unit. Everything is modelled. */
@@ -8,7 +8,7 @@
 #include "emu/cu_log.h"
 #include "emu/timing.h"
 
-/* What a SIMD does in a clock: the first of these that holds. While no wave issues and no pipe is busy, the clock is split
+/* States of a SIMD in a clock: the first of these that holds. While no wave issues and no pipe is busy, the clock is split
  * evenly over what the waves there wait for. */
 typedef enum emu_state {
   EMU_S_MFMA,  /* matrix pipe busy */

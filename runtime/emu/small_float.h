@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What the highest exponent means: numbers like any other, IEEE's infinity and NaNs, or numbers but for all ones, the one NaN. */
+/* Meaning of the highest exponent: numbers like any other, IEEE's infinity and NaNs, or numbers but for all ones, the one NaN. */
 typedef enum emu_small_top { EMU_TOP_NUMBERS, EMU_TOP_IEEE, EMU_TOP_ONE_NAN } emu_small_top;
 typedef struct emu_small {
   uint8_t bits, man; /* of the whole, of the mantissa */
@@ -38,8 +38,8 @@ static inline double emu_small_value(const emu_small *f, uint32_t code) {
   return code & emu_small_sign(f) ? -v : v;
 }
 
-/* What does not fit: infinity or the NaN, the largest number where the format has neither or `saturate` asks for it. A NaN stays
- * one where there is one (its payload is lost) and becomes the largest number elsewhere. */
+/* Result for a number that does not fit: infinity or the NaN, the largest number where the format has neither or `saturate` asks
+ * for it. A NaN stays one where there is one (its payload is lost) and becomes the largest number elsewhere. */
 static inline uint32_t emu_small_beyond(const emu_small *f, bool nan, bool saturate) {
   uint32_t end = emu_small_end(f);
   if (f->top == EMU_TOP_NUMBERS || (saturate && !nan)) return end - 1;

@@ -19,7 +19,7 @@ typedef enum emu_rule {
   EMU_RULE_COUNT
 } emu_rule;
 
-/* What one launch was forgiven. */
+/* Breaches of rules that one launch was forgiven. */
 struct emu_warnings {
   pthread_mutex_t lock;
   uint64_t count[EMU_RULE_COUNT];

@@ -96,7 +96,7 @@ typedef enum emu_part {
   EMU_PART_IDLE, EMU_PART_LAUNCH, EMU_PART_COUNT
 } emu_part;
 
-/* What the rest of the chip leaves this CU, and where its lines are found. */
+/* Environment of a CU: what the rest of the chip leaves it, and where its lines are found. */
 typedef struct emu_cu_env {
   const emu_arch *arch;
   const emu_code *code;

@@ -19,7 +19,7 @@ typedef enum unit {
   U_DS_CROSS, U_WAIT, U_BARRIER, U_BRANCH, U_SLEEP, U_PRIO, U_END
 } unit;
 
-/* What the replay needs of an instruction. */
+/* An instruction, as the replay needs it. */
 typedef struct op {
   uint8_t unit;
   uint8_t vm, lgkm;  /* s_waitcnt */
@@ -307,7 +307,7 @@ static void run_valu(cu *c, wave *w, const op *o) {
   spend(w, (uint64_t)issue, matrix ? EMU_PART_MFMA : EMU_PART_ISSUE);
 }
 
-/* How much later this access leaves the LDS port than if neither it nor those before it had bank conflicts. */
+/* Delay by bank conflicts: how much later this access leaves the LDS port than if neither it nor those before it had any. */
 static double conflict_delay(cu *c, const wave *w, const op *o, double wide, double clk, double end) {
   double least = o->unit == U_DS_CROSS ? clk : o->bytes / 128.0; /* the port's width; fewer when lanes are masked */
   if (least > clk) least = clk;

@@ -162,7 +162,7 @@ static void fill_uncounted(emu_recorder *r, uint64_t x) {
   for (uint64_t id = 0; id < r->n_groups; id++) r->work[id] = fabsf(r->work[id]);
 }
 
-/* How far the nearest sample is from this much work, as a factor. */
+/* Distance of the nearest sample from this much work, as a factor. */
 static double distance(const emu_recorder *r, double work) {
   double least = 1e30;
   for (size_t i = 0; i < r->n_samples; i++) {

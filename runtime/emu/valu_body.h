@@ -219,7 +219,7 @@
 #define PKT_F16 VT_PKF
 #define PKT_H16 VT_PKF
 #define PKT_NO VT_NO
-/* What runs when MODE rounds otherwise: the f16 loop above, the same loop under the host's rounding, or nothing special. */
+/* Loop that runs when MODE rounds otherwise: the f16 loop above, the same loop under the host's rounding, or nothing special. */
 #define ROUND_F16(name, flags) r_##name
 #define ROUND_F32(name, flags) (flags) & VF_ROUND ? l_##name : NULL
 #define ROUND_F64 ROUND_F32

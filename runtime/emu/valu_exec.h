@@ -357,7 +357,7 @@ static bool scale_lanes(emu_wave *w, const emu_inst *in, uint32_t *out, unsigned
   return true;
 }
 
-/* Where a result narrower than its register goes: op_sel's half, SDWA's byte or word, and what the rest becomes. */
+/* Places a result that is narrower than its register: op_sel's half, SDWA's byte or word, and what the rest becomes. */
 static void place_result(uint32_t *out, const emu_inst *in, const emu_valu_op *op, const uint32_t *old) {
   bool high = (op->flags & VF_HIGH_HALF) || (vt_half(op->dst) && in->op_sel & 8);
   bool keep = (op->flags & VF_KEEP_HI) || high;

@@ -44,7 +44,7 @@ static inline bool mask_defined(const emu_wave *w, unsigned reg, uint64_t lanes)
   return !(lanes & ~((uint64_t)hi << 32 | lo)) && w->s_lgkm[reg] <= w->smem_done && w->s_lgkm[reg + 1] <= w->smem_done;
 }
 
-/* What is not in a vector register, spread over `buf` [2][64]. */
+/* Spreads an operand that is in no vector register over `buf` [2][64]. */
 static __attribute__((noinline)) const uint32_t *fetch_spread(emu_wave *w, const emu_operand *o, unsigned type, uint32_t *buf,
                                                               uint64_t lanes) {
   unsigned n = vt_dwords(type);

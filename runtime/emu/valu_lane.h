@@ -1,4 +1,4 @@
-/* What the per-lane statements of valu_ops_*.h are made of: operand types and number formats. Everything is branch-free
+/* Building blocks of the per-lane statements of valu_ops_*.h: operand types and number formats. Everything is branch-free
  * integer or float C, so that a compiler turns the 64-lane loops into vector code for whatever host it builds for. */
 #ifndef MLAF_EMU_VALU_LANE_H
 #define MLAF_EMU_VALU_LANE_H

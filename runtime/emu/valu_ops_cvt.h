@@ -1,7 +1,7 @@
 /* Conversions, one line each as in valu_ops_int.h. Float to integer truncates and saturates; NaN gives 0. */
 /* clang-format off */
 OP(cvt_f32_i32, VF_ROUND, F32, I32, NO, NO, (float)x)
-/* In two exact halves and one rounding: clang takes a difference for an unsigned conversion, -0 for 0 while rounding down. */
+/* Two exact halves and one rounding: clang takes a difference for an unsigned conversion, -0 for 0 while rounding down. */
 OP(cvt_f32_u32, VF_ROUND, F32, U32, NO, NO, (float)(int32_t)(x >> 16) * 65536.0f + (float)(int32_t)(x & 0xffff))
 OP(cvt_i32_f32,    0, I32, F32, NO, NO, f32_to_i32(x))
 OP(cvt_u32_f32,    0, U32, F32, NO, NO, f32_to_u32(x))

@@ -66,7 +66,8 @@ static bool set_sgpr(emu_wave *w, unsigned *at, uint64_t v, unsigned dwords) {
   return true;
 }
 
-/* Of private memory: dwords of 64 lanes interleaved, the lane added. Its base is known to locate_buffer. */
+/* Sets the buffer descriptor of private memory: dwords of 64 lanes interleaved, the lane added. Its base is known to
+ * locate_buffer. */
 static bool set_private_buffer(emu_wave *w, unsigned *at) {
   uint32_t hi = (uint32_t)(EMU_PRIVATE_BUFFER >> 32) | UINT32_C(1) << 31; /* swizzled */
   return set_sgpr(w, at, (uint64_t)hi << 32 | (uint32_t)EMU_PRIVATE_BUFFER, 2) &&

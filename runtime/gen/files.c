@@ -1,4 +1,4 @@
-/* What the Lua side may ask of C: text of a file, a list of files, SHA-256. */
+/* Functions that the Lua side may call in C: text of a file, a list of files, SHA-256. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

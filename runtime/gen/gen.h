@@ -45,15 +45,15 @@ mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err);
 /* The same with what it answered before kept in files under <cache_dir>/generator (runtime/gen/memo.c): a Lua state is opened
  * only for a question that is new. A root without a generator is noticed then. cache_dir NULL: as mlaf_gen_open. */
 mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen **out, mlaf_err *err);
-/* Whether a Lua state is open. */
+/* Tells whether a Lua state is open. */
 bool mlaf_gen_awake(const mlaf_gen *g);
 void mlaf_gen_close(mlaf_gen *g);
 
 /* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */
 mlaf_status mlaf_gen_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err);
-/* What vendors' GEMM libraries offer for it, in no space: whether the library is there the generator does not know. Candidates,
- * then those rejected; none for most operations. */
+/* Lists what vendors' GEMM libraries offer for it, in no space: whether the library is there the generator does not know.
+ * Candidates, then those rejected; none for most operations. */
 mlaf_status mlaf_gen_libraries(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                                mlaf_err *err);
 /* The one of them that is known to be better than any kernel although nobody tuned; *n 0: none is. */
@@ -103,13 +103,13 @@ mlaf_status mlaf_gen_invariant(mlaf_gen *g, const char *problem, const char *tar
 /* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */
 mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                             char src_hash[MLAF_HASH_HEX], mlaf_err *err);
-/* What a file with this kernel's source is called behind the dot: ".hip" or ".cu". */
+/* The suffix of a file with this kernel's source: ".hip" or ".cu". */
 mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err);
 /* Compiler options of the target, NULL-terminated, owned by g. */
 mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
 /* Compute units of the device that the target's model and defaults are for. */
 mlaf_status mlaf_gen_units(mlaf_gen *g, const char *target, int32_t *units, mlaf_err *err);
-/* What the arch table says a perfect kernel would need: ns to move `bytes` from HBM (achievable bandwidth) and to compute
+/* Time of a perfect kernel, by the arch table: ns to move `bytes` from HBM (achievable bandwidth) and to compute
  * `flops` with dense 16-bit MFMA (boost clock). */
 mlaf_status mlaf_gen_roofline(mlaf_gen *g, const char *target, double bytes, double flops, double *memory_ns,
                               double *compute_ns, mlaf_err *err);

@@ -35,7 +35,7 @@ struct mlaf_gen {
   int64_t steps, steps_max;
   bool over_memory; /* the limit, not the machine, refused an allocation */
   bool no_memory;   /* the machine did; Lua that catches errors may have made another error of it */
-  void *scratch; /* a file's or a listing's bytes on their way into Lua: kept here because Lua may raise before they are freed */
+  void *scratch; /* a file's or a listing's bytes until Lua has them: kept here because Lua may raise before they are freed */
   const char **targets;
   mlaf_gen_options_row *options;
 };

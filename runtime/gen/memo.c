@@ -1,4 +1,4 @@
-/* What the generator answered, kept in files: its answers are functions of its own files, the target and the question, so a
+/* Keeps the generator's answers in files: its answers are functions of its own files, the target and the question, so a
  * process that asks what was asked before need not open a Lua state (10 ms) or search a space (5 to 30 ms).
  *
  * <cache>/generator/<first 32 digits of the stamp>/<first 32 digits of the question's hash>: one line with the SHA-256 of what

@@ -3,7 +3,7 @@
 
 #include "hip/hip_device.h"
 
-/* What mlaf_function points to is HIP's own object: nothing to add, nothing to free. */
+/* The raw handle: mlaf_function points to HIP's own object, with nothing to add and nothing to free. */
 static void *raw(const void *handle) { return (void *)(uintptr_t)handle; }
 
 mlaf_status mlaf_hip_enter(mlaf_hip *h, int *previous, mlaf_err *err) {

@@ -87,7 +87,7 @@ typedef struct mlaf_hip_api {
 extern const char *const mlaf_hip_symbols[];
 
 /* $MLAF_HIP_LIBRARY (a path; nothing else is tried then), else libamdhip64.so.7, .6, .5 and .so by the loader's search
- * path, else the same in /opt/rocm/lib. E_NO_DEVICE says what was tried. The library stays loaded for good: the HIP
+ * path, else the same in /opt/rocm/lib. E_NO_DEVICE says what was tried. The library is never unloaded: the HIP
  * runtime does not survive being unloaded. */
 mlaf_status mlaf_hip_load(mlaf_hip_api *out, mlaf_err *err);
 /* "hipMalloc: hipErrorOutOfMemory (2): out of memory", behind a status that fits the code. OK for HIP_OK. */

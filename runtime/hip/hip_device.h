@@ -17,7 +17,7 @@ typedef struct mlaf_hip {
   mlaf_matmul_library *library;    /* hipBLASLt, from the first product on */
 } mlaf_hip;
 
-/* What mlaf_module points to. A kernel's function is HIP's own object; a library's product is its own function
+/* The module that mlaf_module points to. A kernel's function is HIP's own object; a library's product is its own function
  * (MLAF_LAUNCH_LIBRARY tells them apart). */
 typedef struct mlaf_hip_module {
   void *raw;            /* hipModule_t */
@@ -40,7 +40,7 @@ void mlaf_hip_leave(mlaf_hip *h, int previous);
  * kernel's files under `sysfs` ("/sys"; tests use a copy). What cannot be read is "?" in the id and 0 elsewhere. */
 mlaf_status mlaf_hip_identify(mlaf_hip *h, const char *sysfs, mlaf_err *err);
 
-/* What sysfs knows of the GPU at a PCI address such as "0000:c1:00.0". */
+/* Facts from sysfs of the GPU at a PCI address such as "0000:c1:00.0". */
 typedef struct mlaf_hip_sysfs {
   char compute[16], memory[16]; /* "SPX", "NPS1"; "?" when not readable */
   int xcc;                      /* 0: unknown */
@@ -57,7 +57,7 @@ mlaf_status mlaf_hip_function_get(mlaf_device *dev, mlaf_module *module, const c
 /* --- library.c --- */
 mlaf_status mlaf_hip_library_open(mlaf_device *dev, mlaf_err *err);
 void mlaf_hip_library_close(mlaf_hip *h);
-/* With the lock held. */
+/* Loads a library's product. Called with the lock held. */
 mlaf_status mlaf_hip_product_load(mlaf_hip *h, const void *code, size_t size, mlaf_matmul **out, mlaf_err *err);
 size_t mlaf_hip_library_workspace(const mlaf_function *fn);
 mlaf_status mlaf_hip_product_launch(mlaf_hip *h, void *stream, const mlaf_launch *launch, mlaf_err *err);

@@ -83,7 +83,7 @@ static mlaf_status check_pages(const layer_shape *s, const mlaf_layer_args *a, i
 
 static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const mlaf_layer_desc *d = &s->d;
-  const int64_t row = d->flags & MLAF_LAYER_SPLIT_CACHE ? d->rank : layer_kv_row(s);
+  const int64_t row = layer_cache_row(s);
   const struct {
     const char *name;
     int64_t value, least, multiple;
@@ -290,7 +290,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
   const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
-  const int64_t row = or_else(a->cache_row_stride, split ? d->rank : layer_kv_row(s));
+  const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
   const int64_t kpe_row = or_else(a->cache_kpe_row_stride, d->rope);
   out->ckv = behind(c, (size_t)d->q_rank * LAYER_ELEMENT);
   out->kpe = d->rope ? behind(c, (size_t)(d->q_rank + d->rank) * LAYER_ELEMENT) : NULL;
@@ -408,7 +408,7 @@ static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
   const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
-  const int64_t row = or_else(a->cache_row_stride, split ? d->rank : layer_kv_row(s));
+  const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
   out->cache = a->cache;
   out->cache_kpe = split && d->rope ? a->cache_kpe : NULL;
   out->cache_kpe_row_stride = split && d->rope ? a->cache_kpe_row_stride : 0;

@@ -8,6 +8,10 @@
 
 /* --- which exist --- */
 
+/* Combine kernels that serve v_out, too, are made for values of so many columns (gen/ops/mla_decode/families/combine_values.lua).
+ * A plan of others serves decode alone; here it keeps an alternative off the list that would be the same launches. */
+enum { FUSED_V_OUT_COLUMNS = 128 };
+
 static bool may_absorb(const layer_shape *s) {
   const mlaf_layer_desc *d = &s->d;
   layer_shape with = *s;
@@ -23,7 +27,7 @@ bool layer_alternative_exists(const layer_shape *s, layer_alternative alt) {
     case ALT_Q_B_APPEND: return true;
     case ALT_Q_B_APPEND_ABSORB: return may_absorb(s);
     case ALT_DECODE_V_OUT: /* no device has run it with rope on read yet */
-      return !layer_rotates_on_read(s) && layer_kv_b_bytes(s) == LAYER_ELEMENT;
+      return !layer_rotates_on_read(s) && layer_kv_b_bytes(s) == LAYER_ELEMENT && s->d.v == FUSED_V_OUT_COLUMNS;
     case ALT_DEQUANT_WEIGHTS: return s->d.weights && !(s->d.flags & (MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_KEEP_16));
     default: return true;
   }

@@ -54,7 +54,7 @@ int32_t mlaf_chunked_prefill_chunks(const int32_t *schedule) {
   return h ? h->chunks : -1;
 }
 
-/* Where the next chunk begins: in a request's context, at a position. */
+/* Begin of the next chunk: a position in a request's context. */
 typedef struct walk {
   const mlaf_chunked_prefill *c;
   int32_t batch;
@@ -150,7 +150,7 @@ static void write_all(const mlaf_chunked_prefill *c, int32_t batch, const int32_
     walk look = w;
     next_chunk(&look, &p, NULL, NULL);
     const int32_t n = p.batch, cu_q = at, cu_k = cu_q + n + 1, starts = cu_k + n + 1;
-    /* What each takes stands where its sums will, one word on: a sum is written when what it adds was read. */
+    /* Each request's count stands where its sum will, one word on: a sum is written after the count it adds was read. */
     next_chunk(&w, &p, out + starts, out + cu_k + 1);
     out[cu_k] = 0;
     for (int32_t r = 0; r < n; r++) out[cu_k + r + 1] += out[cu_k + r];

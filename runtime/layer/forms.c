@@ -37,7 +37,7 @@ mlaf_form_cost mlaf_form_costs(layer_t l, mlaf_form form) {
   }
 }
 
-/* What queries at a position are multiplied by. */
+/* The factor that queries at a position are multiplied by. */
 static double factor_at(layer_t l, int64_t position) {
   return l->q_beta > 0 ? 1 + l->q_beta * log(1 + (double)(position / l->q_original)) : 1;
 }

@@ -42,8 +42,8 @@ typedef struct mlaf_form_cost {
 } mlaf_form_cost;
 mlaf_form_cost mlaf_form_costs(const mlaf_form_layer *layer, mlaf_form form);
 
-/* How far an output of a layer in bf16 may be off, relative: what its roundings come to, and no more than the 1e-2 that founding
- * document 004 asks. With hidden states and weights as mlaforge's tests draw them (rows of variance 1). */
+/* Bound of a bf16 layer's error relative to fp64: what its roundings come to, and no more than the 1e-2 that founding document
+ * 004 asks. With hidden states and weights as mlaforge's tests draw them (rows of variance 1). */
 double mlaf_form_bound(const mlaf_form_layer *layer);
 
 /* The cache of one request, as its form has it. */

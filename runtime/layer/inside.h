@@ -9,6 +9,7 @@
 #include "mlaforge/mla_dequant.h"
 #include "mlaforge/mla_q_scale.h"
 #include "mlaforge/projection.h"
+#include "op/cache_format.h"
 #include "op/calls.h"
 #include "plan/plan.h"
 
@@ -86,7 +87,7 @@ static inline bool layer_takes(const layer_shape *s, layer_alternative alt, int6
   const layer_choice stored = s->choices.stored[layer_class_of(tokens)];
   return stored ? stored >> alt & 1 : tokens >= s->choices.by_default[alt].from && tokens <= s->choices.by_default[alt].to;
 }
-/* True if a call of so many tokens has the matrices but kv_b made 16 bits. */
+/* True if a call of so many tokens dequantises the matrices but kv_b. */
 static inline bool layer_dequantises_weights(const layer_shape *s, int64_t tokens) {
   return s->dequantises && layer_takes(s, ALT_DEQUANT_WEIGHTS, tokens);
 }
@@ -113,6 +114,13 @@ layer_extent layer_matrix(const layer_shape *s, layer_kind stage);
 static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
+/* The cache's format (op/cache_format.h), and elements of a row of its tensor. */
+static inline const mlaf_cache_format *layer_format(const layer_shape *s) {
+  return mlaf_cache_format_at(s->d.flags & MLAF_LAYER_SPLIT_CACHE ? MLAF_FORMAT_SPLIT : MLAF_FORMAT_PAGED);
+}
+static inline int64_t layer_cache_row(const layer_shape *s) {
+  return mlaf_extent_bytes(layer_format(s)->row, s->d.rank, s->d.rope) / layer_format(s)->unit;
+}
 static inline bool layer_rotates(const layer_shape *s) { return s->d.rope && s->d.rope_style != MLAF_LAYER_UNROTATED; }
 static inline bool layer_rotates_on_read(const layer_shape *s) {
   return layer_rotates(s) && s->d.flags & MLAF_LAYER_ROPE_ON_READ;

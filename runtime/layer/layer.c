@@ -212,7 +212,7 @@ static mlaf_status run_stages(const mlaf_layer *layer, int64_t one, const mlaf_l
   const layer_form form = layer_sizes_of(s, a).form;
   mlaf_status st = MLAF_OK;
   if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
-  /* With the first stage, never at once before decode: that may read lists ahead of its wait. */
+  /* Lists are made with the first stage, never right before decode: that may read lists ahead of its wait. */
   if (form == FORM_ABSORBED && one <= 0) st = make_lists(layer, a, stream);
   for (int i = 0; !st && i < s->n[form]; i++)
     if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);

@@ -32,7 +32,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   /* q_a alone: how its columns are shared out between "queries" and "latent" says nothing to a kernel. */
   const int some = d->q_rank < 512 ? d->q_rank : 512;
   static const char *const encodings[] = {"", ",e4m3fn", ",e4m3fnuz"};
-  const char *cache = d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged";
+  const char *cache = layer_format(s)->name;
   const char *w = kind >= STAGE_PRODUCT_16 ? "" : encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
   if (kind >= STAGE_DEQUANT_WEIGHTS && kind < STAGE_PRODUCT_16) {
     const layer_extent e = layer_matrix(s, layer_stage_of(kind));
@@ -101,7 +101,7 @@ void layer_point_rows(mlaf_point *p, int64_t rows) { layer_point_size(p, "tokens
 mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
   mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
   d.heads = s->heads, d.nope = s->d.nope, d.rope = s->d.rope, d.vdim = s->d.v, d.rank = s->d.rank, d.dtype = s->d.dtype;
-  d.layout = s->d.flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged";
+  d.layout = layer_format(s)->name;
   d.page_tokens = s->d.page_size;
   d.chunk_tokens = s->d.prefill_chunk;
   d.batch = 1;
@@ -168,7 +168,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   return MLAF_OK;
 }
 
-/* With batch-invariant plans all stages are separate kernels, for any number of tokens. */
+/* Batch-invariant plans: all stages are separate kernels, for any number of tokens. */
 static mlaf_status take_invariance(layer_shape *s, mlaf_err *err) {
   mlaf_plan_opts opts;
   mlaf_status st = mlaf_plan_read_opts(s->d.plan, &opts, err);

@@ -48,7 +48,7 @@ typedef struct mlaf_data {
   mlaf_data_output outputs[MLAF_DATA_OUTPUTS];
 } mlaf_data;
 
-/* What data_check looked at and found. */
+/* Result of data_check: what it looked at and found. */
 typedef struct mlaf_data_checked {
   double error, row_error; /* relative error, of what was compared at a time and of the worst row */
   double lse_ratio;        /* of mla_decode: error of an LSE over its bound, worst row. 0: no such output */

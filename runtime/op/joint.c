@@ -22,16 +22,11 @@ static bool is_chained(const mlaf_point *p) {
   return false;
 }
 
-static void set(mlaf_point *p, const char *field, int32_t value) {
-  for (int i = 0; i < p->op->n_fields; i++)
-    if (!strcmp(p->op->fields[i].name, field)) p->v[i] = value;
-}
-
 mlaf_point mlaf_joint_point(const mlaf_point *p, int part) {
   const mlaf_joint_part *of = &p->op->joint->parts[part];
   mlaf_point out;
   mlaf_point_init(mlaf_op_of(of->op), &out);
-  for (const mlaf_joint_field *f = of->fields; f->field; f++) set(&out, f->field, p->v[f->of] - f->less);
+  for (const mlaf_joint_field *f = of->fields; f->at >= 0; f++) out.v[f->at] = p->v[f->of] - f->less;
   for (int i = 0; i < out.op->n_fields; i++) {
     const mlaf_field *f = &out.op->fields[i];
     if (f->moot_by >= 0 && out.v[f->moot_by] == f->moot_at) out.v[i] = 0;

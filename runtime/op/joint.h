@@ -12,10 +12,9 @@
 
 enum { MLAF_JOINT_PARTS = 2, MLAF_JOINT_CASES = 4 };
 
-/* A field of a part: the joint's value less `less`. */
+/* A field of a part, at that place of its operation's: the joint's value at `of` less `less`. */
 typedef struct mlaf_joint_field {
-  const char *field;
-  int of;
+  int at, of;
   int32_t less;
   const char *key, *const *words; /* of one that no problem before it says: how its operation writes it; else NULL */
 } mlaf_joint_field;
@@ -24,7 +23,7 @@ typedef struct mlaf_joint_field {
 typedef struct mlaf_joint_part {
   const char *op, *name;          /* "mla_append:", and what messages call it */
   int present;                    /* the joint's field that is not 0 where the list has this problem */
-  const mlaf_joint_field *fields; /* ended by a NULL name */
+  const mlaf_joint_field *fields; /* ended by a place of -1 */
   size_t args_at;                 /* its arguments in the joint's struct */
   int buffers;                    /* most buffers of a case */
   int cases[MLAF_JOINT_CASES];    /* its case for each of the first's */

@@ -18,7 +18,7 @@ typedef struct mlaf_kernel_ref {
   uint32_t threads, rows_per_wg;
 } mlaf_kernel_ref;
 
-/* Of a variant's name: its first kernel is a vendor library's product (gen/projection/library.lua). */
+/* Tells by a variant's name whether its first kernel is a vendor library's product (gen/projection/library.lua). */
 static inline bool mlaf_is_library(const char *variant) { return !strncmp(variant, "lib:", 4); }
 
 /* Stages up to the last one that has a kernel. */

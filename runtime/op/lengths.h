@@ -1,4 +1,4 @@
-/* How many tokens each request of a timed batch has cached: all the same, or spread as a server's requests are. */
+/* Lengths of the requests of a timed batch: all the same, or spread as a server's requests are. */
 #ifndef MLAF_LENGTHS_H
 #define MLAF_LENGTHS_H
 

@@ -1,4 +1,4 @@
-/* How far a tuned point may be to answer for another one: the same for every operation. What distance is: op/op.h. */
+/* Distance at which a tuned point may answer for another one: the same for every operation. What distance is: op/op.h. */
 #ifndef MLAF_NEAREST_H
 #define MLAF_NEAREST_H
 
@@ -20,7 +20,7 @@ static inline bool mlaf_in_reach(const mlaf_point *asked, double doublings, bool
   return doublings <= (estimate && most > MLAF_DEFAULT_REACH ? MLAF_DEFAULT_REACH : most);
 }
 
-/* What was tuned for `tuned` is no choice for `asked` while something else is (op/calls.h). */
+/* True where a choice tuned for `tuned` serves `asked` only if nothing else does (op/calls.h). */
 static inline bool mlaf_stands_back(const mlaf_point *asked, const mlaf_point *tuned) {
   return asked->op->calls->stands_back && asked->op->calls->stands_back(asked, tuned);
 }

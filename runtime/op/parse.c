@@ -1,4 +1,5 @@
 /* Any operation's points, and lists of them, read from the text that point.c prints. */
+#include "op/cache_format.h"
 #include "op/joint.h"
 
 #include <ctype.h>
@@ -54,11 +55,20 @@ static int parse_item(const char *s, size_t n, mlaf_point *p) {
   return -1;
 }
 
+/* Characters up to a comma, the end, or a +. Before a digit a + is a malformed number's. */
+static size_t item_length(const char *s) {
+  size_t n = strcspn(s, ",+");
+  while (s[n] == '+' && isdigit((unsigned char)s[n + 1])) n += 1 + strcspn(s + n + 1, ",+");
+  return n;
+}
+
 /* Items from *s on to the end or a +, where *s is then; `seen`: the fields that they set. */
 static mlaf_status parse_items(const char *text, const char **s, mlaf_point *p, unsigned *seen, char *why, size_t size) {
   for (*seen = 0;; (*s)++) {
-    const size_t n = strcspn(*s, ",+"), at = (size_t)(*s - text) + 1;
+    const size_t n = item_length(*s), at = (size_t)(*s - text) + 1;
     const int shown = (int)(n < 80 ? n : 80), i = parse_item(*s, n, p);
+    const char *const refused = i < 0 ? mlaf_cache_format_refusal(p->op->name, *s, n) : NULL;
+    if (refused) return mlaf_point_fault(why, size, "%s", refused);
     if (i < 0)
       return mlaf_point_fault(why, size, "unknown or malformed field '%.*s' at character %zu, e.g. %s", shown, *s, at,
                               p->op->example);
@@ -89,10 +99,10 @@ static mlaf_status no_part(const mlaf_op *op, const char *text, const char *s, c
   return mlaf_point_fault(why, size, "'+%.80s' at character %zu: %s may follow %s", s, (size_t)(s - text), names, op->name);
 }
 
-static const mlaf_joint_field *find(const mlaf_joint_part *part, const char *field) {
+static const mlaf_joint_field *find(const mlaf_joint_part *part, int at) {
   const mlaf_joint_field *f = part->fields;
-  while (f->field && strcmp(f->field, field)) f++;
-  return f->field ? f : NULL;
+  while (f->at >= 0 && f->at != at) f++;
+  return f->at >= 0 ? f : NULL;
 }
 
 /* Fields of q, a problem that follows: its own go to the list, what it says again (`seen`) must be as before. */
@@ -101,7 +111,7 @@ static mlaf_status take_fields(const mlaf_point *q, unsigned seen, int part, mla
   mlaf_point_init(q->op, &usual);
   for FIELDS_OF(f, q->op) {
     const int i = (int)(f - q->op->fields);
-    const mlaf_joint_field *of = find(&p->op->joint->parts[part], f->name);
+    const mlaf_joint_field *of = find(&p->op->joint->parts[part], i);
     const int32_t same = of ? p->v[of->of] - of->less : usual.v[i];
     if (of && mlaf_joint_is_own(of)) p->v[of->of] = q->v[i] + of->less;
     else if (seen & 1u << i && q->v[i] != same)

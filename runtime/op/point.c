@@ -101,7 +101,7 @@ static void put_part(printed *t, const mlaf_point *p, const mlaf_joint_part *par
   const char *join = "";
   put(t, "+");
   put(t, part->op);
-  for (const mlaf_joint_field *f = part->fields; f->field; f++)
+  for (const mlaf_joint_field *f = part->fields; f->at >= 0; f++)
     if (mlaf_joint_is_own(f))
       put_field(t, f->key, f->words, p->op->fields[f->of].max - f->less, p->v[f->of] - f->less, &join);
 }

@@ -18,7 +18,7 @@ void mlaf_pool_free(mlaf_pool *pool);
 /* At least `bytes` of standard normal numbers of `dtype`, grown or filled anew when it must be: what was handed out before is
  * then gone. Element i is element i % MLAF_POOL_BLOCK of mlaf_pool_block. */
 mlaf_status mlaf_pool_need(mlaf_pool *pool, mlaf_dtype dtype, size_t bytes, void **data, mlaf_err *err);
-/* What was handed out last, for who reads through it; NULL: nothing yet. */
+/* Returns the memory that was handed out last, for code that reads through it; NULL: none yet. */
 const void *mlaf_pool_data(const mlaf_pool *pool);
 /* Host copy of the pattern, of the dtype last asked for; NULL before that. It holds the elements that mlaf_pool_need and
  * mlaf_pool_fill have written since, and no others. */

@@ -95,7 +95,7 @@ static mlaf_status check_strides(const mlaf_product *p, const mlaf_projection_ar
   return MLAF_OK;
 }
 
-/* Where w lies among its scales: no chunk of a sum that a kernel scales at once may lie in two blocks. */
+/* Checks where w lies among its scales: no chunk of a sum that a kernel scales at once may lie in two blocks. */
 static mlaf_status check_scales(const mlaf_product *p, const mlaf_projection_args *args, mlaf_err *err) {
   mlaf_projection_args a = *args;
   if (!p->weights && (a.w_scale_row_stride || a.w_scale_row || a.w_scale_column))
@@ -129,7 +129,8 @@ static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
   return (uint64_t)p->heads * (((uint32_t)p->outer + k->rows_per_wg - 1) / k->rows_per_wg) * team_of(k);
 }
 
-/* Of a library's product: its own, which it said when it was loaded; behind it x through the norm. Kernels want none. */
+/* Workspace layout for library GEMMs: the library's own, which it said when it was loaded, then x through the norm. Kernels want
+ * none. */
 static size_t normed_at(const mlaf_stage *k) { return (k->workspace + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN; }
 
 size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
@@ -138,7 +139,7 @@ size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t row
   return b->stage[1].fn && p.norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p.inner : b->stage[0].workspace;
 }
 
-/* Of the kernel beside a library's product, whose workgroups share out tokens; others go through them in passes. */
+/* Blocks of the kernel beside a library's product, whose workgroups share out tokens; others go through them in passes. */
 static uint64_t blocks_aside(const mlaf_product *p, const mlaf_stage *k, int64_t tokens) {
   return (uint64_t)p->heads * (((uint64_t)tokens + k->rows_per_wg - 1) / k->rows_per_wg);
 }
@@ -266,7 +267,8 @@ static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_product *p, paramet
   return st;
 }
 
-/* What a library leaves undone: workgroups take rows_per_wg tokens of a head. With a norm x becomes what it writes. */
+/* Prepares the kernel that does what a library leaves undone: workgroups take rows_per_wg tokens of a head. With a norm x becomes
+ * what it writes. */
 static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, mlaf_projection_args *a, mlaf_prepared *out) {
   const mlaf_stage *k = &b->stage[1];
   mlaf_projection_kernel_args *to = (void *)out->parameters;

@@ -1,4 +1,4 @@
-/* How far a stored 16-bit number is off an fp64 one, in units of its last place. */
+/* Error of a stored 16-bit number relative to an fp64 one, in units of its last place. */
 #ifndef MLAF_ULP_H
 #define MLAF_ULP_H
 
@@ -6,7 +6,7 @@
 
 #include "op/numeric.h"
 
-/* What two neighbours around x are apart. */
+/* Distance of two neighbours around x. */
 static inline double mlaf_ulp16(int32_t dtype, double x) {
   int exponent;
   frexp(x, &exponent); /* |x| in [2^(exponent-1), 2^exponent) */

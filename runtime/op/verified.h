@@ -1,4 +1,4 @@
-/* What verifying found. */
+/* Result of a verification. */
 #ifndef MLAF_VERIFIED_H
 #define MLAF_VERIFIED_H
 

@@ -1,4 +1,4 @@
-/* What a launch has to do at least, to put a time beside. */
+/* Least work of a launch, to compare a time with. */
 #ifndef MLAF_WORK_H
 #define MLAF_WORK_H
 
@@ -9,7 +9,7 @@ typedef struct mlaf_work {
   double flops;
 } mlaf_work;
 
-/* What a rate in GB/s counts. */
+/* Bytes that a rate in GB/s counts. */
 static inline double mlaf_work_main(const mlaf_work *w) { return w->main_bytes > 0 ? w->main_bytes : w->bytes; }
 
 #endif

@@ -120,7 +120,7 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
   return st;
 }
 
-/* What every first plan wants, whatever its problem: kernels that were wanted lately, the hashes that are known, who the
+/* Loads what every first plan needs, whatever its problem: kernels that were wanted lately, the hashes that are known, who the
  * compiler is, the texts of tuning. A context takes the driver a quarter of a second; a request that waits for its plan should
  * not wait for this, too. What is missing is missed, and said, by the plan. */
 static void get_ready(mlaf_ctx *ctx) {

@@ -58,7 +58,7 @@ struct mlaf_ctx {
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
-/* What MLAF_PLAN_TABLES asks for, beside a plan that is there. Takes the lock. */
+/* Makes what MLAF_PLAN_TABLES asks for, beside a plan that is there. Takes the lock. */
 mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts);
 /* The generator, opened on first use. The lock must be held. */
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);

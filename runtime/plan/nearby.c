@@ -55,8 +55,8 @@ static bool one_kernel(const char *a, const char *b) {
   return n == strcspn(b, "/") && !memcmp(a, b, n);
 }
 
-/* What a kernel's time is compared with: the choice's, or where that is a library's, which says nothing of kernels, the fastest
- * kernel's. */
+/* The time that a kernel's is compared with: the choice's, or where that is a library's, which says nothing of kernels, the
+ * fastest kernel's. */
 static double fastest(const mlaf_choice *c, const mlaf_sample *list, size_t n) {
   for (size_t k = 0; mlaf_is_library(c->variant) && k < n; k++) /* best first */
     if (!mlaf_is_library(list[k].variant)) return list[k].timing.ns;
@@ -97,7 +97,7 @@ static int by_kernel(const void *a, const void *b) {
   return order ? order : x < y ? -1 : x > y;
 }
 
-/* Of kernels that are fast nowhere one item. */
+/* Keeps one item of each kernel that is fast nowhere. */
 static bool thin_out(mlaf_nearby *n) {
   mlaf_nearby_item **order = calloc(n->n + 1, sizeof *order);
   if (!order) return false;

@@ -1,4 +1,4 @@
-/* What is known near a problem that nobody tuned: the choices within reach, and what else was timed for their problems. From it
+/* Measurements near a problem that nobody tuned: the choices within reach, and what else was timed for their problems. From it
  * the generator says which variant should serve (gen/nearby.lua). The planner and `db why` ask here, so both say the same. */
 #ifndef MLAF_NEARBY_H
 #define MLAF_NEARBY_H

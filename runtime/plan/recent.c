@@ -89,7 +89,7 @@ static void save(const mlaf_recent_list *r) {
   free(dir);
 }
 
-/* In front; the oldest goes where there are too many. */
+/* Puts a kernel in front; the oldest goes where there are too many. */
 static void put(mlaf_recent_list *r, mlaf_device *dev, const mlaf_kernel_ref *kernel) {
   const int last = r->n < r->most ? r->n++ : r->most - 1;
   if (r->kernels[last].module) mlaf_ops(dev)->module_unload(dev, r->kernels[last].module);

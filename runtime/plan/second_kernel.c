@@ -29,7 +29,7 @@ static mlaf_status build(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *co
   return st;
 }
 
-/* What is wrong with the bundle's is said when nothing else helps. */
+/* Gets the code from bundle, cache or compiler. The bundle's fault is reported when nothing else helps. */
 static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
   mlaf_err why = {MLAF_OK, ""};
   if (take_bundled(ctx, b, &why)) return MLAF_OK;

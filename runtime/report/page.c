@@ -84,7 +84,7 @@ void mlaf_report_family(const mlaf_point *p, char *out, size_t size) {
   }
 }
 
-/* Whose shape this is: shipped models and the tensor-parallel degree that gives these heads. */
+/* Models that have this shape, with the tensor-parallel degree that gives these heads. */
 static void used_by(mlaf_text *t, const mlaf_point *p) {
   const int32_t heads = mlaf_point_value(p, "heads", 0), rank = mlaf_point_value(p, "rank", 0);
   const int32_t rope = mlaf_point_value(p, "rope", 0);

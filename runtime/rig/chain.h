@@ -12,7 +12,7 @@ enum { CHAIN_Q_B, CHAIN_TURN, CHAIN_EXPAND, CHAIN_PREFILL, CHAIN_ABSORB, CHAIN_D
 typedef struct chain {
   layer_rig *r;
   mlaf_form form;
-  int64_t tokens; /* of each request; 0: they differ: then each is a launch of its own */
+  int64_t tokens; /* of each request; 0: they differ: then each is a separate launch */
   int64_t rows;   /* of the cache that requests have, pages in order */
   mlaf_plan *plan[CHAIN_PLANS];
   size_t c_at, q_at, o_at;     /* in the workspace */

@@ -77,7 +77,7 @@ static line *split(const char *text, size_t *n) {
   return list;
 }
 
-/* Where a branch goes: a 16-bit word offset, unsigned in the text, from the next instruction. -1: no branch. */
+/* Target of a branch: a 16-bit word offset, unsigned in the text, from the next instruction. -1: no branch. */
 static long long target_of(const line *l) {
   if (!starts(l->text, "s_cbranch_") && !starts(l->text, "s_branch ")) return -1;
   const char *space = l->text + strcspn(l->text, " \n");

@@ -141,7 +141,7 @@ mlaf_status layer_check(layer_rig *r, const layer_tolerance *t, layer_checked *o
 /* --- time.c --- */
 /* `first` .. `first` + n - 1 of the layer's stages; n 0: all, as one call of the layer does. */
 mlaf_status layer_time(layer_rig *r, size_t first, size_t n, mlaf_timing *out);
-/* How many copies timing wants, so that none finds its weights in a cache. */
+/* Copies that timing needs, so that none finds its weights in a cache. */
 int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s, bool by_stage);
 mlaf_status layer_ceilings(rig_env *env, mlaf_ceilings *out);
 mlaf_status layer_time_recorded(layer_rig *r, mlaf_record *record, mlaf_timing *out);

@@ -1,4 +1,4 @@
-/* How long a layer takes, as one sequence of launches and stage by stage, beside the least that each must take. */
+/* Time of a layer, as one sequence of launches and stage by stage, beside the least that each must take. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ mlaf_status layer_look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings,
   p->stage = (mlaf_layer_stage)MLAF_LAYER_STAGE_INIT;
   mlaf_status st = layer_failed(r->env, mlaf_layer_stage_at(r->layer[0], i, &r->call[0].args, &p->stage));
   if (!st && !layer_part_launches(p)) return MLAF_OK;
-  /* In its place: the stages up to it less those before it, so that what it reads is as cold as in a layer. */
+  /* A stage's time in its place: the stages up to it less those before it, so that its inputs are as cold as in a layer. */
   if (!st) st = layer_time(r, i, 1, &alone);
   if (!st && i && !r->modelled) st = layer_time(r, 0, i, &before);
   if (!st && !r->modelled) st = layer_time(r, 0, i + 1, &with);

@@ -188,7 +188,7 @@ mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const
   return st;
 }
 
-/* What the compiler would make, looked up only: fills the jobs as if they had run. */
+/* Looks up what the compiler would make: fills the jobs as if they had run. */
 static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < n; i++) {

@@ -50,7 +50,7 @@ void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *ta
 mlaf_status mlaf_build_take(mlaf_build *b, int i, void *code, size_t size, mlaf_err *err);
 /* The budgets of a variant, for the kernels that have its symbols. */
 void mlaf_build_learn(mlaf_build *b, const mlaf_variant *v);
-/* Whether its kernels may run (run/resources.h). `calls` NULL: they are no operation's; dev NULL: none is at hand. */
+/* Checks whether its kernels may run (run/resources.h). `calls` NULL: they are no operation's; dev NULL: none is at hand. */
 mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const mlaf_device *dev, mlaf_err *err);
 /* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler
  * runs are added to *compiles. */

@@ -13,7 +13,7 @@ typedef struct mlaf_code {
   size_t size;
 } mlaf_code;
 
-/* What mlaf_loaded_open needs of a variant; refs and code are only read during the call. */
+/* A variant as mlaf_loaded_open needs it; refs and code are only read during the call. */
 typedef struct mlaf_loaded_desc {
   const char *name; /* the variant, for messages */
   struct {

@@ -1,4 +1,4 @@
-/* What a code object says of itself against what was promised of it. */
+/* Compares what a code object says of itself with what was promised of it. */
 #include "run/resources.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "gen/gen.h"
 #include "op/calls.h"
 
-/* What the generator planned a kernel with: occupancy stands on it. Not known where only a stored reference is left of it; then
- * the device's limits count. */
+/* Budget that the generator planned a kernel with, on which its occupancy rests. Not known where only a stored reference is left
+ * of it; then the device's limits count. */
 typedef struct mlaf_budget {
   bool known;
   uint32_t lds_bytes, vgpr; /* vgpr 0: any */
@@ -28,7 +28,8 @@ typedef struct mlaf_asking {
 /* No scratch, no spills, LDS as budgeted, registers within the budget, compiled for as many threads as are launched,
  * mlaf_wishes_check, and the parameters that the runtime passes. The detail names the kernel and the figure. */
 mlaf_status mlaf_resources_check(const mlaf_asking *k, const mlaf_kernel_meta *meta, mlaf_err *err);
-/* What the kernel says of its launch is there: the device's clusters and tensor maps, the operation's tensors. */
+/* Checks that the device has what the kernel needs of its launch: the device's clusters and tensor maps, the operation's
+ * tensors. */
 mlaf_status mlaf_wishes_check(const mlaf_asking *k, const mlaf_kernel_launch *launch, mlaf_err *err);
 
 typedef mlaf_status (*mlaf_meta_fn)(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);

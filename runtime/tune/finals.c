@@ -1,4 +1,4 @@
-/* Behind the rounds: noise that could hide the best, and a comparison in turns. Two times measured minutes apart differ by
+/* Finals, after the rounds: noise that could hide the best, and a comparison in turns. Two times measured minutes apart differ by
  * what the clock did in between; measured in turns, they differ by what the kernels do. */
 #include <math.h>
 #include <stdio.h>

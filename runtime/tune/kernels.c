@@ -81,7 +81,7 @@ static void *compile_all(void *user) {
   return NULL;
 }
 
-/* In the order of the candidates: the first one can be verified while the rest is being compiled. */
+/* Asks for a kernel once. Called in the order of the candidates: the first one can be verified while the rest is compiled. */
 static void ask_for(tuner *t, int index) {
   tune_compiler *c = &t->compiler;
   tune_kernel *k = index < 0 ? NULL : &t->kernels[index];

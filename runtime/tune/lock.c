@@ -14,8 +14,8 @@
 enum { POLL_MS = 20 };
 static const double announce_after_s = 2;
 
-/* In /tmp, not in a per-user place: the other tuner may be another user's. Named after this very device: each of a host's equal
- * GPUs has its own tuner, whatever number it goes by in its process. */
+/* The lock file is in /tmp, not in a per-user place: the other tuner may be another user's. Named after this very device: each of
+ * a host's equal GPUs has its own tuner, whatever number it goes by in its process. */
 static int open_lock_file(const mlaf_device_info *dev, char *path, size_t size) {
   char hash[MLAF_HASH_HEX], name[sizeof dev->id + sizeof dev->place];
   snprintf(name, sizeof name, "%s%s", dev->id, dev->place);

@@ -69,7 +69,7 @@ static tune_candidate *first_selected(tuner *t, size_t from, size_t to) {
   return NULL;
 }
 
-/* In the order of the list; but while the next kernel is being compiled, a library's product, which is there at once. */
+/* Returns the next candidate of the list; while its kernel is being compiled, a library's product, which is there at once. */
 static tune_candidate *next(tuner *t) {
   tune_candidate *own = first_selected(t, 0, t->n_own);
   if (own && mlaf_tuner_compiled(t, own)) return own;

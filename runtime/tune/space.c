@@ -51,7 +51,7 @@ static mlaf_status add(tuner *t, mlaf_variant *v, mlaf_err *err) {
   return start_sample(t, c, err);
 }
 
-/* What a library offers, where there is one for this device. Without one the reason is kept, and all else goes on. */
+/* Reads what a library offers, where there is one for this device. Without one the reason is kept, and the tune goes on. */
 static mlaf_status read_libraries(tuner *t, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(t->env->device);
   char *const why = t->out->no_library;

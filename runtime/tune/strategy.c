@@ -57,8 +57,8 @@ static bool take(selection *s, size_t i) {
   return true;
 }
 
-/* In model order, so a group's first candidate is its best. `most` groups of `template` (NULL: of any), or of those only that
- * are as good for any lengths. */
+/* Candidates are in model order, so a group's first one is its best. `most` groups of `template` (NULL: of any), or of those only
+ * that are as good for any lengths. */
 static void best_of_groups(selection *s, const char *template, bool any_lengths, size_t most) {
   for (int group = 0; group < s->t->n_groups && most; group++)
     for (size_t i = 0; i < s->t->n; i++) {
@@ -135,7 +135,7 @@ static int near_groups(const selection *s, double within, int *order, double *ti
   return n;
 }
 
-/* In model order. Where timing is slow only a few more are tried. */
+/* Adds further split counts of a group, in model order; only a few where timing is slow. */
 static void further_knobs(selection *s, int group) {
   int taken = 0;
   for (size_t i = 0; i < s->t->n; i++) {
@@ -179,7 +179,7 @@ static int by_time(const void *left, const void *right) {
   return x != y ? (x > y) - (x < y) : a < b ? -1 : a > b;
 }
 
-/* What a later rung would time again. */
+/* A round of successive halving keeps the fastest third of the candidates of the round before. */
 static void halving_round(selection *s, int round) {
   tuner *t = s->t;
   if (round == 1) exhaustive_round(s, round);

@@ -16,7 +16,7 @@
 #include "device/device.h"
 #include "gen/gen.h"
 
-/* What the tuner calls in other rooms, so that tests can script them. NULL in the env: the real ones. */
+/* Functions of other rooms that the tuner calls, so that tests can script them. NULL in the env: the real ones. */
 typedef struct mlaf_tuner_steps {
   mlaf_status (*space)(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                        mlaf_err *err);

@@ -91,7 +91,7 @@ int mlaf_tuner_rounds(const tuner *t);
 bool mlaf_tuner_select(tuner *t, int round);
 /* Samples a timing of that round needs. */
 int mlaf_tuner_min_samples(const tuner *t, int round);
-/* How everything is timed here, behind the rounds too: all times of a problem must be comparable. */
+/* The timing protocol, of the rounds and the finals: all times of a problem must be comparable. */
 mlaf_time_opts mlaf_tuner_protocol(const tuner *t);
 /* t->best anew: a candidate may have been timed again. */
 void mlaf_tuner_note_best(tuner *t);
@@ -106,7 +106,7 @@ void mlaf_tuner_kernels_free(tuner *t);
 mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err);
 /* Wait until all kernels of a candidate have their outcome; false: the run is to stop, or the compiler failed as a whole. */
 bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *c);
-/* Whether they have it already. */
+/* Tells whether the candidate's kernels are compiled already. */
 bool mlaf_tuner_compiled(tuner *t, const tune_candidate *c);
 /* Stop (when the run gives up) and join. */
 mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err);
@@ -128,7 +128,7 @@ bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error)
 void mlaf_tuner_note_verified(const tuner *t, const tune_candidate *c);
 
 /* --- finals.c --- */
-/* Behind the rounds, on devices whose times vary: noisy candidates that could matter are timed once more, then the front
+/* Runs after the rounds, on devices whose times vary: noisy candidates that could matter are timed once more, then the front
  * runners and the standing choice are timed in turns, so that a drifting clock touches all of them alike. */
 mlaf_status mlaf_tuner_finals(tuner *t, mlaf_err *err);
 

@@ -42,7 +42,7 @@ typedef struct full_disk_result {
 
 enum { FULL_DISK_LIMIT_S = 120 }; /* of CPU time */
 
-/* Where a call's file is named: a descriptor, a path, or a path behind a directory's descriptor. */
+/* The way a call names its file: a descriptor, a path, or a path behind a directory's descriptor. */
 typedef enum disk_call_kind { BY_FD, BY_PATH, BY_AT, MAKE_PATH, MAKE_AT, OPEN_PATH, OPEN_AT } disk_call_kind;
 static const struct {
   int number;
@@ -60,7 +60,7 @@ static const struct {
 };
 enum { N_DISK_CALLS = sizeof disk_calls / sizeof *disk_calls };
 
-/* In the child: from here on its calls go to whoever holds the returned descriptor. */
+/* Called in the child: from here on its calls go to whoever holds the returned descriptor. */
 static int disk_watch(void) {
   struct sock_filter code[2 * N_DISK_CALLS + 2];
   unsigned short n = 0;

@@ -21,7 +21,7 @@ static int setup(void **state) {
   return set ? 0 : -1;
 }
 
-/* What the C library makes of it, so that the rest proves something. */
+/* The C library prints a comma here, so that the rest proves something. */
 static void the_locale_has_a_comma(void **state) {
   char text[16];
   snprintf(text, sizeof text, "%.2f", 0.25);

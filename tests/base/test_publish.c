@@ -1,4 +1,4 @@
-/* Where a file goes that a user names: links are followed, modes kept, the umask honoured, and what is no regular file is written
+/* Files that a user names: links are followed, modes kept, the umask honoured, and what is no regular file is written
  * through and still there afterwards. */
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +114,7 @@ static void links_are_followed(void **state) {
   expect_text(in_dir("sub/real"), "two");
 }
 
-/* In a folder like /tmp somebody else's link could lead a root's output anywhere. */
+/* Links of others are not followed in a folder like /tmp: they could lead a root's output anywhere. */
 static void links_of_others_in_shared_folders(void **state) {
   mlaf_err err;
   if (geteuid() != 0) return; /* only root can make a link of somebody else's */

@@ -81,7 +81,7 @@ static void pieces_are_merged(void **state) {
   }
 }
 
-/* What was made before operations had folders: two kernels a plan, families and templates by the names they had then. It needs no
+/* A bundle from before operations had folders: two kernels a plan, families and templates by the names they had then. It needs no
  * generator to be served, so it is. */
 static void one_of_before(void **state) {
   static const char lines[] =

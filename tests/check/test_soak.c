@@ -8,7 +8,7 @@
 #include "ops/mla_decode/compare.h"
 #include "point.h"
 
-/* What is done to decode launches of the device under test: those numbered first, first + step, ..., counted from 1. */
+/* Damage done to decode launches of the device under test: those numbered first, first + step, ..., counted from 1. */
 static struct soiling {
   int64_t seen, first, step, cancel_at;
   bool lse, skip;        /* change the LSE, or leave everything unwritten; else one bit of O */
@@ -150,7 +150,7 @@ static void every_wrong_launch_is_counted(void **state) {
   rig_close(&r);
 }
 
-/* What a launch leaves unwritten is never what lies there by chance: another set's output does. */
+/* Rows that a launch leaves unwritten never hold the right values by chance: another set's output lies there. */
 static void unwritten_rows_are_found(void **state) {
   for (int sets = 2; sets < 12; sets++) {
     rig r;
@@ -278,7 +278,7 @@ static void on_the_emulator(void **state) {
   built_close(&b);
 }
 
-/* What runs beside a soak reads the inputs of all sets: they must be as long as they are said to be, wherever they lie. */
+/* The work beside a soak reads the inputs of all sets: they must be as long as they are said to be, wherever they lie. */
 static void inputs_are_as_long_as_said(void **state) {
   static const char *const more[] = {"mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17",
                                      "mla_q_b:l256,h4,n64,p32,norm,bf16,append_paged,r96,append_norm,t64"};

@@ -11,7 +11,7 @@
 #include "op/numeric.h"
 
 enum { TOY_WIDTH, TOY_ROWS, TOY_THREADS = 64 };
-/* What is wrong with a launch: nothing, the last row of y is not written, the last element of row 5 has the wrong sign, odd rows
+/* Faults of a launch: none, the last row of y is not written, the last element of row 5 has the wrong sign, odd rows
  * are marked. */
 typedef enum toy_bug { TOY_RIGHT, TOY_UNWRITTEN, TOY_SIGN, TOY_MARKS } toy_bug;
 static toy_bug toy_has;                  /* the bug of ... */

@@ -1,4 +1,4 @@
-/* Memory runs out at call sites of whole commands, once and for good: a command that cannot go on says so and returns an
+/* Memory runs out at call sites of whole commands, once and from there on: a command that cannot go on says so and returns an
  * error, one that passes has written what it always writes; nothing crashes or leaks, the database is sound, and with memory
  * again the same command passes. As plan/test_alloc does for the API: about 25 sites of each command, MLAF_ALLOC_FAULTS=all
  * every one, MLAF_ALLOC_CASE=NAME[:FIRST] those of one command. */
@@ -33,7 +33,7 @@ static char *contents(const char *path) {
   return text;
 }
 
-/* With stdout and stderr in files. */
+/* Runs a command with stdout and stderr in files. */
 static void run(const void *how) {
   const command *c = how;
   int argc = 0, kept[2] = {dup(1), dup(2)};
@@ -118,7 +118,7 @@ static const scenario scenarios[] = {
     SCENARIO(tune, tuned_database, 500),   SCENARIO(bench, tuned_database, 500)};
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
-/* What the command writes with memory; then every site. */
+/* Runs a command with memory, then with each site refused in turn. */
 static void every_site_of_a_command(void **state) {
   const scenario *s = *state;
   if (s->prepare) s->prepare();

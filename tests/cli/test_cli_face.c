@@ -1,4 +1,4 @@
-/* What the command shows to whoever looks on: which device it took, what fits the window, what help says. */
+/* The command as a user sees it: which device it took, what fits the window, what help says. */
 #include <pty.h>
 #include <sys/ioctl.h>
 

@@ -262,7 +262,7 @@ static void a_profile_has_a_page(void **state) {
   unlink(path);
 }
 
-/* What a layer's model says is no option of it; nor is what only single operations have. */
+/* Help of `layer` lists neither what the model says nor options that only single operations have. */
 static void help_lists_what_a_layer_takes(void **state) {
   cli_result r = RUN(*state, "layer", "--help");
   assert_exit(r, 0);
@@ -359,7 +359,7 @@ static void forms_pass(void **state) {
   }
 }
 
-/* What cannot be run says why. */
+/* A chain that cannot be run says why. */
 static void a_chain_that_cannot_be_says_why(void **state) {
   layer_checked x;
   run();

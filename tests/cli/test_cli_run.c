@@ -211,7 +211,7 @@ static void slow_device(void **state) {
   assert_exit(r, 0);
   cJSON *o = cJSON_Parse(r.out);
   assert_int_equal(cJSON_GetObjectItem(o, "launches")->valueint, 120);
-  /* How many launches a phase has depends on the clock; of 120 a tenth is beside others at least, where a phase has three. */
+  /* The number of launches of a phase depends on the clock; of 120 a tenth is beside others at least, where a phase has three. */
   assert_true(cJSON_GetObjectItem(o, "beside")->valueint >= 12);
   assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "traffic")));
   assert_true(cJSON_GetObjectItem(o, "page_tables")->valueint > 10);

@@ -1,4 +1,4 @@
-/* What the compile tests share: a compiler with its own cache folder, small kernels, what is seen of a process from outside. */
+/* Shared by the compile tests: a compiler with its own cache folder, small kernels, what is seen of a process from outside. */
 #ifndef MLAF_TEST_COMPILE_FIXTURE_H
 #define MLAF_TEST_COMPILE_FIXTURE_H
 

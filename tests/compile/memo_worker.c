@@ -29,7 +29,7 @@ static void mix_file(digest *d, int dir, const char *name) {
   mix(d, &st.st_mtim, sizeof st.st_mtim);
 }
 
-/* Of who answers. Files of a folder come in any order: their digests are added. */
+/* The digest of the compilers that answer. Files of a folder come in any order: their digests are added. */
 static digest compilers(const char *lib_dir) {
   digest sum = 0;
   DIR *dir = lib_dir ? opendir(lib_dir) : NULL;

@@ -142,7 +142,7 @@ static void *kill_one(void *user) {
   return NULL;
 }
 
-/* What nobody disturbed. */
+/* Compiles undisturbed, for the objects to compare with. */
 static void compile_in_peace(char sources[JOBS][sizeof KERNEL + 32], mlaf_compile_job *good) {
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   for (int j = 0; j < JOBS; j++) {

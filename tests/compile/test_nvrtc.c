@@ -60,7 +60,7 @@ static void a_cubin_comes_out_and_is_cached(void **state) {
   remove_tree(cache);
 }
 
-/* What the cubin says of a kernel that uses some of everything. */
+/* The cubin's facts of a kernel that uses some of everything. */
 static void resources_of_a_cubin(void **state) {
   need_compiler("sm_90a");
   static const char *const source =

@@ -72,7 +72,7 @@ void fake_fit(const mlaf_decode_args *a, const fake_block *b) {
   }
 }
 
-/* --- parts that meet --- */
+/* --- in-kernel split merge --- */
 
 static const uint64_t ready = 0x1234567890abcdef;
 

@@ -1,4 +1,4 @@
-/* What kernels of the fake driver have in common: the schedules' arithmetic, and one row by the definition. */
+/* Shared by kernels of the fake driver: the schedules' arithmetic, and one row by the definition. */
 #ifndef FAKE_ROWS_H
 #define FAKE_ROWS_H
 

@@ -1,5 +1,6 @@
 /* The plainest decode kernel in plain C for the fake driver: "whole", a request a block along z, with one split. It keeps to
- * core/launch.h. The shape is that of all kernels here that really run. Slow, single-threaded, in double precision. */
+ * runtime/ops/mla_decode/launch.h. The shape is that of all kernels here that really run. Slow, single-threaded, in double
+ * precision. */
 #ifndef FAKE_WHOLE_H
 #define FAKE_WHOLE_H
 

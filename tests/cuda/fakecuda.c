@@ -60,7 +60,7 @@ static int contexts[8];
 static int retained[8];
 static __thread void *stack[8];
 static __thread int depth;
-/* What was allocated, for whoever asks what an address is; and streams that capture: meanwhile nothing is allocated. */
+/* Allocations, for calls that ask what an address is; and streams that capture: meanwhile nothing is allocated. */
 static struct {
   uint64_t at;
   size_t bytes;
@@ -262,7 +262,7 @@ int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes) {
 
 /* --- modules --- */
 
-/* What is told to fail to destroy does destroy. */
+/* Ends a handle: a call that is told to fail destroys all the same. */
 static int end(void *h, uint32_t magic, int forced) {
   const int code = destroy(h, magic) ? SUCCESS : INVALID_HANDLE;
   return forced ? forced : code;
@@ -356,7 +356,7 @@ static void run_fitted(const node *k) {
   fake_block b = {.team = k->shape.cluster[1] ? k->shape.cluster[1] : 1};
   memcpy(&a, k->args, sizeof a);
   memcpy(b.grid, k->shape.grid, sizeof b.grid);
-  const uint32_t splits = (uint32_t)a.splits & 0x7fff; /* core/launch.h */
+  const uint32_t splits = (uint32_t)a.splits & 0x7fff; /* runtime/ops/mla_decode/launch.h */
   if (b.grid[1] != (k->kernel == KERNEL_FIT + 2 ? 1 : splits * b.team)) return; /* no such launch */
   for (b.at[2] = 0; b.at[2] < b.grid[2]; b.at[2]++)
     for (b.at[1] = 0; b.at[1] < b.grid[1]; b.at[1]++)
@@ -377,7 +377,7 @@ static void run_node(const node *k) {
   memcpy(&f, k->args, sizeof f);
   for (uint32_t i = 0; i < f.n; i++) f.to[i] = f.value;
 }
-/* What a launch would run, if it may be launched. */
+/* Makes the node of a launch, if it may be launched. */
 static int make_node(kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **params, void **extra,
                      const node *attributes, node *out) {
   const unsigned gx = grid[0], gy = grid[1], gz = grid[2], bx = block[0], by = block[1], bz = block[2];

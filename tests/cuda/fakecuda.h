@@ -1,4 +1,4 @@
-/* What a test may ask the fake CUDA driver. */
+/* Questions that a test may ask the fake CUDA driver. */
 #ifndef FAKECUDA_H
 #define FAKECUDA_H
 

@@ -128,7 +128,7 @@ static void every_call_may_fail(void **state) {
       if (st == MLAF_OK && !forgiven) fail_msg("call %d of %s failed and nobody noticed", k, name);
       if (st != MLAF_OK && !strstr(err.text, "777")) fail_msg("%s: '%s' does not name the code", name, err.text);
       assert_int_equal(fake_int("fakecuda_depth"), 0);
-      /* What could not enter the context could not give back either; nothing else may leak. */
+      /* A call that could not enter the context could not give back either; nothing else may leak. */
       if (strncmp(name, "cuCtx", 5) && fake_int("fake_leaks") != before) fail_msg("call %d of %s: leaks", k, name);
       assert_int_equal(cuda_life(&err), MLAF_OK);
     }
@@ -166,7 +166,7 @@ static void timing_by_graphs(void **state) {
   assert_int_equal(ops->time(dev, l, 3, &opts, &t, NULL), MLAF_OK);
   assert_int_equal(t.samples, 1);
   assert_non_null(strstr(t.detail, "given up"));
-  /* Where a rest comes first, a glance without one finds the hopeless; 6 us are near enough to 5 to be looked at rested. */
+  /* Rests come first here: a glance without one finds the hopeless; 6 us are near enough to 5 to be looked at rested. */
   mlaf_time_opts rested = {.min_samples = 5, .max_samples = 7, .min_window_ns = 1, .limit_s = 20, .idle_s = 0.3};
   static const struct {
     double give_up_us;
@@ -245,7 +245,7 @@ static void dynamic_shared_memory(void **state) {
   mlaf_device_close(dev);
 }
 
-/* What is passed is copied from one pointer: more than it holds would be read, less would be missing. Grids have limits. */
+/* Arguments are copied from one pointer: more than it holds would be read, less would be missing. Grids have limits. */
 static void launches_that_cannot_be(void **state) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
@@ -340,7 +340,7 @@ static void close_chained(chained *c) {
   mlaf_device_close(c->dev);
 }
 
-/* Whether a call, with another grid and other arguments than the one before, became a graph. Right it must be either way. */
+/* Tells whether a call with another grid and other arguments than the last one became a graph. It must be right either way. */
 static bool became_graph(chained *c, void *stream) {
   const int graphs = fake_calls("cuGraphLaunch"), launches = fake_calls("cuLaunchKernelEx");
   mlaf_err err = {MLAF_OK, ""};
@@ -440,7 +440,8 @@ static void chains_are_recorded(void **state) {
   close_chained(&c);
 }
 
-/* What the driver does not take as a graph it gets as launches from then on; so it does with other kernels than the chain's. */
+/* A chain that the driver does not take as a graph is launched kernel by kernel from then on; so it does with other kernels than
+ * the chain's. */
 static void chains_that_do_not_hold(void **state) {
   use_fake();
   mlaf_device_close(open_device("cuda")); /* loads the fake */

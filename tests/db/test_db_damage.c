@@ -42,7 +42,7 @@ static bool kernel_is_ours(const mlaf_choice *c) {
          memcmp(s.kernels, c->kernels, sizeof s.kernels) == 0;
 }
 
-/* In a process of its own. 0: all well. */
+/* Lives with a damaged file in a process of its own. 0: all well. */
 static int live_with(const char *path, unsigned seed) {
   mlaf_db *db;
   mlaf_err err = {0};

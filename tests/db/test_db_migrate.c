@@ -10,7 +10,7 @@
 #include "op/nearest.h"
 #include "ops/mla_decode/problem.h"
 
-/* What schema 3 summed. Frozen: rows of the real file must agree with it. */
+/* The columns that schema 3 summed. Frozen: rows of the real file must agree with it. */
 #define OF(table, x) "(SELECT canonical FROM " table " WHERE id = " x "." table ")"
 #define TOOL(x)      "(SELECT identity FROM toolchain WHERE id = " x ".toolchain)"
 #define SAMPLE_SUM_3                                                                                                       \
@@ -350,7 +350,7 @@ static void another_operation_is_no_neighbour(void **state) {
 
 static void note_line(void *user, const char *line) { mlaf_text_fmt(user, "%s\n", line); }
 
-/* What was damaged before is damaged afterwards, and nothing else. */
+/* Rows that were damaged before are damaged afterwards, and no others. */
 static void damage_stays_damage(void **state) {
   const db_dir *d = *state;
   mlaf_text said = MLAF_TEXT_INIT(1 << 16);

@@ -48,7 +48,8 @@ static void *plain(aiter_run *r, const float *f, size_t n) {
   return h;
 }
 
-/* In pages of request b's table: `outer` runs over d / 8 (K) or token / 8 (V), and the eight of the other kind lie together. */
+/* Lays values out in pages of request b's table: `outer` runs over d / 8 (K) or token / 8 (V), and the eight of the other kind
+ * lie together. */
 static void *paged(call *c, const float *f, const int32_t *table, int max_pages, bool is_v) {
   const subject *s = c->s;
   size_t page_size = (size_t)s->kv_heads * PAGE * DV;

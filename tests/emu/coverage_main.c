@@ -74,7 +74,7 @@ static bool mark_words(table *t, const char *path, unsigned flag, bool add) {
   return true;
 }
 
-/* What the emulator runs for a mnemonic, NULL: nothing. */
+/* The operation that the emulator runs for a mnemonic, NULL: none. */
 static const emu_op *operation(const emu_isa *of, const char *name) {
   const emu_op *const tables[] = {
     emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_convert, emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};

@@ -52,7 +52,7 @@ static inline mlaf_function *hip_rig_kernel(hip_rig *r, const char *name) {
   return fn;
 }
 
-/* In r->err what went wrong. */
+/* Runs a kernel; r->err says what went wrong. */
 static inline mlaf_status hip_rig_try(hip_rig *r, const char *name, uint32_t grid, uint32_t block, const void *args, size_t size,
                                       const emu_launch_opts *opts) {
   mlaf_launch l = {.fn = hip_rig_kernel(r, name), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .args = args, .args_size = size};

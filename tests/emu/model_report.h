@@ -26,7 +26,7 @@ typedef struct report_errors {
   double median, mean, p90, worst;
   double spearman; /* of the kernel times, at three digits, as they are published; NAN for fewer than three */
 } report_errors;
-/* Of the points of one use that were run. */
+/* Errors of the points of one use that were run. */
 report_errors report_judge(const report_point *p, int n, const char *use);
 
 /* model_report_micro.c: assemble, run and time one microbenchmark, in the point's unit. */

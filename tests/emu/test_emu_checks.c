@@ -6,7 +6,7 @@
 #define VM "s_waitcnt vmcnt(0)\n"
 #define LGKM "s_waitcnt lgkmcnt(0)\n"
 
-/* Of a buffer whose contents were declared undefined only what was written since may be read. */
+/* A buffer whose contents were declared undefined may be read only where it was written since. */
 static void global_memory_nobody_wrote(void **state) {
   snip *s = *state;
   static const struct { const char *body; bool ok; } cases[] = {

@@ -1,5 +1,5 @@
-/* What a kernel may not do: each faulty kernel must be refused, and the message must say what, where and in which lane.
- * Beside each stands the correct twin, so that a checker which refuses everything fails too. */
+/* Faulty kernels: each must be refused, and the message must say what, where and in which lane.
+ * Beside each stands a correct version, so that a checker which refuses everything fails too. */
 #include "cmocka_all.h"
 #include "emu/strict.h"
 #include "emu_asm.h"

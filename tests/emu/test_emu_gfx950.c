@@ -1,5 +1,5 @@
-/* What gfx950 has and gfx942 lacks, and what means something else there, against references that share nothing with the emulator:
- * formats as lists of their numbers, matrices element by element, LDS byte by byte. */
+/* Instructions that gfx950 has and gfx942 lacks, and those that mean something else there, against references that share nothing
+ * with the emulator: formats as lists of their numbers, matrices element by element, LDS byte by byte. */
 #include <math.h>
 
 #include "target_rig.h"
@@ -64,7 +64,7 @@ static int below(const format *f, double a) {
   return low;
 }
 
-/* What a conversion must give: nearest with ties to the even code, or by `random` up or down; NaN where -1. */
+/* The result that a conversion must give: nearest with ties to the even code, or by `random` up or down; NaN where -1. */
 static int64_t rounded(const format *f, double x, bool stochastic, uint32_t random) {
   uint32_t sign = signbit(x) ? 1u << (f->bits - 1) : 0;
   double a = fabs(x);

@@ -1,4 +1,5 @@
-/* What a launch may ask for, what it is told, and when it is ended: limits of instructions and memory, a caller's flag. */
+/* Launches: what they may ask for, what they are told, and when they are ended: limits of instructions and memory, a caller's
+ * flag. */
 #include <unistd.h>
 
 #include "emu/profile.h"
@@ -220,7 +221,7 @@ static void dynamic_lds(void **state) {
   if (much.ns <= 1.5 * little.ns) fail_msg("one workgroup a CU for its LDS: %.0f ns, many: %.0f ns", much.ns, little.ns);
 }
 
-/* What needs a runtime beside it says so where it is reached, and only there. */
+/* A kernel that needs a runtime's service faults where it reaches it, and only there. */
 static void what_is_not_served(void **state) {
   struct { void *out; uint32_t n; } args = {hip_rig_buffer(&r, 4096), 0};
   assert_int_equal(hip_rig_try(&r, "prints", 1, 64, &args, 12, NULL), MLAF_OK);

@@ -7,7 +7,7 @@
 
 enum { GLOBAL, FLAT, FLAT_LDS, FLAT_PRIVATE, BUFFER, SCRATCH, SPACES };
 static const char *const prefix[] = {"global", "flat", "flat", "flat", "buffer", "scratch"};
-/* What follows the data of a load and of a store; v3 and v[4:5] address lane l's 32 bytes in each space. */
+/* Address operands of a load and of a store; v3 and v[4:5] address lane l's 32 bytes in each space. */
 static const char *const load_at[] = {"v3, s[4:5]", "v[4:5]", "v[4:5]", "v[4:5]", "v3, s[12:15], 0 offen", "v3, off"};
 
 typedef struct form { const char *name; int bytes, high, sign, keep; } form; /* keep: the register's other half stays */

@@ -80,7 +80,7 @@ static void relative_moves_are_checked(void **state) {
   FAULT(s, 1, 0, "s_mov_b32 s20, 0\ns_mov_b32 m0, 1\ns_movrels_b32 s21, s20\n", "hazard", "M0 just written");
 }
 
-/* What only graphics, debuggers and trap handlers use keeps its named fault. */
+/* Instructions that only graphics, debuggers and trap handlers use keep their named fault. */
 static void left_out(void **state) {
   static const char *const text[] = {"s_rfe_b64 s[4:5]", "s_setkill 1", "s_dcache_discard s[4:5], 0x0", "s_endpgm_saved",
                                      "v_screen_partition_4se_b32 v9, v0", "s_scratch_load_dword s20, s[4:5], 0x0",

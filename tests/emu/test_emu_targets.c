@@ -133,7 +133,7 @@ static void gfx90a_load_to_lds(void **state) {
   rig_close(&r);
 }
 
-/* Where f32 overflows within a 16-bit multiply: products of one row and column, and what silicon makes of them. gfx942 (and
+/* Overflow of f32 within a 16-bit multiply: products of one row and column, and what silicon makes of them. gfx942 (and
  * gfx950) sum eight at a time without rounding to f32, a product of 2^128 or more being infinite; gfx90a sums pairs in f32. */
 static void overflow_within(void **state) {
   static const float big = 0x1.8p127f, huge = 0x1p100f; /* huge * huge does not fit */

@@ -169,7 +169,7 @@ static void nobody_comes(void **state) {
   print_message("%s\n", r.err.text);
 }
 
-/* Of many faults the one of the first workgroup in the grid is reported. */
+/* The fault of the first workgroup in the grid is reported, of however many. */
 static void the_same_diagnostics(void **state) {
   struct { uint32_t *x; uint32_t n; } args = {hip_rig_buffer(&r, 4096), 1024};
   for (int i = 0; i < 10 * N_THREADS; i++) {

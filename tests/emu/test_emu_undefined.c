@@ -1,4 +1,5 @@
-/* What was never written may be moved, saved, restored and masked away, as compilers do; what makes a difference faults. */
+/* Values that were never written may be moved, saved, restored and masked away, as compilers do; what makes a difference
+ * faults. */
 #include "emu/snippet.h"
 
 #define LOW "s_mov_b64 exec, 0xff\n"

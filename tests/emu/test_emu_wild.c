@@ -1,4 +1,4 @@
-/* What hand-written kernels do and compilers do not: VGPR indexing, vector skip, scalar stores and atomics, barriers that
+/* Forms that hand-written kernels use and compilers do not: VGPR indexing, vector skip, scalar stores and atomics, barriers that
  * waves reach in different copies of a loop, descriptors without a kernarg size, and rules that MLAF_EMU_STRICT relaxes. */
 #include "emu/snippet.h"
 #include "emu/strict.h"

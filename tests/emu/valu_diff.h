@@ -23,7 +23,7 @@ typedef struct lane_out {
   bool bit, has_bit, has_s;
 } lane_out;
 
-/* How the outputs compare: dwords, or numbers whose NaNs are all alike, with `ulp` of slack. */
+/* Comparison of outputs: dwords, or numbers whose NaNs are all alike, with `ulp` of slack. */
 typedef enum diff_kind { BITS, NUM32, NUM16, NUMPK16, NUM64, NUM32X2 } diff_kind;
 
 typedef struct diff_case {

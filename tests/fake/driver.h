@@ -1,4 +1,4 @@
-/* What the fake drivers share: each call is counted and may be told to fail, handles know their kind, and what is alive is known.
+/* Shared by the fake drivers: each call is counted and may be told to fail, handles know their kind, and what is alive is known.
  * Included once by each, which defines FAKE, the beginning of its variables' names:
  *
  *   ..._DEVICES=n      devices it claims to have (default 1)
@@ -96,7 +96,7 @@ static void *make(size_t size, uint32_t magic) {
   if (h) h->magic = magic;
   return keep(h);
 }
-/* Whether it was one. */
+/* Destroys a handle; tells whether it was one. */
 static int destroy(void *h, uint32_t magic) {
   if (!is(h, magic)) return 0;
   forget(h);

@@ -178,7 +178,7 @@ int NAME(MatmulPreferenceSetAttribute)(void *at, int attribute, const void *valu
   return enter("MatmulPreferenceSetAttribute");
 }
 
-/* Whether shapes fit each other, column-major. */
+/* Tells whether shapes fit each other, column-major. */
 static int fits(const desc *d, const layout *a, const layout *b, const layout *c, const layout *y) {
   const bool t = d->transa == OP_T;
   const int64_t m = t ? a->cols : a->rows, k = t ? a->rows : a->cols;

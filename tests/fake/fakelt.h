@@ -1,4 +1,4 @@
-/* What the fake of a vendor's GEMM library has seen. */
+/* Counts of what the fake of a vendor's GEMM library has seen. */
 #ifndef MLAF_TEST_FAKELT_H
 #define MLAF_TEST_FAKELT_H
 

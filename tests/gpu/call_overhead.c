@@ -1,4 +1,4 @@
-/* What one mlaf_call_run of a server costs the calling thread: checks, the plan's look-up, workspace, tensor maps, launches. By
+/* Host cost of one mlaf_call_run, as a server calls it: checks, the plan's look-up, workspace, tensor maps, launches. By
  * hand, on any device; on the fake CUDA driver (MLAF_CUDA_LIBRARY=build/fakecuda/libfakecuda.so FAKECUDA_ANY=1) it also says
  * which calls of the driver a warm call makes.
  *
@@ -111,7 +111,7 @@ static void say_driver_calls(void) {
     if (calls(names[i]) > before[i]) printf("    %-24s %d\n", names[i], calls(names[i]) - before[i]);
 }
 
-/* What the driver's own calls cost here: the context is current, as in PyTorch's threads. Not on the fake, whose calls are
+/* Cost of the driver's own calls here: the context is current, as in PyTorch's threads. Not on the fake, whose calls are
  * counted. */
 typedef int encode_fn(void *map, int type, uint32_t rank, void *data, const uint64_t *dims, const uint64_t *strides,
                       const uint32_t *box, const uint32_t *ones, int interleave, int swizzle, int l2, int oob);

@@ -1,11 +1,11 @@
-// What can compute-sanitizer's racecheck judge? Hand-overs of 128 words between two groups of 128 threads, over and over, each
-// ordered by the PTX memory model: 0: bar.sync on both sides; 1: bar.arrive on the giver's side, bar.sync on the taker's;
-// 2: mbarriers, with one arrival a warp behind __syncwarp; 3: as 0, in a block of 384 threads, a third of which take no part;
-// 4: as 0, with a bar.arrive of one group and a bar.sync of the other in each round that hand over nothing; 5: as 2, with an
-// arrival of every thread. 6 is another question: whether who waits at a cluster's barrier, at which all threads have arrived, is let
-// through, or held back until all of them wait, too (sm90_few's loaders wait late). "6: held back" is the tool's doing.
-// The Hopper kernels hand ordinary accesses over by 1 and 5, a warpgroup of the block taking no part, as in 4; what only the tensor
-// cores and copies touch, by 2.
+// Control cases for compute-sanitizer's racecheck: what can it judge? Hand-overs of 128 words between two groups of 128 threads,
+// over and over, each ordered by the PTX memory model: 0: bar.sync on both sides; 1: bar.arrive on the giver's side, bar.sync on
+// the taker's; 2: mbarriers, with one arrival a warp behind __syncwarp; 3: as 0, in a block of 384 threads, a third of which take
+// no part; 4: as 0, with a bar.arrive of one group and a bar.sync of the other in each round that hand over nothing; 5: as 2,
+// with an arrival of every thread. 6 is another question: whether who waits at a cluster's barrier, at which all threads have
+// arrived, is let through, or held back until all of them wait, too (sm90_few's loaders wait late). "6: held back" is the tool's
+// doing. The Hopper kernels hand ordinary accesses over by 1 and 5, a warpgroup of the block taking no part, as in 4; what only
+// the tensor cores and copies touch, by 2.
 //   nvcc -arch=sm_90a -o racecheck_control tests/gpu/racecheck_control.cu
 //   for i in 0 1 2 3 4 5 6; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
 // docs/lab/kernels-hopper.md says what it reported.

@@ -286,7 +286,7 @@ static int make_handle(void **out, uint32_t magic) {
   *out = make(sizeof(handle), magic);
   return *out ? SUCCESS : OUT_OF_MEMORY;
 }
-/* What is told to fail to destroy does destroy. */
+/* Ends a handle: a call that is told to fail destroys all the same. */
 static int end_handle(void *h, uint32_t magic, int forced) {
   const int code = destroy(h, magic) ? SUCCESS : INVALID_HANDLE;
   return forced ? forced : code;

@@ -65,11 +65,11 @@ void mu_trace_start(mu_trace *t, emu_code *code);
 void mu_trace_stop(mu_trace *t);
 void mu_trace_free(mu_trace *t);
 
-/* What goes wrong on silicon in this trace with the mutant (NULL: the kernel as it is)? "" when nothing does. */
+/* Says what goes wrong on silicon in this trace with the mutant (NULL: the kernel as it is); "" when nothing does. */
 void mu_trace_judge(const mu_trace *t, const mutant *m, char why[256]);
 /* The same for software wait states (mutants_states.c). */
 void mu_states_judge(const mu_trace *t, const mutant *m, char why[256]);
-/* How often the instruction that the mutant weakens completed an operation that the mutant would not have. */
+/* Counts how often the instruction that the mutant weakens completed an operation that the mutant would not have. */
 uint64_t mu_trace_effect(const mu_trace *t, const mutant *m);
 
 #endif

@@ -160,7 +160,7 @@ static void waitcnt(replay *r, const emu_inst *in, bool mutated) {
   if (lgkm == 0) r->smem_done = r->smem;
 }
 
-/* Registers that an instruction names, against what is on its way to them. */
+/* Registers that an instruction names, against loads into them that are in flight. */
 static void check_registers(replay *r, const emu_inst *in) {
   bool vm = is_vm(in), ds = is_ds(in);
   for (int k = 0; k < in->n_dst + in->n_src; k++) {

@@ -14,7 +14,7 @@ static const char *const ragged_names[RAGGED_KINDS] = {"equal", "uniform", "logn
 
 static inline double ragged_unit(mlaf_rng *rng) { return (mlaf_rng_below(rng, 1 << 24) + 0.5) / (1 << 24); }
 
-/* Of one request before the mean is made ctx. */
+/* The length of one request, before the mean is made ctx. */
 static inline double ragged_one(ragged_kind kind, int32_t i, int32_t n, mlaf_rng *rng) {
   switch (kind) {
     case RAGGED_UNIFORM: return ragged_unit(rng);

@@ -1,5 +1,5 @@
 /* emu-ragged PROBLEM VARIANT...: modelled time of each variant over batches of equal and of different lengths with ctx tokens on
- * average, checked against fp64: the table of docs/lab/perf-log/gfx942-ragged.md. A variant without splits
+ * average, checked against fp64: the table of docs/lab/archive/perf-log/gfx942-ragged.md. A variant without splits
  * ("mfma_reg:...,waves=4") takes those that the closed form gives it. MLAF_RAGGED_ALL=1 records every
  * workgroup, too, and prints how far the sample is off. */
 #include <math.h>

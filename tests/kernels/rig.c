@@ -63,7 +63,7 @@ static mlaf_kernel_ref ref_of(const mlaf_kernel_desc *k) {
   return ref;
 }
 
-/* What the issue promises of every variant: nothing spilled, nothing in scratch, LDS as the budget says. */
+/* Checks the promise of every variant: nothing spilled, nothing in scratch, LDS as the budget says. */
 static void require_clean(const mlaf_kernel_desc *k, const mlaf_compile_job *job) {
   mlaf_err err;
   mlaf_kernel_meta meta;

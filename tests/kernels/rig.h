@@ -1,4 +1,4 @@
-/* What the whole-kernel tests share: generate, compile and load a variant, and run it on one batch in host memory. */
+/* Shared by the whole-kernel tests: generate, compile and load a variant, and run it on one batch in host memory. */
 #ifndef MLAF_TEST_RIG_H
 #define MLAF_TEST_RIG_H
 

@@ -1,5 +1,5 @@
 /* Whole kernels on the emulator: variants of both families over a covering set of problems, each verified against fp64
- * (ragged lengths with 0 and 1, random page order, poisons, canaries, several split counts; see core/verify.h).
+ * (ragged lengths with 0 and 1, random page order, poisons, canaries, several split counts; see runtime/check/verify.h).
  * MLAF_KERNEL_VARIANTS=N verifies N variants of each problem instead of two; "all" every distinct kernel. */
 #include <stdio.h>
 #include <stdlib.h>

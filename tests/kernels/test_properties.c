@@ -59,7 +59,7 @@ static void check_repeatable(const mlaf_problem *p, const mlaf_loaded *l, uint32
   rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
 }
 
-/* Where a page lies in memory is nobody's business: moving pages (and the table with them) changes no bit. */
+/* Moving pages in memory, and the table with them, changes no bit. */
 static void check_page_permutation(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
   mlaf_testcase *t = make_case(p);
   rig_output a = rig_run(&shared, l, t, splits);
@@ -124,7 +124,7 @@ static void check_score_shift(const mlaf_problem *p, const mlaf_loaded *l, uint3
   rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
 }
 
-/* With Q zero every visible token weighs the same: lse = log(n), and O is linear in V: doubling V doubles O, bit by bit. */
+/* Q zero: every visible token weighs the same. So lse = log(n), and O is linear in V: doubling V doubles O, bit by bit. */
 static void check_linear_in_v(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
   mlaf_testcase *t = make_case(p);
   memset(t->q, 0, t->q_count * 2);

@@ -409,7 +409,7 @@ static int tuning_row(char *out, size_t size, const char *device, int keys, int 
                   tokens, hash);
 }
 
-/* What was timed answers, also for keys near by; not for those far away, nor after the kernel was edited, nor against the
+/* A timed crossover answers, also for keys near by; not for those far away, nor after the kernel was edited, nor against the
  * caller. */
 static void crossover_that_was_timed(void **state) {
   static const char OTHER[] = "0123456789012345678901234567890123456789012345678901234567890123"; /* template */

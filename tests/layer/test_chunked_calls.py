@@ -77,7 +77,7 @@ class ChunkedPrefillTest(EmulatorTest):
                 with self.assertRaisesRegex(mlaforge.MlafError, word):
                     c(schedule, q, k, k_pe, v, cache, table, w, 0.1, out=out, **wrong)
 
-        # Of a cache that is not rotated: quarter turns, position by position, move and negate columns and round nothing.
+        # A cache that is not rotated: quarter turns, position by position, move and negate columns and round nothing.
         quarter = [(1, 0), (0, 1), (-1, 0), (0, -1)]
         turns = Buffer(self.ctx, (32, ROPE), "float32", [float(quarter[(p + i) % 4][part]) for p in range(32) for part in (0, 1) for i in range(ROPE // 2)])
         back, half = list(values(cache)), ROPE // 2

@@ -66,7 +66,7 @@ static void a_layer_from_a_bundle(void **state) {
     assert_string_equal(info.code, "bundle");
   }
   mlaf_layer_destroy(layer);
-  /* What the bundle was not made for is refused, and named. */
+  /* A layer that the bundle was not made for is refused, and its problem named. */
   m.desc.page_size = 32;
   assert_int_equal(mlaf_layer_create(r.ctx, &m.desc, m.list, m.n, &layer), MLAF_E_NOT_COMPILED);
   mlaf_ctx_last_message(r.ctx, why, sizeof why);

@@ -112,7 +112,7 @@ static void scaled_on_their_way(void **state) {
   }
 }
 
-/* Where weights are dequantised, each matrix but kv_b becomes 16 bits right before its product, with many tokens alone. */
+/* Dequantised weights: each matrix but kv_b becomes 16 bits right before its product, with many tokens alone. */
 static void dequantised_for_many(void **state) {
   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
   layer_shape of, s;
@@ -219,7 +219,7 @@ static void has_an_alternative(void **state) {
   }
 }
 
-/* Where attention's plans may go on into values. */
+/* Attention's plans are fused with the value projection where they may be. */
 static void goes_on(void **state) {
   const struct {
     uint32_t flags;

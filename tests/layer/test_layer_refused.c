@@ -1,4 +1,4 @@
-/* What a layer refuses, and that it says what and why; the problems that it lists. */
+/* Refusals of a layer, which say what and why; the problems that it lists. */
 #include "layer/rig.h"
 
 static void says(rig *r, mlaf_status got, mlaf_status want, const char *part) {
@@ -233,7 +233,7 @@ static void no_tokens_and_workspaces(void **state) {
 
 /* --- problems --- */
 
-/* How many a layer of this description wants; whether `one` is among them. */
+/* Counts the problems that a layer of this description wants, and tells whether `one` is among them. */
 static size_t listed(const mlaf_layer_desc *d, const char *one, bool *there) {
   char text[MLAF_PROBLEM_TEXT_MAX];
   size_t n = 0;

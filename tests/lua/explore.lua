@@ -43,7 +43,7 @@ return function(model, ops, limit, on)
     end
     return true
   end
-  -- How a barrier takes a wait for n: whether it passes, and what is wrong with that.
+  -- Tells whether a wait for n passes at a barrier, and what is wrong with that.
   local function try(s, b, n, parity)
     local k = s[at_of[b] + PHASE]
     if b.exact then return k > n end
@@ -62,7 +62,7 @@ return function(model, ops, limit, on)
     if why then wrong(s, t, why, a, at) end
     return i
   end
-  -- Whether a copy into the place is under way, or another agent is about to access it: then they are not ordered.
+  -- True if a copy into the place is under way, or another agent is about to access it: then they are not ordered.
   local function racy(s, a, place, is_write)
     for _, f in ipairs(copies) do
       if f.place == place and s[f.flag] == 1 then return true end

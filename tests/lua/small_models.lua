@@ -91,7 +91,7 @@ return function(loader, root, seed, most, see)
     else table.insert(ops, k, ops[k]) end
   end
 
-  -- What the search found first must be among the findings; where a phase has too many arrivals, or a hint waits for ever,
+  -- The search's first finding must be among the findings; where a phase has too many arrivals, or a hint waits for ever,
   -- which of them goes wrong is a matter of choice, and only that something does is compared.
   local function compare(m, found, all)
     local have, kinds, hints = {}, {}, false

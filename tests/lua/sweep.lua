@@ -32,7 +32,7 @@ local function try(target, text, name, k)
   end
 end
 
--- Whether a kernel has two parameters' values that no kernel before it had together.
+-- True if a kernel has two parameters' values that no kernel before it had together.
 local function brings_a_pair(seen, k)
   local values, found = {}, false
   for value in k.params:gmatch("[^,]+") do values[#values + 1] = value end

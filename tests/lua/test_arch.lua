@@ -3,7 +3,7 @@ local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 
--- What budget, model and space read of every target. Templates of one architecture's families may read more.
+-- Facts that budget, model and space read of every target. Templates of one architecture's families may read more.
 local FIELDS = {
   [""] = { "target", "name", "isa", "occupancy", "device", "options", "model" },
   isa = { "family", "wave", "lds_bytes", "lds_cu_bytes", "lds_reserved", "lds_banks", "vgprs", "vgpr_file", "vgpr_granule",

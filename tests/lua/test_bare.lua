@@ -72,7 +72,7 @@ test("templates: Lua lines, expressions and a comment around them", function()
   ok(bare.template("int x = ${n // 2};\n") ~= bare.template("int x = ${n // 3};\n"), "an expression unseen")
 end)
 
--- What a template's scanner takes for a literal must be one: else a // in it would be taken for a comment.
+-- A literal to a template's scanner must be one: else a // in it would be taken for a comment.
 test("no kernel text of a template has a literal without an end, or is kept whole", function()
   for _, path in ipairs(loader.list("templates/")) do
     local text = loader.host.read(path)

@@ -11,7 +11,7 @@ local function content(path)
   return text
 end
 
--- The tool's output, or what it says on its way to exit code 1.
+-- The tool's output, or what it says before it exits with 1.
 local function made(text)
   local from, to = os.tmpname(), os.tmpname()
   local f = assert(io.open(from, "w"))

@@ -9,7 +9,7 @@ local space, emit, problem = loader.require("space"), loader.require("emit"), lo
 local ops = loader.require("ops")
 local FIELDS = loader.require("ops/mla_decode/fields")
 
--- Of mla_decode: heads and query tokens both at their most, as their product is what kernels count rows in.
+-- More edges of mla_decode: heads and query tokens both at their most, as kernels count rows in their product.
 local MORE = { mla_decode = { "h256,q8,causal,b4,s1024", "h256,r32,p0,page1,b4,s1024", "h256,r128,q2,causal,b4,s1024",
   "h256,r256,q2,causal,b4,s1024" } }
 
@@ -112,7 +112,8 @@ test("with the most heads each family serves a problem or says why not", functio
 end)
 
 test("what is made of the tables, and kept, is what the tables say", function()
-  local made = { python = "python/mlaforge/fields.py" }
+  local made = { python = "python/mlaforge/fields.py", formats_python = "python/mlaforge/formats.py",
+    formats_doc = "docs/append.md" }
   local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- of each operation one
   for page in pages:lines() do
     for op in T.read(page):gmatch("<!%-%- fields of ([%w_]+) %-%->\n|") do
@@ -137,7 +138,7 @@ test("the page of models is what tuning/models.tsv and the fields say", function
   eq(T.read("docs/models.md"), text, "docs/models.md (after a wanted change: lua5.4 tools/models-page.lua . docs/models.md)")
 end)
 
--- Of an operation.
+-- Checks that an operation's table of fields is whole.
 local function whole(op, fields)
   local rows, sizes = {}, 0
   for _, f in ipairs(fields) do

@@ -1,4 +1,4 @@
--- How a team of warps shares the merge of a row's splits.
+-- The split merge: how a team of warps shares a row's splits.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local splits = T.loader().require("ops/mla_decode/plans/combine_warp").splits

@@ -65,7 +65,7 @@ test("a combine costs at least its launch", function()
   local v = first_of("mla_decode:h16,b1,s131072", "mfma_reg", 2)
   local model, p = loader.require("ops/mla_decode/model"), problem.parse("mla_decode:h16,b1,s131072")
   ok(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 2) > arch.model.launch_ns / 4, "too cheap")
-  -- Behind one split it is there for launches that cut their batch: it takes what two splits take, no less.
+  -- A combine kernel after one split serves launches that cut their batch: it takes what two splits take, no less.
   eq(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 1), model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 2))
   local alone = first_of("mla_decode:h16,b1,s131072", "mfma_reg", 1)
   eq(alone.model_ns, model.estimate(p, arch, alone.decode.cost, 1, 0), "without a combine kernel nothing is added")
@@ -81,7 +81,7 @@ test("few heads: bound by memory, within 2x of the bytes at sustained bandwidth"
   ok(ns > 250e3 and ns < 600e3, "guide 3.2: 289 us realistic, got %g us", ns / 1000)
 end)
 
--- What the emulator's timing model gave (emulator_times.tsv) against the closed form, problem by problem.
+-- Times of the emulator's timing model (emulator_times.tsv), to compare with the closed form problem by problem.
 local function recorded()
   local by, order = {}, {}
   for _, line in ipairs(T.lines("tests/lua/emulator_times.tsv")) do

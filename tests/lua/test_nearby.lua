@@ -9,7 +9,7 @@ local function measured(batch, ctx, variant, ns, hash)
   return { batch = batch, ctx = ctx, variant = variant, ns = ns, template_hash = hash or "", lengths = "equal" }
 end
 
--- Of p's shape.
+-- Chooses among measured problems of p's shape.
 local function choose(p, target, list, any)
   for _, m in ipairs(list) do m.at = params.merge(p, { batch = m.batch, ctx = m.ctx }) end
   return nearby.choose(p, target, list, any)
@@ -150,7 +150,7 @@ test("kernels that were measured at one problem are compared by it, whatever the
 end)
 
 test("times of equal lengths say nothing of what different ones cost", function()
-  -- Parts that meet among themselves are the best of equal lengths, and the worst of others: the estimate has both.
+  -- Kernels that merge their splits themselves are the best of equal lengths, and the worst of others: the estimate has both.
   local p = problem.parse(H16 .. "b176,s7168")
   local v = space.variant(p, "sm_90a", FEW:format(1))
   ok(v.uneven_ns > 0.03 * v.model_ns and v.uneven_ns < v.model_ns, "%.1f of %.1f us", v.uneven_ns / 1e3, v.model_ns / 1e3)

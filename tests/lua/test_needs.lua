@@ -12,7 +12,7 @@ local function bare(text)
   return table.concat(out, "\n") .. "\n"
 end
 
--- Whether a header's code itself brings a name.
+-- True if a header's code itself brings a name.
 local function brings(code, name)
   local list = { "constexpr[^;]-%f[%w_]NAME%s*=", "enum[^{;]*{[^}]-%f[%w_]NAME%f[^%w_]", "#define%s+NAME%f[^%w_]",
     "template%s*<[^>]-%f[%w_]NAME%s*[,>=]", "const int NAME%s*=" }

@@ -173,7 +173,7 @@ test("the model's functions are the template's", function()
   end
 end)
 
--- ---- What the space is told ------------------------------------------------------------------------------------------------
+-- ---- The space and the check -----------------------------------------------------------------------------------------------
 test("the space refuses what the check refuses, with the reason", function()
   local fresh = T.loader()
   fresh.host.sha256 = function(text) return ("%064x"):format(#text) end

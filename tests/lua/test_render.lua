@@ -26,7 +26,7 @@ test("every family's template is there, and every kernel template has a family",
       of[family.template] = true
     end
   end
-  -- What stands in templates/ itself serves no problem: it measures the device, reads page tables, compares outputs, copies keys.
+  -- Kernels in templates/ itself serve no problem: they measure the device, read page tables, compare outputs, copy keys.
   for _, name in ipairs({ "block_tables", "concat_keys", "read_ceiling", "soak_compare" }) do
     ok(loader.has_kernel(name), "no template %s", name)
     of[name] = true
@@ -132,7 +132,7 @@ T.sampled(1, "rendered text is clean: no markers left, LF, balanced, one kernel 
   end)
 end)
 
--- What a kernel says of itself (lib/launch.h): the flags of runtime/device/kernel_launch.h; the schedule is 0.
+-- The launch word of a kernel (lib/launch.h): the flags of runtime/device/kernel_launch.h; the schedule is 0.
 local function word(k, target)
   local text, _, _, symbol = emit.render(k.template, k.params, target)
   local flags = text:match(symbol .. "_launch = {%w+, sizeof%b(), %d+,%s*{%d+, %d+, %d+}, (%d+), 0, ")

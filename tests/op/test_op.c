@@ -178,7 +178,7 @@ static void rounding(void **state) {
     assert_int_equal(mlaf_field_round(&fields[BATCH], batches[i][0]), batches[i][1]);
 }
 
-/* What no room asks about: every operation says it. */
+/* Facts that no room asks about: every operation says them. */
 static void every_operation_is_whole(void **state) {
   for (int i = 0; mlaf_ops_all[i]; i++) {
     const mlaf_op *op = mlaf_ops_all[i];

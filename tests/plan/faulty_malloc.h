@@ -1,6 +1,6 @@
 /* This program's own malloc family, which serves every library in the process, and what to do with it: a recording run of a
  * scenario collects its call sites, told apart by their nearest callers; then a child process for each site lets the first
- * allocation from there fail, once and for good.
+ * allocation from there fail, once and from there on.
  *
  * A site is looked for by its callers only near the place where the recording run met it first: walking the stack at each of
  * some 100000 allocations is what a run's time would go into. */
@@ -280,8 +280,8 @@ static void note_paths(size_t n) {
   }
 }
 
-/* What is tried at each of the n sites. First, of each path that no scenario before had, its first site, once: no check left
- * out and no error swallowed there passes by. Further, those paths' last sites, from then on, and SITES_EVENLY of all, in
+/* Chooses what is tried at each of the n sites. First, for each path that no scenario before had, its first site, once: no check
+ * left out and no error swallowed there passes by. Further, those paths' last sites, from then on, and SITES_EVENLY of all, in
  * turns; of these evenly `most`. */
 static void choose(size_t n, size_t most, bool all) {
   const size_t before = n_paths, step = n / SITES_EVENLY + 1;
@@ -300,7 +300,7 @@ static void every_site(void **state) {
   const scenario *s = *state;
   const char *all = getenv("MLAF_ALLOC_FAULTS");
   size_t tried = 0, missed = 0, bad = 0;
-  for (int i = 0; i < 2; i++) { /* what libraries and files keep for good is kept now, also for a case that runs alone */
+  for (int i = 0; i < 2; i++) { /* what libraries and files never free is allocated now, also for a case that runs alone */
     if (s->but && s->but->prepare) s->but->prepare();
     if (s->but) run_scenario(s->but, COUNT);
     if (s->prepare) s->prepare();

@@ -1,4 +1,4 @@
-/* What libmlaforge.so exports is what tests/abi.txt lists; the headers stand alone, in C and in C++. */
+/* Exports of libmlaforge.so are those that tests/abi.txt lists; the headers stand alone, in C and in C++. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
@@ -89,10 +89,13 @@ static void loads_alone(void **state) {
   assert_null(dlsym(lib, "mlaf_file_read"));
 }
 
+static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c",
+                                        "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
+
 static void headers_stand_alone(void **state) {
-  static const char *const headers[] = {"context", "database", "layer", "mlaforge", "plan", "problem", "status", "tune"};
-  static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c",
-                                          "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
+  static const char *const headers[] = {"call", "chunked_prefill", "context", "database", "layer", "mla_append", "mla_decode",
+                                        "mla_dequant", "mla_gather_kv_b", "mla_merge", "mla_prefill", "mla_q_scale", "mlaforge",
+                                        "operation", "plan", "problem", "projection", "rope", "status", "tune"};
   for (int c = 0; c < 2; c++) {
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
       char cmd[800];
@@ -103,8 +106,74 @@ static void headers_stand_alone(void **state) {
   }
 }
 
+/* Compiles a program's text, whatever warns. */
+static void compiles(const char *compiler, const char *text) {
+  char path[] = "/tmp/mlaf-abi-XXXXXX", cmd[800];
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+  close(fd);
+  snprintf(cmd, sizeof cmd, "%s -pedantic -fsyntax-only -I'%s/include' %s", compiler, getenv("MLAF_SOURCE_DIR"), path);
+  const int failed = system(cmd);
+  unlink(path);
+  if (failed) fail_msg("%s: not compiled:\n%s", cmd, text);
+}
+
+/* mla_decode's initialisers have each member's value in its place, by names in C and by their order in C++. */
+static void initialisers(void **state) {
+  static const char text[] =
+      "#include \"mlaforge/mla_decode.h\"\n"
+      "#ifdef __cplusplus\n"
+      "constexpr mlaf_mla_decode_problem p = MLAF_MLA_DECODE_PROBLEM_INIT;\n"
+      "static_assert(p.struct_size == sizeof p && p.heads == 16 && p.rank == 512 && p.rope == 64 && p.q_len == 1 &&\n"
+      "              p.causal == 0 && p.dtype == MLAF_BF16 && p.page_size == 64 && p.batch == 1 &&\n"
+      "              p.ctx == 1024 && p.rotate == 0, \"problem\");\n"
+      "constexpr mlaf_mla_decode_args a = MLAF_MLA_DECODE_ARGS_INIT;\n"
+      "static_assert(a.struct_size == sizeof a && a.scale == 0 && !a.values, \"arguments\");\n"
+      "constexpr mlaf_mla_decode_tables t = MLAF_MLA_DECODE_TABLES_INIT;\n"
+      "static_assert(t.struct_size == sizeof t && !t.kv_last_page_lens, \"tables\");\n"
+      "#endif\n"
+      "int main(void) {\n"
+      "  mlaf_mla_decode_problem q = MLAF_MLA_DECODE_PROBLEM_INIT;\n"
+      "  mlaf_mla_decode_args b = MLAF_MLA_DECODE_ARGS_INIT;\n"
+      "  mlaf_mla_decode_tables u = MLAF_MLA_DECODE_TABLES_INIT;\n"
+      "  mlaf_plan *plan = NULL;\n"
+      "  return mlaf_mla_decode_check(&q, NULL, 0) || mlaf_mla_decode_plan_get(NULL, &q, NULL, &plan) ||\n"
+      "         mlaf_mla_decode_execute(plan, &b, NULL) || mlaf_mla_decode_check_tables(&q, &u, NULL, 0);\n"
+      "}\n";
+  for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) compiles(compilers[i], text);
+  const mlaf_mla_decode_problem p = MLAF_MLA_DECODE_PROBLEM_INIT;
+  mlaf_mla_decode_problem parsed;
+  assert_int_equal(mlaf_mla_decode_parse("mla_decode:h16", &parsed, NULL, 0), MLAF_OK);
+  assert_memory_equal(&p, &parsed, sizeof p);
+}
+
+/* Programs written for the names until 0.1.0, with the headers that had them. */
+static void old_names(void **state) {
+  static const char text[] =
+      "#include \"mlaforge/problem.h\"\n"
+      "struct mlaf_problem p = MLAF_PROBLEM_INIT;\n"
+      "#include \"mlaforge/tune.h\"\n"
+      "#include \"mlaforge/plan.h\"\n"
+      "int main(void) {\n"
+      "  mlaf_problem q = MLAF_PROBLEM_INIT;\n"
+      "  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;\n"
+      "  mlaf_host_tables t = MLAF_HOST_TABLES_INIT;\n"
+      "  char text[MLAF_PROBLEM_TEXT_MAX];\n"
+      "  mlaf_plan *plan = NULL;\n"
+      "  mlaf_status (*execute)(const mlaf_plan *, const mlaf_execute_args *, void *) = mlaf_execute;\n"
+      "  return mlaf_problem_parse(\"\", &q, NULL, 0) || mlaf_problem_check(&q, NULL, 0) ||\n"
+      "         mlaf_problem_print(&p, text, sizeof text) || mlaf_plan_create(NULL, &q, NULL, &plan) ||\n"
+      "         mlaf_plan_get(NULL, &q, NULL, &plan) || mlaf_warm_up(NULL, &q, NULL, NULL) ||\n"
+      "         mlaf_tune(NULL, &q, NULL, NULL) ||\n"
+      "         mlaf_execute_workspace_size(plan, &a) || execute(plan, &a, NULL) || mlaf_check_tables(&q, &t, NULL, 0);\n"
+      "}\n";
+  for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) compiles(compilers[i], text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(exported_symbols), cmocka_unit_test(loads_alone),
-                                     cmocka_unit_test(headers_stand_alone)};
+                                     cmocka_unit_test(headers_stand_alone), cmocka_unit_test(initialisers),
+                                     cmocka_unit_test(old_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

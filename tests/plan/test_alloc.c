@@ -1,4 +1,4 @@
-/* Memory runs out at every call site of the public API, once and for good: each call says so (or gets by without) and
+/* Memory runs out at every call site of the public API, once and from there on: each call says so (or gets by without) and
  * nothing crashes, leaks, or computes something else. What needs no memory works with none at all. A public function that no
  * scenario here calls is a failure.
  *
@@ -263,7 +263,7 @@ static mlaf_status call_once(mlaf_ctx *ctx, const mlaf_problem *p, char *memory)
   return mlaf_call_run(ctx, &c, NULL);
 }
 
-/* What was reserved is there: to take it wants no memory. */
+/* A reserved workspace is there: to take it wants no memory. */
 static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
   void *workspace = NULL;
   size_t size = 0;
@@ -275,7 +275,7 @@ static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
   return st;
 }
 
-/* What a server does: warm up, set memory aside, serve. */
+/* Serves as a server does: warm up, set memory aside, serve. */
 static void serve(const void *how) {
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;
@@ -412,7 +412,7 @@ typedef struct fake {
   void *library;
   uintptr_t begin, end;
   int (*leaks)(void);
-  int before; /* what it keeps for good */
+  int before; /* what it never frees */
 } fake;
 static fake fakes[] = {{"MLAF_HIP_LIBRARY", "fakehip/libamdhip64_fakehip6.so", NULL, 0, 0, NULL, 0},
                        {"MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", NULL, 0, 0, NULL, 0}};
@@ -643,7 +643,7 @@ static int tune_once(char *text, size_t size) {
   return (int)st;
 }
 
-/* What a plan by measuring begins with: every candidate but the last is timed, nothing chosen. */
+/* The state that a plan by measuring begins with: every candidate but the last is timed, nothing chosen. */
 static int measure_all_but_one(void) {
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;

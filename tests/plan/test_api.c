@@ -274,7 +274,7 @@ static void execute_arguments(void **state) {
   mlaf_loaded_close(l);
 }
 
-/* What reaches the kernels: grids, strides, the two partial buffers. */
+/* Launches as they reach the kernels: grids, strides, the two partial buffers. */
 static void launches(void **state) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);

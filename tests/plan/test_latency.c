@@ -1,4 +1,4 @@
-/* What planning costs once everything is known: a hit in the registry, and a hit in the database whose code is there.
+/* Cost of planning once everything is known: a hit in the registry, and a hit in the database whose code is there.
  *
  * What the first plan of a process does is counted: files, rows of tuning text, Lua and SQLite states; the times beside it are
  * for people. CPU time, not wall time, and the least of many runs: the machine has other work too. Loading the code on the device
@@ -123,7 +123,7 @@ static double plan_s(const fixture *f, mlaf_ctx *ctx) {
   return took;
 }
 
-/* In a fresh context each time: the first plan of a process. */
+/* Plans in a fresh context each time: the first plan of a process. */
 static void database_hit(void **state) {
   fixture *f = begin(HERE);
   double first = 1, again = 1, load = 1;

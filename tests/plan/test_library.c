@@ -104,7 +104,7 @@ static void verify(rig *r, const mlaf_loaded *l) {
   mlaf_suite_free(suite);
 }
 
-/* What each operation asks of the library: cases have padded rows and heads, a residual that is y, other numbers of tokens. */
+/* Questions of each operation to the library: cases have padded rows and heads, a residual that is y, other numbers of tokens. */
 static const struct {
   const char *problem;
   int64_t m, n, k, batch;
@@ -150,7 +150,7 @@ static void gathered(void **state) {
   end(r);
 }
 
-/* What a library cannot do as our kernels do it has its reason. */
+/* Problems that a library cannot do as our kernels do have their reason. */
 static void gathered_by_kernels_alone(void **state) {
   static const char *const list[][2] = {{"mla_gather_kv_b:h3,n32,p32,v64,r64,bf16,paged,t40", "32 and 64 differ"},
                                         {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,e4m3fn,t40", "rows of e4m3fn have one scale"}};

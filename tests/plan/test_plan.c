@@ -349,7 +349,7 @@ static void warm_plans_are_cheap(void **state) {
   end(f);
 }
 
-/* Where a kernel's code lies is remembered; what is remembered wrongly is found out and looked up again. */
+/* The place of a kernel's code is remembered; a wrong memory is found out and looked up again. */
 static void code_is_remembered(void **state) {
   fixture *f = begin();
   static const char *const spoil[] = {
@@ -382,7 +382,7 @@ static void code_is_remembered(void **state) {
   end(f);
 }
 
-/* What the generator answered is kept; what is kept wrongly is asked again. */
+/* Answers of the generator are kept; a damaged one is asked again. */
 static void answers_are_remembered(void **state) {
   static const char *const spoil[] = {
       "cp $f $f.x; mv $f.x $f", "sed -i 's/reg:/lds:/' $f", "sed -i '2,$d' $f", "truncate -s 70 $f", ": >$f",
@@ -432,7 +432,7 @@ static void unusable_choices_are_passed_over(void **state) {
   expect_failure(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_TEMPLATE, "another source today");
   mlaf_ctx_destroy(ctx);
   end(f);
-  /* Of an earlier version, with a schedule that is gone and more splits than there are now. */
+  /* A choice of an earlier version, with a schedule that is gone and more splits than there are now. */
   f = begin();
   const mlaf_build today = f->b.build;
   snprintf(f->b.build.name, sizeof f->b.build.name, "reg:blocks=1,schedule=balanced/s528,rows=4,team=1");
@@ -514,7 +514,7 @@ static void broken_databases(void **state) {
     expect_failure(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_NOT_TUNED, "no tuning database");
     mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
     mlaf_ctx_destroy(ctx);
-    /* What was there is still there: a foreign file is not ours to change. */
+    /* A foreign file is still as it was: it is not ours to change. */
     assert_int_equal(access(f->at.db, F_OK), 0);
   }
   end(f);

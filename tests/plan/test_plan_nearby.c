@@ -1,4 +1,4 @@
-/* What is known near an untuned problem, and the plan made of it: two choices and what was timed beside them. */
+/* Measurements near an untuned problem, and the plan made of them: two choices and what was timed beside them. */
 #include "plan/nearby.h"
 #include "run/build.h"
 #include "db/db_fixture.h"
@@ -102,7 +102,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   }
   assert_true(n->items[4].error == 0.002);
   free(n);
-  /* What the caller refuses is not there. */
+  /* Kernels that the caller refuses are not there. */
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, all_but, SHAPE "b128,s1024", &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, 1);
   assert_string_equal(n->items[0].variant, LDS);
@@ -110,7 +110,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   end(&f);
 }
 
-/* Of many split counts of a kernel the fastest few, each once. */
+/* The fastest few of many split counts of a kernel are there, each once. */
 static void no_more_than_the_nearest_few(void **state) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;

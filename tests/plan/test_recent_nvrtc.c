@@ -102,7 +102,7 @@ static void a_first_plan_finds_its_kernel(void **state) {
   unsetenv("MLAF_LOAD_AHEAD");
 }
 
-/* What a process planned behind its first plan is on a list of its own, and is there for the next one, too. */
+/* Later plans of a process are on their own list, and are there for the next one, too. */
 static void later_plans_find_theirs(void **state) {
   const db_dir *d = *state;
   char cache[200];

@@ -20,7 +20,7 @@
 #define TARGET "gfx942"
 enum { PICKS = 4 }; /* of the model, so that none is compiled */
 
-/* What is wrong with a kernel, all 0: nothing. */
+/* Faults of a kernel, all 0: none. */
 typedef struct fault {
   const char *says;
   uint32_t scratch, vgpr_spills, sgpr_spills, more_lds, more_registers, fewer_threads, more_bytes, map;

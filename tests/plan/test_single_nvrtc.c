@@ -1,4 +1,4 @@
-/* What was tuned for one request does not serve several, while kernels for any lengths do: plans over a fake CUDA driver, with
+/* A choice tuned for one request does not serve several, while kernels for any lengths do: plans over a fake CUDA driver, with
  * real kernels that it does not run. */
 #include "run/build.h"
 #include "db/db_fixture.h"
@@ -61,7 +61,7 @@ typedef struct planned {
   bool serves_next;
 } planned;
 
-/* What a caller knows; `next`: the problem executed next, "": none. */
+/* Facts that a caller knows; `next`: the problem executed next, "": none. */
 static mlaf_plan_inside knows(bool ahead, const char *next) {
   mlaf_plan_inside in = {.ahead = ahead};
   char why[200] = "";
@@ -123,7 +123,7 @@ static void only_choice_near_is_for_one_request(void **state) {
   end(&f);
 }
 
-/* A choice's kernel has a twin for whoever says what is old; another family's has none, and serves. */
+/* A choice's kernel has a fused variant for callers that say what is old; another family's has none, and serves. */
 static void a_twin_reads_ahead(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
@@ -142,7 +142,7 @@ static void a_twin_reads_ahead(void **state) {
 #define VALUES_OF(heads) "mla_v_out:h" #heads ",r512,v128,bf16,t16"
 #define MANY_OF4 "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
 
-/* Where attention may go on into values its combine kernel does; where no kernel does it reads ahead all the same. */
+/* Attention's combine kernel is fused with the value projection where it may; where no kernel is, it reads ahead all the same. */
 static void a_twin_goes_on_into_values(void **state) {
   fixture f = begin(state);
   tuned(&f, MANY "b16,s1024", MANY_OF4, 18.0);
@@ -170,7 +170,7 @@ static void a_twin_goes_on_into_values(void **state) {
   end(&f);
 }
 
-/* Of one problem the registry has both, and nobody gets the twin by a flag of the planner's own. */
+/* The registry has both variants of one problem, and nobody gets the other one by a flag of the planner's own. */
 static void a_twin_is_not_asked_for_by_flags(void **state) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
@@ -200,7 +200,7 @@ static void a_twin_is_not_asked_for_by_flags(void **state) {
   end(&f);
 }
 
-/* What plans want is compiled together, each kernel once, and the plans find it. */
+/* Kernels of several plans are compiled together, each once, and the plans find them. */
 static void plans_compile_together(void **state) {
   fixture f = begin(state);
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;

@@ -41,7 +41,7 @@ def far(buffer):
 
 
 class Foreign:
-    """What the documentation asks of a tensor, and nothing more."""
+    """A tensor with what the documentation asks of one, and nothing more."""
 
     def __init__(self, buffer):
         self._buffer, self.shape, self.dtype = buffer, buffer.shape, "lib." + buffer.dtype

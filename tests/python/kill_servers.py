@@ -22,7 +22,7 @@ ONE = 0x3f80  # 1.0 in bf16
 
 
 def decode(ctx, shape, heads, batch=3):
-    """With V all ones O is all ones. How many are not."""
+    """Counts outputs that are not 1: with V all ones O is all ones."""
     from mlaforge import Buffer, mla_decode_fwd
     cols, page = shape["rank"] + shape["rope"], shape["page"]
     bf16 = lambda sizes, bits: Buffer(ctx, sizes, "bfloat16", struct.pack(f"{len(bits)}H", *bits))

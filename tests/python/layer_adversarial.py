@@ -33,7 +33,7 @@ start, missed, lines = time.time(), [], 0
 
 
 def small(s):
-    """Of the same kind, for the emulator."""
+    """A smaller shape of the same kind, for the emulator."""
     heads = s.tp * max(1, min(s.h // 16, 2)) if not s.whole else s.tp * (1 if s.tp > 1 else 2)
     return replace(s, d=256, heads=heads, L=128 if s.L else 0, R=64 if s.R == 512 else 32, P=min(s.P, 32), N=32, V=32, batch=4, prefill=96, rows=min(s.rows, 500),
                    chunk=16)
@@ -159,7 +159,7 @@ def call(model, name, requests, lengths, *, prefill=False, q_len=None, at=None, 
 
 # --- cases ---
 def lengths_of(list_, most_):
-    """Of the emulator's small ones too."""
+    """(cached, new) tokens of requests, made small where the emulator runs them."""
     return [(a if not args.small else min(a, most_ // 4), n if not args.small else min(n, 5)) for a, n in list_]
 
 

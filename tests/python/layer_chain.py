@@ -1,4 +1,4 @@
-"""What the checks of a layer by hand share: its arithmetic in fp64, with a place for each rounding that a layer makes, and how far roundings
+"""Shared by the checks of a layer by hand: its arithmetic in fp64, with a place for each rounding that a layer makes, and how far roundings
 may carry an output.
 
 A rounding moves a number by round_of(dtype) of itself, as root mean square over mantissas. What all of them come to is the mean over
@@ -35,7 +35,7 @@ class Rounded:
 
 
 class Moved:
-    """In place of a rounding, a random move of its size."""
+    """A random move of a rounding's size, in its place."""
 
     def __init__(self, dtype=torch.bfloat16):
         self.by = round_of(dtype)

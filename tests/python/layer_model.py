@@ -60,7 +60,7 @@ class Memory:
         return Shadow(t, self.held[key][0])
 
     def back(self):
-        """What the device wrote, into the host's tensors."""
+        """Copies what the device wrote into the host's tensors."""
         if where.gpu:
             return torch.cuda.synchronize()
         where.ctx.sync()

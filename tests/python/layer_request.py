@@ -83,7 +83,7 @@ class Model:
         return r(torch.cat(o, -1) @ self.o.to(WIDE).T, "y")
 
     def bound(self, y):
-        """What the roundings come to at each position, relative, and what they pass once in 1 / CHANCE runs."""
+        """The size of the roundings at each position, relative, and what they pass once in 1 / CHANCE runs."""
         size = y.pow(2).sum(-1)
         mean = torch.maximum(*(sum((self.chain(Moved(), absorbed) - y).pow(2).sum(-1) for _ in range(REPLICAS)) / REPLICAS / size
                                for absorbed in (False, True)))

@@ -1,4 +1,4 @@
-"""How often a layer's roundings alone pass mlaf_form_bound (runtime/layer/forms.c), by hand, on the CPU:
+"""Measures how often a layer's roundings alone pass mlaf_form_bound (runtime/layer/forms.c), by hand, on the CPU:
 
     python3 tests/python/layer_roundings.py [--seeds 12]
 

@@ -1,4 +1,4 @@
-"""What a server notices of layers, by hand on a GPU with PyTorch:
+"""Costs of layers that a server notices, by hand on a GPU with PyTorch:
 
     python3 tests/python/layer_server.py create [--tp 1] [--batch 256] [--kv-len 1024,32768]   # needs no PyTorch
     python3 tests/python/layer_server.py host [--tp 8]
@@ -27,7 +27,7 @@ ROUND = 2 ** -8 * math.sqrt(3 / (8 * math.log(2)) / 3)
 
 
 def bound(heads, weights):
-    """mlaf_form_bound of runtime/layer/forms.c; weights: those that are rounded on their way, too."""
+    """mlaf_form_bound of runtime/layer/forms.c; weights: those that are rounded once more, too."""
     scores = (6 + 3 * weights) * SCALE ** 2 * (N + P)
     return min(ROUND * math.sqrt(5 + 2 * weights + scores * (1 + 3 * math.sqrt(2 / heads))), 1e-2)
 

@@ -102,7 +102,7 @@ def floats(data, kind):
 
 
 def unlike(rows, others):
-    """Of tokens as bytes: None where O and LSE are the same but for one rounding to bf16; else how far apart they are."""
+    """Compares tokens as bytes: None where O and LSE are the same but for one rounding to bf16; else how far apart they are."""
     for (o, lse), (want_o, want_lse) in zip(rows, others):
         a, b = floats(o, "h"), floats(want_o, "h")
         off = max((abs(x - y) - 2 ** -7 * max(abs(x), abs(y)) for x, y in zip(a, b)), default=0.0)

@@ -84,7 +84,7 @@ class Torch:
         return self.torch.zeros((), dtype=self.torch.int64, device="cuda")
 
     def compare(self, out, want, counter):
-        """In the order of the stream, so that no thread waits for the device."""
+        """Compares in the order of the stream, so that no thread waits for the device."""
         counter.add_(self.torch.ne(out.view(self.torch.int16), want.view(self.torch.int16)).any())
 
     def wrong(self, counter):

@@ -1,4 +1,4 @@
-"""What captures need of plans and workspaces, on a CUDA driver that is none (tests/cuda/fakecuda.c): streams capture, nothing can be
+"""Captures of plans and workspaces, on a CUDA driver that is none (tests/cuda/fakecuda.c): streams capture, nothing can be
 allocated meanwhile, and kernels do nothing."""
 import ctypes
 import math
@@ -34,7 +34,7 @@ class Fake:
         return stream.value
 
     def capture(self, stream, work):
-        """How many launches were captured."""
+        """Counts the launches that were captured."""
         graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(self.lib.cuStreamBeginCapture_v2(ctypes.c_void_p(stream), 1))
         before = self.lib.fake_calls(b"cuLaunchKernelEx")

@@ -1,4 +1,4 @@
-"""What a warm call asks of the interpreter, of tensors and of the driver, counted: on a CUDA driver that is none (tests/cuda/fakecuda.c), with
+"""Counts what a warm call asks of the interpreter, of tensors and of the driver: on a CUDA driver that is none (tests/cuda/fakecuda.c), with
 tensors of a stand-in for PyTorch. Counts do not depend on the machine. Times: tools/bench-server.py --only host, build/call-overhead."""
 import collections
 import ctypes

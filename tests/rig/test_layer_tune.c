@@ -77,7 +77,7 @@ static const layer_trial *trial(const layer_tuned *t, const char *name) {
   return NULL;
 }
 
-/* What a layer of now runs. */
+/* The choice that a layer made now takes. */
 static layer_choice taken(void) {
   const layer_setup s = setup();
   layer_rig r;

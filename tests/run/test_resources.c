@@ -37,7 +37,7 @@ static void resources_are_held_to_the_budget(void **state) {
   }
 }
 
-/* Of a stored reference the budget is not known: the device's limit is. A kernel of no operation takes any arguments. */
+/* A stored reference has no budget: the device's limit is. A kernel of no operation takes any arguments. */
 static void without_a_budget_the_device_counts(void **state) {
   const mlaf_problem p = MLAF_PROBLEM_INIT;
   fake_device dev = fake_make(&p, BUG_NONE);

@@ -1,4 +1,4 @@
-/* What a kernel says of its launch in its code object (K_launch), and what the runtime makes of it: tensor maps behind the
+/* Launch words of kernels in their code objects (K_launch), and what the runtime makes of them: tensor maps behind the
  * arguments, clusters, overlap, launches that cut their batch. Over a fake device that records. */
 #include <elf.h>
 
@@ -245,7 +245,7 @@ static void made_for_another_shape(void **state) {
   mlaf_loaded_close(l);
 }
 
-/* Of another version, or damaged: never launched as if it had said nothing. */
+/* A launch word of another version, or a damaged one, is never taken for none. */
 static void not_understood(void **state) {
   for (int i = 0; i < 8; i++) {
     rig r;
@@ -258,7 +258,7 @@ static void not_understood(void **state) {
       case 3: w->n_maps = 9; break;
       case 4: w->n_maps = 1; break; /* of nothing */
       case 5: w->flags = 1u << 31; break;
-      case 6: w->flags = MLAF_KERNEL_MEETS; break; /* parts that meet, and none are cut */
+      case 6: w->flags = MLAF_KERNEL_MEETS; break; /* an in-kernel split merge, and no batch is cut */
       default: r.code.symbols[1].st_size = 4; break;
     }
     expect_refused(&r, 1, "compile it again");

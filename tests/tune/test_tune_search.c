@@ -43,7 +43,7 @@ static void exhaustive_tries_all(void **state) {
   free(f);
 }
 
-/* How many candidates a run verifies when the campaign before it verified some. */
+/* Counts the candidates that a run verifies when the campaign before it verified some. */
 static int verifies_after(fake *f, mlaf_verified *verified, mlaf_problem p, uint64_t seed) {
   mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, verified};
   mlaf_tuner_opts opts = {.strategy = MLAF_STRATEGY_EXHAUSTIVE, .seed = seed};
@@ -231,7 +231,7 @@ static void in_child(const char *path) {
   _exit(tune_with(f, db, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE}, &r, &err) == MLAF_OK ? 0 : 1);
 }
 
-/* What was recorded stays, the run goes on, and the lock is free again. */
+/* A killed tuner's records stay, the run goes on, and the lock is free again. */
 static void a_killed_tuner_goes_on(void **state) {
   db_dir *d = *state;
   killing k = killing_begin(12, 7, 90e3);

@@ -27,7 +27,7 @@ class Case:
         return sum(self.lengths)
 
     def problem(self):
-        """What mla_decode_fwd asks its context for: the mean is that of the tables' sizes."""
+        """The problem that mla_decode_fwd asks its context for: the mean is that of the tables' sizes."""
         mean = sum(-(-n // self.page) for n in self.lengths) * self.page // self.batch
         return self.heads, 512, 64, self.q_len, int(self.q_len > 1), 0, self.page, self.batch, max(1, min(mean, 1 << 24))
 

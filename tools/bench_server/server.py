@@ -1,4 +1,4 @@
-"""What a server meets beside the kernels: host time of a call, graph replays with other lengths, stalls while plans are made."""
+"""Costs of a server beside its kernels: host time of a call, graph replays with other lengths, stalls while plans are made."""
 import glob
 import json
 import os

@@ -9,7 +9,7 @@ return {
   { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 32,
     about = "columns with positions" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, of Qout and of what is not quantised" },
-  { field = "layout", word = "layout", words = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz" },
+  { field = "layout", word = "layout", words = require("formats").words("mla_append"),
     about = "rows of the cache: latent and rope together, in two tensors, with scales inside, or fp8 with one scale" },
   { field = "style", word = "rope style", words = { "pairs", "halves", "unrotated" }, moot = { field = "rope", at = 0 },
     about = "columns that turn together: 2i and 2i+1, i and i + P/2, or none" },

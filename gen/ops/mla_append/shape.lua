@@ -1,20 +1,15 @@
 -- Code shared by families and model: bytes of rows, and what every kernel depends on.
+local formats = require("formats")
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "heads", "rank", "rope", "dtype", "layout", "style", "norm" }
 shape.EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
 
--- Bytes of a token's row in the cache.
-function shape.cache_row(p)
-  if p.layout == "fp8_ds_mla" then return p.rank + 16 + 2 * p.rope end
-  return (p.layout == "paged" or p.layout == "split") and 2 * (p.rank + p.rope) or p.rank + p.rope
-end
-
 -- Bytes a launch has to move: rows in and out, slots and positions, the table's rows.
 function shape.bytes(p)
   local row = 2 * (p.rank + p.rope)
-  return p.tokens * (row + shape.cache_row(p) + 2 * p.heads * row + 16 + 4 * p.rope)
+  return p.tokens * (row + formats.token_bytes(p) + 2 * p.heads * row + 16 + 4 * p.rope)
 end
 
 return shape

@@ -11,7 +11,7 @@ return {
   { key = "r", field = "rank", word = "kv_lora_rank", default = 512, least = 32, most = 512, multiple = 32,
     about = "columns of the latent" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of W, of K and V, and of what is not quantised" },
-  { field = "layout", word = "layout", words = { "paged", "fp8_ds_mla", "e4m3fn", "e4m3fnuz", "split" },
+  { field = "layout", word = "layout", words = require("formats").words("mla_gather_kv_b"),
     about = "rows of the cache: 16 bits a column, with scales inside, fp8 with one scale, or 16 bits in two tensors" },
   { field = "rotate", word = "rope on read", words = { "", "rope_pairs", "rope_halves" }, moot = { field = "rope", at = 0 },
     about = "columns of keys are rotated on the way, the cache's are not: 2i and 2i+1, or i and i + P/2" },

@@ -6,6 +6,7 @@
 -- same rule as in runtime/ops/mla_gather_kv_b/prepare.c.
 local shape = require("ops/mla_gather_kv_b/shape")
 local budget = require("budget")
+local formats = require("formats")
 local model = {}
 
 local ceil_div = shape.ceil_div
@@ -31,6 +32,11 @@ end
 -- The time of the kernel that gathers rows for a library's products, which nothing here knows the time of.
 function model.second_ns(_, _, _, arch) return arch.model.launch_ns end
 
+-- Bytes that a launch has to move: the cache's rows, W once, K, V and the columns with positions.
+local function moved(p)
+  return p.tokens * (formats.token_bytes(p) + 2 * (shape.outputs(p) + p.rope)) + 2 * p.rank * shape.outputs(p)
+end
+
 function model.estimate(p, arch, cost)
   local m = arch.model
   local shares = model.shares(p, cost.rows_per_wg, arch.device.cus)
@@ -41,7 +47,7 @@ function model.estimate(p, arch, cost)
   local together = math.min(resident, ceil_div(blocks, arch.device.cus))
   local rounds = ceil_div(blocks, arch.device.cus * together)
   local clk = rounds * own * (1 + (together - 1) * 0.75)
-  return m.launch_ns + m.wg_start_ns + math.max(1000 * clk / m.clock_mfma_mhz, 1000 * shape.bytes(p) / m.hbm_bytes_per_us)
+  return m.launch_ns + m.wg_start_ns + math.max(1000 * clk / m.clock_mfma_mhz, 1000 * moved(p) / m.hbm_bytes_per_us)
 end
 
 return model

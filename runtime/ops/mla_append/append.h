@@ -5,29 +5,30 @@
 
 #include "mlaforge/mla_append.h"
 #include "op/calls.h"
+#include "op/cache_format.h"
 #include "ops/mla_append/fields.h"
 #include "ops/mla_append/launch.h"
 
-/* Words of the fields, by their numbers. */
-enum { APPEND_PAGED, APPEND_SPLIT, APPEND_DS_MLA, APPEND_E4M3FN, APPEND_E4M3FNUZ };
+/* Words of the style, by their numbers. */
 enum { APPEND_PAIRS, APPEND_HALVES, APPEND_UNROTATED };
-enum { APPEND_TILE = 128, APPEND_SCALES = 4 }; /* columns of a scale of fp8_ds_mla; scales of a row */
 
 /* A problem of it, spelled out. */
 typedef struct append_shape {
-  int heads, rank, rope, dtype, layout, style;
+  int heads, rank, rope, dtype, style;
+  const mlaf_cache_format *format; /* of the cache */
   bool norm, turned; /* turned: positions and table count */
   int64_t tokens;
 } append_shape;
 append_shape append_shape_of(const mlaf_point *p);
 
-static inline bool append_is_flat(const append_shape *s) { return s->layout >= APPEND_E4M3FN; }
-/* Bytes of a unit of a cache row's stride. */
-static inline int64_t append_unit(const append_shape *s) { return s->layout <= APPEND_SPLIT ? 2 : 1; }
-/* Bytes of a row: the tensor that holds the latent, and the place of the rope columns in it (split: in the other one, at 0). */
-int64_t append_row_bytes(const append_shape *s);
-int64_t append_rope_at(const append_shape *s);
-int64_t append_rope_bytes(const append_shape *s);
+/* Bytes of the format at this shape (op/cache_format.h). */
+static inline int64_t append_bytes(const append_shape *s, mlaf_extent extent) {
+  return mlaf_extent_bytes(extent, s->rank, s->rope);
+}
+static inline int64_t append_row_bytes(const append_shape *s) { return append_bytes(s, s->format->row); }
+static inline int64_t append_rope_bytes(const append_shape *s) { return append_bytes(s, s->format->rope_bytes); }
+/* A stored number is a value divided by the launch's scale. */
+static inline bool append_has_scale(const append_shape *s) { return s->format->scale == MLAF_SCALE_LAUNCH; }
 
 /* The stride of a tensor in its units; of one that is not there the caller's says nothing, whatever it is. */
 static inline int64_t append_stride(const void *of, int64_t stride, int64_t dense) { return of && stride ? stride : dense; }

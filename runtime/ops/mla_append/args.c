@@ -5,7 +5,7 @@
 
 #include "ops/mla_append/append.h"
 
-enum { ALIGN = 16 };
+enum { ALIGN = MLAF_FORMAT_ALIGN };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* bytes */
 static const uint64_t THREADS_MOST = UINT32_MAX;      /* of a launch, as AMD's packets count them */
 
@@ -30,7 +30,7 @@ static mlaf_status check_pointers(const append_shape *s, const mlaf_append_args 
       {"sin", a->sin, ALIGN, false},
       {"scale_at", a->scale_at, sizeof(float), false},
       {"cache", a->cache, ALIGN, a->num_slots > 0},
-      {"cache_kpe", a->cache_kpe, ALIGN, a->num_slots > 0 && s->layout == APPEND_SPLIT && s->rope},
+      {"cache_kpe", a->cache_kpe, ALIGN, a->num_slots > 0 && s->format->split && s->rope},
       {"kpe_out", a->kpe_out, ALIGN, false},
       {"q_nope", a->q_nope, ALIGN, q && !a->q_pe_out},
       {"q_pe", a->q_pe, ALIGN, q && s->rope},
@@ -60,7 +60,7 @@ static mlaf_status check_stride(const stride *x, mlaf_err *err) {
 }
 
 static mlaf_status check_page(const append_shape *s, const mlaf_append_args *a, mlaf_err *err) {
-  const int64_t unit = append_unit(s), latent = append_stride(a->cache, a->cache_row_stride, append_row_bytes(s) / unit);
+  const int64_t unit = s->format->unit, latent = append_stride(a->cache, a->cache_row_stride, append_row_bytes(s) / unit);
   const int64_t rope = append_stride(a->cache_kpe, a->cache_kpe_row_stride, append_rope_bytes(s) / unit);
   const int64_t row = latent > rope ? latent : rope;
   if (a->page_tokens < 1)
@@ -71,7 +71,7 @@ static mlaf_status check_page(const append_shape *s, const mlaf_append_args *a, 
 }
 
 static mlaf_status check_strides(const append_shape *s, const mlaf_append_args *a, mlaf_err *err) {
-  const int64_t latent = 2 * (int64_t)s->rank, rope = 2 * (int64_t)s->rope, unit = append_unit(s);
+  const int64_t latent = 2 * (int64_t)s->rank, rope = 2 * (int64_t)s->rope, unit = s->format->unit;
   const int64_t number = a->flags & MLAF_APPEND_TABLE_16 ? 2 : 4;
   const stride list[] = {
       {"ckv_row_stride", a->ckv, a->ckv_row_stride, latent, 2},
@@ -111,7 +111,7 @@ static mlaf_status check_numbers(const append_shape *s, const mlaf_append_args *
   if (a->table_rows < 0) return mlaf_fail(err, MLAF_E_ARG, "table_rows is %lld, must not be negative", (long long)a->table_rows);
   if (s->norm && !(isfinite(a->eps) && a->eps >= 0))
     return mlaf_fail(err, MLAF_E_ARG, "eps is %g, must be finite and not negative", (double)a->eps);
-  if (append_is_flat(s) && !a->scale_at && !(isnormal(a->scale) && a->scale > 0))
+  if (append_has_scale(s) && !a->scale_at && !(isnormal(a->scale) && a->scale > 0))
     return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be a positive number", (double)a->scale);
   return MLAF_OK;
 }

@@ -7,7 +7,7 @@
 
 #include "op/numeric.h"
 
-enum { PAGE = 5, PAGE_GAP = 48, ROW_GAP = 32, SLICE = 24, TABLE_ROWS = 19, POISON = 0xff };
+enum { PAGE = 5, PAGE_GAP = 48, ROW_GAP = 32, SLICE = 24, TABLE_ROWS = 19, TILE_OF_ZEROS = 128, POISON = 0xff };
 
 /* --- sizes --- */
 
@@ -27,9 +27,9 @@ static void lay_out(append_case *c) {
   c->q_out_token = heads * c->q_out_head + gap;
   c->table_stride = (c->spec.one_table ? s->rope : s->rope / 2) + (c->spec.apart ? 16 : 0);
   c->latent_row = append_row_bytes(s) + (c->spec.apart ? ROW_GAP : 0);
-  c->rope_row = s->layout == APPEND_SPLIT ? append_rope_bytes(s) + (c->spec.apart ? ROW_GAP : 0) : c->latent_row;
+  c->rope_row = s->format->split ? append_rope_bytes(s) + (c->spec.apart ? ROW_GAP : 0) : c->latent_row;
   c->latent_page = PAGE * c->latent_row + PAGE_GAP;
-  c->rope_page = s->layout == APPEND_SPLIT ? PAGE * c->rope_row + PAGE_GAP : c->latent_page;
+  c->rope_page = s->format->split ? PAGE * c->rope_row + PAGE_GAP : c->latent_page;
 }
 
 int64_t append_case_row(const append_case *c, int64_t slot, int64_t row, int64_t page) {
@@ -56,7 +56,7 @@ static mlaf_status allocate(append_case *c, mlaf_err *err) {
   c->weight_bytes = (size_t)s->rank * 2;
   c->table_bytes = (size_t)(c->table_rows * c->table_stride) * number;
   c->cache_bytes = cache_bytes(c, c->latent_row, c->latent_page);
-  c->cache_kpe_bytes = s->layout == APPEND_SPLIT && s->rope ? cache_bytes(c, c->rope_row, c->rope_page) : 0;
+  c->cache_kpe_bytes = s->format->split && s->rope ? cache_bytes(c, c->rope_row, c->rope_page) : 0;
   c->q_nope_bytes = c->spec.turned_out ? 0 : T * (size_t)c->q_nope_token * 2;
   c->q_pe_bytes = T * (size_t)c->q_pe_token * 2;
   c->q_out_bytes = c->spec.turned_out ? 0 : T * (size_t)c->q_out_token * 2;
@@ -115,7 +115,7 @@ static void fill_row(const append_case *c, uint16_t *to, int n, int64_t kind, ml
   static const float times[] = {3e3f, 1e-4f, 0, 1, 1};
   for (int i = 0; i < n; i++) {
     float x = mlaf_rng_normal(rng) * (c->spec.extreme ? times[kind % 5] : 1);
-    if (c->spec.extreme && kind % 5 == 3 && i < APPEND_TILE) x = 0;
+    if (c->spec.extreme && kind % 5 == 3 && i < TILE_OF_ZEROS) x = 0;
     to[i] = mlaf_encode16(c->s.dtype, x);
   }
 }

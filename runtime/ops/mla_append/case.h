@@ -63,8 +63,12 @@ void append_case_angles(const append_case *c, int64_t position, double *cos, dou
  * size: as above. */
 double append_off16(int dtype, uint16_t got, double want, double size);
 double append_off8(bool fnuz, uint8_t got, double want, double size);
+/* Columns of the latent from `first` on that have one stored scale; 0 and less: none. */
+static inline int append_columns(const append_shape *s, int first) {
+  return s->rank - first < s->format->group ? s->rank - first : s->format->group;
+}
 /* True if a tile's scale is right for its largest value; infinite for an infinite one. */
-bool append_scale_fits(bool power_of_two, double most, double got);
+bool append_scale_fits(bool fnuz, bool power_of_two, double most, double got);
 #define APPEND_ULPS 0.51 /* what outputs may be off: rounded to nearest, after fp32 */
 
 int append_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,

@@ -71,7 +71,7 @@ static void see_row16(walk *w, int64_t t, const char *what, const uint16_t *got,
 
 static void see_row8(walk *w, int64_t t, const char *what, const uint8_t *got, const double *want, const double *size, int n,
                      double scale) {
-  const bool fnuz = w->c->s.layout == APPEND_E4M3FNUZ;
+  const bool fnuz = mlaf_stored_fnuz(w->c->s.format->latent);
   for (int i = 0; i < n; i++) {
     const double x = isinf(scale) ? (double)NAN : want[i] / scale;
     see(w, t, what, i, append_fp8_decode(fnuz, got[i]) * scale, want[i],
@@ -81,8 +81,8 @@ static void see_row8(walk *w, int64_t t, const char *what, const uint8_t *got, c
 
 /* --- tiles with scales --- */
 
-bool append_scale_fits(bool power_of_two, double most, double got) {
-  const double x = most / append_fp8_most(false);
+bool append_scale_fits(bool fnuz, bool power_of_two, double most, double got) {
+  const double x = most / append_fp8_most(fnuz);
   if (isinf(most)) return isinf(got) && got > 0;
   if (!power_of_two) {
     const double want = fmax(x, LEAST_SCALE);
@@ -95,15 +95,16 @@ bool append_scale_fits(bool power_of_two, double most, double got) {
 
 static void see_tiles(walk *w, int64_t t, const unsigned char *row, const double *want) {
   const append_shape *s = &w->c->s;
-  for (int tile = 0; tile < APPEND_SCALES; tile++) {
-    const int first = tile * APPEND_TILE, n = s->rank - first < APPEND_TILE ? s->rank - first : APPEND_TILE;
+  const bool fnuz = mlaf_stored_fnuz(s->format->latent);
+  for (int tile = 0; tile < s->format->scales; tile++) {
+    const int first = tile * s->format->group, n = append_columns(s, first);
     float scale;
     double most = 0;
-    memcpy(&scale, row + s->rank + 4 * tile, sizeof scale);
+    memcpy(&scale, row + append_bytes(s, s->format->scales_at) + 4 * tile, sizeof scale);
     for (int i = 0; i < n; i++)
       if (fabs(want[first + i]) > most) most = fabs(want[first + i]);
-    if (n <= 0 ? scale != 0 : !append_scale_fits(w->c->spec.extreme, most, (double)scale)) {
-      fault(w, t, n <= 0 ? "scale without columns" : "scale of the tile at", first, (double)scale, most / append_fp8_most(false),
+    if (n <= 0 ? scale != 0 : !append_scale_fits(fnuz, w->c->spec.extreme, most, (double)scale)) {
+      fault(w, t, n <= 0 ? "scale without columns" : "scale of the tile at", first, (double)scale, most / append_fp8_most(fnuz),
             INFINITY);
       w->out->error = INFINITY;
     } else if (n > 0) {
@@ -119,14 +120,14 @@ static void see_cache(walk *w, int64_t t, const unsigned char *cache, const unsi
   const append_case *c = w->c;
   const append_shape *s = &c->s;
   const unsigned char *row = cache + append_case_row(c, c->slots[t], c->latent_row, c->latent_page);
-  const unsigned char *rope_row = s->layout == APPEND_SPLIT && s->rope
+  const unsigned char *rope_row = s->format->split && s->rope
                                       ? cache_kpe + append_case_row(c, c->slots[t], c->rope_row, c->rope_page)
-                                      : row + append_rope_at(s);
-  if (s->layout == APPEND_DS_MLA) see_tiles(w, t, row, latent);
-  else if (append_is_flat(s)) see_row8(w, t, "latent", row, latent, NULL, s->rank, (double)c->scale);
+                                      : row + append_bytes(s, s->format->rope_at);
+  if (s->format->scale == MLAF_SCALE_STORED) see_tiles(w, t, row, latent);
+  else if (append_has_scale(s)) see_row8(w, t, "latent", row, latent, NULL, s->rank, (double)c->scale);
   else
     see_row16(w, t, "latent", (const uint16_t *)(const void *)row, latent, NULL, s->rank);
-  if (append_is_flat(s)) see_row8(w, t, "rope", rope_row, rope, size, s->rope, (double)c->scale);
+  if (!mlaf_stored_in_16(s->format->rope)) see_row8(w, t, "rope", rope_row, rope, size, s->rope, (double)c->scale);
   else
     see_row16(w, t, "rope", (const uint16_t *)(const void *)rope_row, rope, size, s->rope);
 }
@@ -202,7 +203,7 @@ int append_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
                         mlaf_case_buffer out[MLAF_CASE_BUFFERS]) {
   const append_case *c = (const append_case *)head;
   const append_shape *s = &c->s;
-  const int64_t unit = append_unit(s);
+  const int64_t unit = s->format->unit;
   mlaf_append_args *a = args;
   *a = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
   a->flags = (c->spec.table_16 ? MLAF_APPEND_TABLE_16 : 0) | (c->spec.all_q ? MLAF_APPEND_ALL_Q : 0) |
@@ -216,10 +217,10 @@ int append_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
   a->table_rows = c->table_rows;
   a->num_slots = c->num_slots;
   a->cache_row_stride = c->latent_row / unit;
-  a->cache_kpe_row_stride = s->layout == APPEND_SPLIT ? c->rope_row / unit : 0;
+  a->cache_kpe_row_stride = s->format->split ? c->rope_row / unit : 0;
   a->page_tokens = c->page_tokens;
   a->cache_page_stride = c->page_tokens ? c->latent_page / unit : 0;
-  a->cache_kpe_page_stride = c->page_tokens && s->layout == APPEND_SPLIT ? c->rope_page / unit : 0;
+  a->cache_kpe_page_stride = c->page_tokens && s->format->split ? c->rope_page / unit : 0;
   a->q_nope_token_stride = c->q_nope_token;
   a->q_nope_head_stride = c->q_nope_head;
   a->q_pe_token_stride = c->q_pe_token;
@@ -250,7 +251,7 @@ int append_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
     out[AT_KPE_OUT] = (mlaf_case_buffer){"kpe_out", MLAF_USE_INOUT, c->kpe_out_bytes, ARG(kpe_out), c->kpe_out};
     if (q) out[AT_Q_PE_OUT] = (mlaf_case_buffer){"q_pe_out", MLAF_USE_INOUT, c->q_pe_out_bytes, ARG(q_pe_out), c->q_pe_out};
   }
-  if (c->spec.extreme && append_is_flat(s))
+  if (c->spec.extreme && append_has_scale(s))
     out[AT_SCALE] = (mlaf_case_buffer){"scale_at", MLAF_USE_INPUT, sizeof c->scale, ARG(scale_at), &c->scale};
 #undef ARG
   return BUFFERS;

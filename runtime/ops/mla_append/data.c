@@ -72,7 +72,7 @@ static void list_outputs(append_data *d) {
   const append_shape *s = &d->s;
   const size_t T = (size_t)s->tokens;
   add_output(d, CACHE, "cache", offsetof(mlaf_append_args, cache), T, (size_t)append_row_bytes(s));
-  if (s->layout == APPEND_SPLIT && s->rope)
+  if (s->format->split && s->rope)
     add_output(d, CACHE_KPE, "cache_kpe", offsetof(mlaf_append_args, cache_kpe), T, (size_t)append_rope_bytes(s));
   if (s->heads)
     add_output(d, Q_OUT, "q_out", offsetof(mlaf_append_args, q_out), T * (size_t)s->heads, 2 * (size_t)(s->rank + s->rope));
@@ -198,20 +198,20 @@ static double worst16(const append_shape *s, const void *got, const double *want
 static double worst8(const append_shape *s, const void *got, const double *want, const double *size, int n, double scale) {
   double worst = 0;
   for (int i = 0; i < n; i++)
-    worst = fmax(worst, append_off8(s->layout == APPEND_E4M3FNUZ, ((const uint8_t *)got)[i], want[i] / scale,
+    worst = fmax(worst, append_off8(mlaf_stored_fnuz(s->format->latent), ((const uint8_t *)got)[i], want[i] / scale,
                                     (size ? size[i] : fabs(want[i])) / scale));
   return worst;
 }
 
 static double worst_tile(const append_shape *s, const unsigned char *row, const double *want) {
   double worst = 0;
-  for (int tile = 0; tile * APPEND_TILE < s->rank; tile++) {
-    const int first = tile * APPEND_TILE, n = s->rank - first < APPEND_TILE ? s->rank - first : APPEND_TILE;
+  for (int tile = 0; tile * s->format->group < s->rank; tile++) {
+    const int first = tile * s->format->group, n = append_columns(s, first);
     float scale;
     double most = 0;
-    memcpy(&scale, row + s->rank + 4 * tile, sizeof scale);
+    memcpy(&scale, row + append_bytes(s, s->format->scales_at) + 4 * tile, sizeof scale);
     for (int i = 0; i < n; i++) most = fmax(most, fabs(want[first + i]));
-    if (!append_scale_fits(false, most, (double)scale)) return INFINITY;
+    if (!append_scale_fits(mlaf_stored_fnuz(s->format->latent), false, most, (double)scale)) return INFINITY;
     worst = fmax(worst, worst8(s, row + first, want + first, NULL, n, (double)scale));
   }
   return worst;
@@ -223,12 +223,12 @@ static double worst_latent(const append_data *d, int set, int64_t t, const unsig
   double want[MLA_APPEND_RANK_MAX];
   inputs(d, set, (size_t)t * (size_t)s->rank, s->rank, in);
   append_reference_latent(s, in, d->weight, (double)d->args.eps, want);
-  if (s->layout == APPEND_DS_MLA) return worst_tile(s, row, want);
-  return append_is_flat(s) ? worst8(s, row, want, NULL, s->rank, (double)FLAT_SCALE) : worst16(s, row, want, NULL, s->rank);
+  if (s->format->scale == MLAF_SCALE_STORED) return worst_tile(s, row, want);
+  return append_has_scale(s) ? worst8(s, row, want, NULL, s->rank, (double)FLAT_SCALE) : worst16(s, row, want, NULL, s->rank);
 }
 
-/* Of the rope columns that begin at element `first` of the set's inputs; a cache's may be fp8. */
-static double worst_rope(const append_data *d, int set, size_t first, int64_t t, const void *got, bool flat) {
+/* The rope columns that begin at element `first` of the set's inputs; a cache's may be bytes of fp8. */
+static double worst_rope(const append_data *d, int set, size_t first, int64_t t, const void *got, bool bytes) {
   const append_shape *s = &d->s;
   uint16_t in[MLA_APPEND_ROPE_MAX + 1];
   double want[MLA_APPEND_ROPE_MAX + 1], size[MLA_APPEND_ROPE_MAX + 1], cos[MLA_APPEND_ROPE_MAX + 1], sin[MLA_APPEND_ROPE_MAX + 1];
@@ -236,7 +236,7 @@ static double worst_rope(const append_data *d, int set, size_t first, int64_t t,
   for (int i = 0; i < s->rope / 2; i++) cos[i] = (double)row[i], sin[i] = (double)row[s->rope / 2 + i];
   inputs(d, set, first, s->rope, in);
   append_reference_rope(s, in, cos, sin, want, size);
-  return flat ? worst8(s, got, want, size, s->rope, (double)FLAT_SCALE) : worst16(s, got, want, size, s->rope);
+  return bytes ? worst8(s, got, want, size, s->rope, (double)FLAT_SCALE) : worst16(s, got, want, size, s->rope);
 }
 
 static double worst_query(const append_data *d, int set, size_t row, const uint16_t *got) {
@@ -251,14 +251,15 @@ static double worst_row(const append_data *d, int set, int output, size_t row, c
   const append_shape *s = &d->s;
   const int64_t t = d->kinds[output] == Q_OUT ? 0 : d->owner[row];
   const size_t rope = d->at_kpe + (size_t)t * (size_t)s->rope;
+  const bool bytes = !mlaf_stored_in_16(s->format->rope);
   switch (d->kinds[output]) {
     case Q_OUT: return worst_query(d, set, row, (const uint16_t *)(const void *)got);
-    case CACHE_KPE: return worst_rope(d, set, rope, t, got, append_is_flat(s));
+    case CACHE_KPE: return worst_rope(d, set, rope, t, got, bytes);
     default: break;
   }
   const double latent = worst_latent(d, set, t, got);
-  return s->layout == APPEND_SPLIT ? latent
-                                  : fmax(latent, worst_rope(d, set, rope, t, got + append_rope_at(s), append_is_flat(s)));
+  if (s->format->split) return latent;
+  return fmax(latent, worst_rope(d, set, rope, t, got + append_bytes(s, s->format->rope_at), bytes));
 }
 
 void append_data_row(const mlaf_data *data, int output, size_t row, char *out, size_t size) {
@@ -297,7 +298,7 @@ static mlaf_status check_row(const append_data *d, int set, int output, size_t r
 mlaf_status append_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                               mlaf_err *err) {
   const append_data *d = data_of(data);
-  unsigned char host[2 * (MLA_APPEND_RANK_MAX + MLA_APPEND_ROPE_MAX) + 16];
+  unsigned char host[2 * (MLA_APPEND_RANK_MAX + MLA_APPEND_ROPE_MAX) + MLAF_FORMAT_FIXED_MAX];
   mlaf_status st = MLAF_OK;
   *out = (mlaf_data_checked){.error = 0};
   snprintf(out->which, sizeof out->which, "rows of set %d", set);

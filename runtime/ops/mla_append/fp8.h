@@ -8,7 +8,7 @@ static inline double append_fp8_most(bool fnuz) { return fnuz ? 240.0 : 448.0; }
 
 static inline double append_fp8_decode(bool fnuz, uint8_t code) { return mlaf_e4m3_decode(fnuz, code); }
 
-/* What two neighbouring codes around x are apart. */
+/* Distance of two neighbouring codes around x. */
 static inline double append_fp8_ulp(bool fnuz, double x) {
   int exponent;
   frexp(x, &exponent); /* |x| in [2^(exponent-1), 2^exponent) */

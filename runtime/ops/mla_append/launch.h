@@ -1,5 +1,5 @@
 /* The kernel argument block: the contract between templates and the runtime. templates/mla_append/lib/args.h declares the same;
- * tests/ops/mla_append/test_append.c compares the two. Strides in bytes, all device pointers. */
+ * tests/ops/mla_append/test_append_kernels.c compares the two. Strides in bytes, all device pointers. */
 #ifndef MLAF_APPEND_LAUNCH_H
 #define MLAF_APPEND_LAUNCH_H
 

@@ -15,18 +15,18 @@ uint32_t append_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
 static void *behind(const void *p, int64_t bytes) { return p ? (void *)((uintptr_t)p + (uintptr_t)bytes) : NULL; }
 
 static void fill_cache(const append_shape *s, const mlaf_append_args *a, mlaf_append_kernel_args *k) {
-  const int64_t unit = append_unit(s), tokens = append_is_paged(a) ? a->page_tokens : 0;
+  const int64_t unit = s->format->unit, tokens = append_is_paged(a) ? a->page_tokens : 0;
   k->latent_row = unit * append_stride(a->cache, a->cache_row_stride, append_row_bytes(s) / unit);
   k->latent_page = unit * append_stride(a->cache, a->cache_page_stride, tokens * (k->latent_row / unit));
   k->latent = a->cache;
-  if (s->layout == APPEND_SPLIT) {
+  if (s->format->split) {
     k->rope_row = unit * append_stride(a->cache_kpe, a->cache_kpe_row_stride, append_rope_bytes(s) / unit);
     k->rope_page = unit * append_stride(a->cache_kpe, a->cache_kpe_page_stride, tokens * (k->rope_row / unit));
     k->rope = a->cache_kpe;
   } else {
     k->rope_row = k->latent_row;
     k->rope_page = k->latent_page;
-    k->rope = behind(a->cache, append_rope_at(s));
+    k->rope = behind(a->cache, append_bytes(s, s->format->rope_at));
   }
   k->num_slots = (uint32_t)a->num_slots;
   if (!append_is_paged(a)) return;

@@ -12,13 +12,14 @@ const mlaf_op mlaf_op_mla_append = {.name = "mla_append",
                                     .calls = &mlaf_append_calls};
 
 append_shape append_shape_of(const mlaf_point *p) {
+  static const uint8_t formats[] = {MLA_APPEND_FORMATS};
   const int32_t *v = p->v;
   return (append_shape){
       .heads = v[MLA_APPEND_HEADS],
       .rank = v[MLA_APPEND_RANK],
       .rope = v[MLA_APPEND_ROPE],
       .dtype = v[MLA_APPEND_DTYPE],
-      .layout = v[MLA_APPEND_LAYOUT],
+      .format = mlaf_cache_format_at(formats[v[MLA_APPEND_LAYOUT]]),
       .style = v[MLA_APPEND_STYLE],
       .norm = v[MLA_APPEND_NORM],
       .turned = v[MLA_APPEND_ROPE] && v[MLA_APPEND_STYLE] != APPEND_UNROTATED,
@@ -26,26 +27,10 @@ append_shape append_shape_of(const mlaf_point *p) {
   };
 }
 
-int64_t append_rope_bytes(const append_shape *s) { return append_is_flat(s) ? s->rope : 2 * (int64_t)s->rope; }
-
-int64_t append_rope_at(const append_shape *s) {
-  switch (s->layout) {
-    case APPEND_PAGED: return 2 * (int64_t)s->rank;
-    case APPEND_SPLIT: return 0;
-    case APPEND_DS_MLA: return s->rank + APPEND_SCALES * (int64_t)sizeof(float);
-    default: return s->rank;
-  }
-}
-
-int64_t append_row_bytes(const append_shape *s) {
-  return s->layout == APPEND_SPLIT ? 2 * (int64_t)s->rank : append_rope_at(s) + append_rope_bytes(s);
-}
-
 /* Inputs and outputs once, slots, positions and the table's rows. */
 mlaf_work append_work(const mlaf_point *p) {
   const append_shape s = append_shape_of(p);
   const double row = 2.0 * (s.rank + s.rope), tokens = (double)s.tokens;
-  const double cache = (double)append_row_bytes(&s) + (s.layout == APPEND_SPLIT ? 2.0 * s.rope : 0);
-  const double bytes = row + cache + 2 * s.heads * row + (s.turned ? 16 + 4.0 * s.rope : 8);
+  const double bytes = row + (double)append_bytes(&s, s.format->token) + 2 * s.heads * row + (s.turned ? 16 + 4.0 * s.rope : 8);
   return (mlaf_work){.bytes = tokens * bytes, .flops = tokens * (6.0 * s.rank + 3.0 * s.rope * (1 + s.heads))};
 }

@@ -37,7 +37,7 @@ static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args
 }
 
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
-  return a->ckv_row_stride ? a->ckv_row_stride : p->rank + (a->kpe ? 0 : p->rope);
+  return a->ckv_row_stride ? a->ckv_row_stride : mlaf_decode_row(p, a->kpe);
 }
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
   if (!a->kpe) return mlaf_ckv_stride(p, a);
@@ -53,7 +53,7 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
     const char *name;
     int64_t value, min;
   } strides[] = {
-      {"ckv_row_stride", mlaf_ckv_stride(p, a), p->rank + (a->kpe ? 0 : p->rope)},
+      {"ckv_row_stride", mlaf_ckv_stride(p, a), mlaf_decode_row(p, a->kpe)},
       {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : p->rope, p->rope},
   };
   for (size_t i = 0; i < 2; i++)

@@ -3,7 +3,7 @@
 #ifndef MLAF_BLOCK_TABLES_H
 #define MLAF_BLOCK_TABLES_H
 
-#include "mlaforge/plan.h"
+#include "mlaforge/mla_decode.h"
 #include "op/calls.h"
 #include "ops/mla_decode/problem.h"
 

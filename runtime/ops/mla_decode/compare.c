@@ -27,7 +27,7 @@ double mlaf_lse_bound(int32_t d, int64_t n, double magnitude, double lse) {
 
 static int columns_of(const mlaf_expected *w) { return w->columns ? w->columns : w->data->batch.problem.rank; }
 
-/* Where a row is, for messages. */
+/* Place of a row, for messages. */
 typedef struct place {
   int32_t request, token, head;
   int64_t kv_len, visible;
@@ -43,7 +43,7 @@ static place locate(const mlaf_batch *x, int64_t row) {
   return at;
 }
 
-/* What is wrong with a row, as error over bound: above 1 is a failure. The worst of a case is what gets reported, O
+/* Kinds of errors of a row, each as error over bound: above 1 is a failure. The worst of a case is what gets reported, O
  * before LSE: when both are wrong, the element of O tells more. */
 typedef enum kind { ROW_ERROR, WANT_NAN, WANT_ZERO, LSE_ERROR, WANT_LSE_NAN, WANT_LSE_EMPTY, CASE_ERROR } kind;
 typedef struct finding {

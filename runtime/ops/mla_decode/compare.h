@@ -16,10 +16,10 @@ typedef struct mlaf_expected {
  * any bound is exceeded, a NaN is missing or unwanted, or an empty row is not exact: then out->detail names the worst element. */
 bool mlaf_compare(const mlaf_expected *want, const uint16_t *o, const float *lse, mlaf_verify_result *out);
 
-/* What O may differ by: relative Frobenius error of a whole case, and twice that for any single row. Values made of it may differ
+/* Bound of O's error: relative Frobenius error of a whole case, and twice that for any single row. Values made of it may differ
  * by what their own rounding adds. */
 double mlaf_error_bound(mlaf_dtype dtype);
-/* What the LSE of a row may differ by, in natural-log units. u = 2^-24, d = rank + rope, n tokens seen, A = the row's
+/* Bound of the error of a row's LSE, in natural-log units. u = 2^-24, d = rank + rope, n tokens seen, A = the row's
  * magnitude (ops/mla_decode/reference.h). Rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes
  * but for a chance of 2 exp(-32) (Higham and Mary 2019; the certain bound has k in place of 8 sqrt(k)):
  *   scores: exact 16-bit products, d fp32 additions, the roundings of scale and log2(e) .......... 8 sqrt(d + 4) u A

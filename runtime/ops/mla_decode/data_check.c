@@ -1,5 +1,5 @@
-/* What was computed on timing data, against the fp64 reference: a query token at a time, so that short requests with their larger
- * O do not hide long ones. */
+/* Compares what was computed on timing data with the fp64 reference: a query token at a time, so that short requests with their
+ * larger O do not hide long ones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static mlaf_status check_token(const mlaf_decode_data *d, void *const outputs[],
 
 /* --- how many of them --- */
 
-/* What is looked at: the first n_requests of an order, so many of their query tokens, and heads. */
+/* A sample to look at: the first n_requests of an order, so many of their query tokens, and heads. */
 typedef struct sample {
   int *order, *heads, n_requests, n_heads, n_tokens;
 } sample;

@@ -4,9 +4,9 @@ return {
   comment = [[mla_decode: O = softmax(scale * Q K^T) V over a paged latent cache. K is all rank + rope columns of a cached row, V
  * its first rank. Opening a device and closing it: mlaf_embed.h.]],
   about = "batch and ctx select the kernel of the nearest shape and its splits; a plan executes any batch and any lengths.",
-  header = "mlaforge/plan.h",
-  takes = { "mlaf_execute_args" },
-  args = "mlaf_execute_args",
+  header = "mlaforge/mla_decode.h",
+  takes = { "mlaf_mla_decode_args" },
+  args = "mlaf_mla_decode_args",
   alias = "mlaf_embed_decode_args",
   files = { "args.c", "block_tables.c", "fit.c", "prepare.c", "problem.c" },
   inside = { "ops/mla_decode/block_tables.h", "ops/mla_decode/calls.h", "ops/mla_decode/execute.h" },

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "mlaforge/plan.h"
+#include "mlaforge/mla_decode.h"
 #include "op/calls.h"
 #include "ops/mla_decode/launch.h"
 #include "ops/mla_decode/problem.h"

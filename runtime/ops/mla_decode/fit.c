@@ -4,8 +4,8 @@
 #include "ops/mla_decode/problem.h"
 #include "mlaf_limits.h"
 
-/* In rounds of tokens: what a workgroup needs before and behind its loop; what the combine kernel adds. Set so that the fitted
- * counts cost least by the generator's model. */
+/* Costs in rounds of tokens: what a workgroup needs before and after its loop; what the combine kernel adds. Set so that the
+ * fitted counts cost least by the generator's model. */
 enum { EDGES = 4, COMBINE = 4 };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }

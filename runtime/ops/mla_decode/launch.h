@@ -1,6 +1,6 @@
-/* The kernel argument blocks: the contract between every template and the runtime that launches it.
- * Templates declare the same structs in templates/lib/args.h; tests/ops/mla_decode/test_launch.c compares the two. Passed by
- * value, so the bytes below are the kernarg segment. All device pointers. */
+/* The kernel argument blocks: the contract between every template and the runtime that launches it. Templates declare the same
+ * structs in templates/mla_decode/lib/args.h; tests/ops/mla_decode/test_launch.c compares the two. Passed by value, so the bytes
+ * below are the kernarg segment. All device pointers. */
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 
@@ -35,7 +35,7 @@ typedef struct mlaf_decode_args {
   void *o;                          /* [T, H, R] dtype */
   float *lse;                       /* [T, H] natural log of the sum of exp(scale * score); -inf when empty. May be NULL */
   float *part_o;                    /* [splits, T, H, R] fp32, each split normalised by its own sum; or, between kernels that
-                                       agree on it, 16-bit values in the same rows (templates/lib/narrow.h) */
+                                       agree on it, 16-bit values in the same rows (templates/mla_decode/lib/narrow.h) */
   float *part_lse;                  /* [splits, T, H] base-2 LSE of the split */
   union {
     struct {
@@ -77,7 +77,7 @@ typedef struct mlaf_values_args {
 #define MLAF_FIT_BYTES 16384
 #define MLAF_FIT_PARTS 4095   /* most parts: a word each in those bytes, and the last one */
 #define MLAF_FIT_THREADS 1024 /* of the combine kernel behind one split, on a compute unit: its blocks take rows in turns */
-/* Whether a kernel with these flags is never launched without a combine kernel behind it, however many splits there are. */
+/* True where a kernel with these flags is never launched without a combine kernel behind it, however many splits there are. */
 static inline bool mlaf_launch_needs_combine(uint32_t flags) {
   return flags & MLAF_KERNEL_FITS && !(flags & MLAF_KERNEL_MEETS);
 }

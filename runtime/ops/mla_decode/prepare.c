@@ -126,7 +126,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
       .q = a->q,
       .ckv = a->ckv,
       .kpe = a->kpe   ? a->kpe
-             : a->ckv ? behind(a->ckv, (size_t)p->rank * 2)
+             : a->ckv ? behind(a->ckv, (size_t)mlaf_decode_bytes(p, mlaf_decode_format(false)->rope_at))
                       : NULL,
       .qo_indptr = a->qo_indptr,
       .kv_indptr = a->kv_indptr,

@@ -3,6 +3,7 @@
 #define MLAF_PROBLEM_INTERNAL_H
 
 #include "mlaforge/problem.h"
+#include "op/cache_format.h"
 #include "op/op.h"
 
 extern const mlaf_op mlaf_op_mla_decode;
@@ -15,5 +16,19 @@ void mlaf_problem_point(const mlaf_problem *p, mlaf_point *out);
 /* The same, unchecked, of a caller's struct, which may be of an older header. */
 void mlaf_problem_of_caller(const mlaf_problem *p, mlaf_point *out);
 mlaf_problem mlaf_problem_of(const mlaf_point *p);
+
+/* The format of a cache in one tensor or, split, in two; a launch says which by its kpe. Bytes of it at this problem. */
+static inline const mlaf_cache_format *mlaf_decode_format(bool split) {
+  static const uint8_t formats[] = {MLA_DECODE_FORMATS};
+  return mlaf_cache_format_at(formats[split]);
+}
+static inline int64_t mlaf_decode_bytes(const mlaf_problem *p, mlaf_extent extent) {
+  return mlaf_extent_bytes(extent, p->rank, p->rope);
+}
+/* Elements of a row of the cache's tensor. */
+static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
+  const mlaf_cache_format *f = mlaf_decode_format(split);
+  return mlaf_decode_bytes(p, f->row) / f->unit;
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "op/numeric.h"
+#include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/testcase.h"
 
 /* Poison: NaN in both types; with a page outside the cache a small number, so that a kernel that reads some other page
@@ -35,7 +36,7 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
     if (s->kv_lens[b] > t->max_kv_len) t->max_kv_len = s->kv_lens[b];
   }
   x->num_pages = (int32_t)(t->total_pages + s->unused_pages);
-  x->ckv_row_stride = split ? p->rank + SPLIT_PAD : p->rank + p->rope;
+  x->ckv_row_stride = mlaf_decode_row(p, split) + (split ? SPLIT_PAD : 0);
   x->kpe_row_stride = split ? p->rope + SPLIT_PAD : x->ckv_row_stride;
   int64_t rows = (int64_t)x->num_pages * p->page_size;
   t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope));

@@ -8,7 +8,7 @@
 #define MLAF_CASE_REQUESTS 16
 #define MLAF_CASE_Q_MOST 64
 
-/* How the cache lies in memory. */
+/* Layouts of the cache in memory. */
 typedef enum mlaf_cache_layout {
   MLAF_CACHE_COMBINED, /* [pages, page_size, R+P], kpe = ckv + R */
   MLAF_CACHE_SPLIT,    /* ckv and kpe apart, each row padded by 8 elements */

@@ -3,12 +3,11 @@
 
 #include "ops/mla_gather_kv_b/gather.h"
 
-enum { ALIGN = 16, ELEMENTS = 8 };
+enum { ALIGN = MLAF_FORMAT_ALIGN, ELEMENTS = 8 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40, KPE_STRIDE_MOST = INT64_C(1) << 30; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as CUDA and AMD's packets count them */
 
 static mlaf_status check_numbers(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
-  const bool flat = s->layout == GATHER_E4M3FN || s->layout == GATHER_E4M3FNUZ;
   if (a->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be 0", a->flags);
   if (a->batch < 0) return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must not be negative", a->batch);
   if (a->tokens < 0 || a->tokens > INT32_MAX)
@@ -17,7 +16,7 @@ static mlaf_status check_numbers(const gather_shape *s, const mlaf_gather_kv_b_a
   if (a->page_tokens < 1) return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, must be positive", a->page_tokens);
   if (a->num_pages < 0 || a->num_pages > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "num_pages is %lld, must be 0..2^31-1", (long long)a->num_pages);
-  if (flat && !a->scale_at && !(isfinite(a->scale) && a->scale > 0))
+  if (gather_has_scale(s) && !a->scale_at && !(isfinite(a->scale) && a->scale > 0))
     return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite and positive, or scale_at be set", (double)a->scale);
   if (a->table_stride < 0 || a->table_stride > STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "table_stride is %lld, must not be negative", (long long)a->table_stride);
@@ -37,7 +36,7 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
     bool needed;
   } list[] = {
       {"cache", a->cache, ALIGN, a->num_pages > 0},
-      {"cache_kpe", a->cache_kpe, ALIGN, gather_is_split(s) && s->rope && a->num_pages > 0},
+      {"cache_kpe", a->cache_kpe, ALIGN, s->format->split && s->rope && a->num_pages > 0},
       {"scale_at", a->scale_at, sizeof(float), false},
       {"table", a->table, sizeof(int32_t), true},
       {"table_indptr", a->table_indptr, sizeof(int32_t), false},
@@ -54,9 +53,9 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
     if ((uintptr_t)list[i].at % list[i].align)
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
   }
-  if (a->cache_kpe && !(gather_is_split(s) && s->rope))
+  if (a->cache_kpe && !(s->format->split && s->rope))
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe is set, and the problem's cache is %s: NULL",
-                     gather_is_split(s) ? "without rope columns" : "not split");
+                     s->format->split ? "without rope columns" : "not split");
   if (!s->rotate && (a->rope_table || a->rope_rows))
     return mlaf_fail(err, MLAF_E_ARG, "rope_table is %p of %lld rows, and the problem's cache is rotated: plan with rope_pairs "
                      "or rope_halves, or leave the table out", (const void *)a->rope_table, (long long)a->rope_rows);
@@ -67,7 +66,7 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
 }
 
 static mlaf_status check_strides(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
-  const int64_t row = gather_row_bytes(s) / gather_unit(s), k_row = a->v ? s->nope : s->out, cache = ALIGN / gather_unit(s);
+  const int64_t row = gather_row_bytes(s) / s->format->unit, k_row = a->v ? s->nope : s->out, cache = ALIGN / s->format->unit;
   const struct {
     const char *name;
     int64_t value, least, multiple;
@@ -92,7 +91,7 @@ static mlaf_status check_strides(const gather_shape *s, const mlaf_gather_kv_b_a
   if (!a->cache_page_stride && a->page_tokens > STRIDE_MOST / cache_row)
     return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and rows lie %lld apart: a page may be 2^40 long", a->page_tokens,
                      (long long)cache_row);
-  if (!gather_is_split(s)) return MLAF_OK;
+  if (!s->format->split) return MLAF_OK;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
                      (long long)KPE_STRIDE_MOST);

@@ -30,8 +30,8 @@ static void lay_out(gather_case *c) {
   c->spare_tokens = spec->gaps ? SPARE_TOKENS : 0;
   c->num_pages = pages + SPARE_PAGES;
   c->cache_row = gather_row_bytes(s) + (spec->gaps ? CACHE_GAP : 0);
-  c->cache_page = spec->page_tokens * c->cache_row + (!spec->gaps ? 0 : gather_is_split(s) ? c->cache_row : CACHE_GAP);
-  c->kpe_row = gather_is_split(s) ? gather_rope_bytes(s) + (spec->gaps ? 2 * CACHE_GAP : 0) : 0;
+  c->cache_page = spec->page_tokens * c->cache_row + (!spec->gaps ? 0 : s->format->split ? c->cache_row : CACHE_GAP);
+  c->kpe_row = s->format->split ? gather_rope_bytes(s) + (spec->gaps ? 2 * CACHE_GAP : 0) : 0;
   c->table_stride = most + (spec->gaps ? 3 : 0);
   if (!c->table_stride) c->table_stride = 1;
   c->table_count = spec->list ? pages : spec->n * c->table_stride;
@@ -66,7 +66,7 @@ static void *filled(size_t bytes, int with) {
 
 static mlaf_status allocate(gather_case *c, mlaf_err *err) {
   const size_t words = (size_t)c->spec.n + 1;
-  c->cache = filled(c->cache_bytes, c->s.layout == GATHER_E4M3FNUZ ? POISON_FNUZ : POISON);
+  c->cache = filled(c->cache_bytes, mlaf_stored_fnuz(c->s.format->latent) ? POISON_FNUZ : POISON);
   c->kpe = filled(c->kpe_bytes, POISON);
   c->w = filled(c->w_count * 2, POISON);
   c->k = filled(c->k_count * 2, STALE);
@@ -119,7 +119,7 @@ static uint8_t some_code(const gather_case *c, mlaf_rng *rng) {
     const uint8_t sign = mlaf_rng_below(rng, 2) ? 0x80 : 0;
     /* Exponents within 16 of each other, or subnormals and the two powers beyond. */
     const uint8_t code = (uint8_t)(sign | (c->spec.small ? mlaf_rng_below(rng, 24) : 32 + mlaf_rng_below(rng, 48)));
-    if (!isnan(gather_e4m3(c->s.layout == GATHER_E4M3FNUZ, code))) return code;
+    if (!isnan(gather_e4m3(mlaf_stored_fnuz(c->s.format->latent), code))) return code;
   }
 }
 
@@ -130,20 +130,19 @@ static void put16(unsigned char *to, int dtype, float x) {
 
 static void fill_row(const gather_case *c, unsigned char *row, mlaf_rng *rng) {
   const gather_shape *s = &c->s;
-  const bool flat = s->layout == GATHER_E4M3FN || s->layout == GATHER_E4M3FNUZ;
   for (int i = 0; i < s->rank; i++) {
-    if (gather_is_wide(s)) put16(row + 2 * i, s->dtype, mlaf_rng_normal(rng));
+    if (mlaf_stored_in_16(s->format->latent)) put16(row + 2 * i, s->dtype, mlaf_rng_normal(rng));
     else
       row[i] = some_code(c, rng);
   }
-  for (int i = 0; s->layout == GATHER_DS_MLA && i < GATHER_SCALES / 4; i++) {
+  for (int i = 0; i < s->format->scales; i++) {
     /* Powers of two as writers since V3.2 have them, and others; the last tile may be none. */
     const float scale = c->spec.list ? ldexpf(1, -(int)mlaf_rng_below(rng, 6)) : 0.2f + (float)mlaf_rng_below(rng, 1000) / 777;
-    memcpy(row + s->rank + 4 * i, &scale, sizeof scale);
+    memcpy(row + gather_bytes(s, s->format->scales_at) + 4 * i, &scale, sizeof scale);
   }
   for (int i = 0; i < s->rope; i++) {
     unsigned char *at = (unsigned char *)(uintptr_t)gather_case_rope(c, row);
-    if (flat) at[i] = some_code(c, rng);
+    if (!mlaf_stored_in_16(s->format->rope)) at[i] = some_code(c, rng);
     else
       put16(at + 2 * i, s->dtype, mlaf_rng_normal(rng));
   }
@@ -160,7 +159,7 @@ const unsigned char *gather_case_row(const gather_case *c, int r, int64_t t) {
 }
 
 const unsigned char *gather_case_rope(const gather_case *c, const unsigned char *row) {
-  if (!row || !gather_is_split(&c->s)) return row ? row + gather_latent_bytes(&c->s) : NULL;
+  if (!row || !c->s.format->split) return row ? row + gather_bytes(&c->s, c->s.format->rope_at) : NULL;
   return c->kpe + (row - c->cache) / c->cache_row * c->kpe_row;
 }
 
@@ -191,9 +190,9 @@ static void inject_fault(gather_case *c, mlaf_inject inject, mlaf_rng *rng) {
   if (inject == MLAF_INJECT_NAN_Q) {
     unsigned char *row = (unsigned char *)(uintptr_t)gather_case_row(c, last, c->cu[last + 1] - 1);
     const uint32_t column = mlaf_rng_below(rng, (uint32_t)c->s.rank);
-    if (gather_is_wide(&c->s)) memset(row + 2 * column, 0xff, 2);
+    if (mlaf_stored_in_16(c->s.format->latent)) memset(row + 2 * column, 0xff, 2);
     else
-      row[column] = c->s.layout == GATHER_E4M3FNUZ ? 0x80 : 0x7f;
+      row[column] = mlaf_stored_fnuz(c->s.format->latent) ? 0x80 : 0x7f;
   } else if (inject == MLAF_INJECT_OOB_PAGE) {
     const int64_t first = c->spec.list ? c->indptr[last] : last * c->table_stride, n = pages_of(&c->spec, last);
     const int32_t outside[] = {(int32_t)c->num_pages, -1, INT32_MAX, INT32_MIN};

@@ -43,7 +43,7 @@ mlaf_status gather_case_make(const mlaf_point *p, const gather_spec *spec, uint6
 void gather_case_free(gather_case *c);
 /* The row of the cache that token t of request r has; NULL: its page or position is outside. */
 const unsigned char *gather_case_row(const gather_case *c, int r, int64_t t);
-/* Where the rope columns of that row begin. */
+/* Returns where the rope columns of that row begin. */
 const unsigned char *gather_case_rope(const gather_case *c, const unsigned char *row);
 
 /* --- reference.c --- */
@@ -53,8 +53,8 @@ double gather_e4m3(bool fnuz, uint8_t code);
  * scaled first), and what is behind the product. `row` NULL: NaN; pe: its rope columns. */
 void gather_decode_row(const gather_shape *s, const unsigned char *row, const unsigned char *pe, double *latent, double *rope,
                        double scale, double *behind);
-/* What a problem that rotates makes of rope columns, which it rounds to the problem's type first: by a row of the table, NULL:
- * NaN. slack: what fp32 may be off by before it rounds. */
+/* Rotates rope columns as a problem with rope on read does, which rounds them to the problem's type first: by a row of the table,
+ * NULL: NaN. slack: the error of fp32 before it rounds. */
 void gather_turn(const gather_shape *s, const float *table, double *rope, double *slack);
 /* Output `f` of [N+V] of a head: its value, and what fp32 may be off by before it rounds. w: the head's row f of W. */
 double gather_output(const gather_shape *s, const uint16_t *w, const double *latent, double behind, double *slack);

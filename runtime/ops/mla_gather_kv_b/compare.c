@@ -13,7 +13,7 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
   const gather_case *c = (const gather_case *)head;
   const gather_spec *spec = &c->spec;
   const size_t words = (size_t)spec->n * sizeof(int32_t);
-  const int64_t unit = gather_unit(&c->s);
+  const int64_t unit = c->s.format->unit;
   const size_t workspace = gather_workspace(b, knob, c->tokens);
   *(mlaf_gather_kv_b_args *)args = (mlaf_gather_kv_b_args){
       .struct_size = sizeof(mlaf_gather_kv_b_args),

@@ -39,19 +39,20 @@ static void draw_wide(const gather_shape *s, unsigned char *at, int64_t bytes, m
 }
 
 static void draw_row(const gather_shape *s, unsigned char *row, mlaf_rng *rng) {
-  const int64_t rope_at = gather_latent_bytes(s), bytes = gather_row_bytes(s);
-  const bool all = gather_is_wide(s), rope = s->layout == GATHER_DS_MLA;
-  if (all || rope) draw_wide(s, all ? row : row + rope_at, all ? bytes : bytes - rope_at, rng);
+  const int64_t bytes = gather_row_bytes(s);
+  const bool all = mlaf_stored_in_16(s->format->latent), rope = mlaf_stored_in_16(s->format->rope);
+  const int64_t wide_at = all ? 0 : gather_bytes(s, s->format->rope_at);
+  if (all || rope) draw_wide(s, row + wide_at, bytes - wide_at, rng);
   for (int64_t i = 0; !all && i < (rope ? s->rank : bytes); i++)
     row[i] = (unsigned char)(mlaf_rng_below(rng, 2) << 7 | (40 + mlaf_rng_below(rng, 40)));
-  for (int i = 0; s->layout == GATHER_DS_MLA && i < GATHER_SCALES / 4; i++) {
+  for (int i = 0; i < s->format->scales; i++) {
     const float scale = 0x1p-5f;
-    memcpy(row + s->rank + 4 * i, &scale, sizeof scale);
+    memcpy(row + gather_bytes(s, s->format->scales_at) + 4 * i, &scale, sizeof scale);
   }
 }
 
 /* Of a row of a split cache's second tensor, whose pattern is behind the other. */
-static size_t kpe_bytes(const gather_shape *s) { return gather_is_split(s) ? (size_t)gather_rope_bytes(s) : 0; }
+static size_t kpe_bytes(const gather_shape *s) { return s->format->split ? (size_t)gather_rope_bytes(s) : 0; }
 
 static mlaf_status draw(gather_data *d, uint64_t seed, mlaf_err *err) {
   const size_t row = (size_t)gather_row_bytes(&d->s), kpe = kpe_bytes(&d->s);
@@ -202,8 +203,8 @@ static double worst_row(const gather_data *d, int output, size_t row, const uint
   uint16_t w[MLA_GATHER_KV_B_RANK_MAX];
   const size_t row_bytes = (size_t)gather_row_bytes(s);
   const unsigned char *const cached = d->pattern + at % PATTERN * row_bytes;
-  const unsigned char *const pe = gather_is_split(s) ? d->pattern + PATTERN * row_bytes + at % PATTERN * kpe_bytes(s)
-                                                     : cached + gather_latent_bytes(s);
+  const unsigned char *const pe = s->format->split ? d->pattern + PATTERN * row_bytes + at % PATTERN * kpe_bytes(s)
+                                                   : cached + gather_bytes(s, s->format->rope_at);
   gather_decode_row(s, cached, pe, latent, rope, (double)FLAT_SCALE, &behind);
   if (output == K_PE) {
     for (int i = 0; i < s->rope; i++) off[i] = fabs(rope[i]) * 0x1p-22;

@@ -5,40 +5,34 @@
 
 #include "mlaforge/mla_gather_kv_b.h"
 #include "op/calls.h"
+#include "op/cache_format.h"
 #include "ops/mla_gather_kv_b/fields.h"
 #include "ops/mla_gather_kv_b/launch.h"
 
-enum { GATHER_PAGED, GATHER_DS_MLA, GATHER_E4M3FN, GATHER_E4M3FNUZ, GATHER_SPLIT }; /* words of the layout */
-enum { GATHER_AS_IT_IS, GATHER_PAIRS, GATHER_HALVES };                          /* of the rotation */
+enum { GATHER_AS_IT_IS, GATHER_PAIRS, GATHER_HALVES }; /* words of the rotation */
 enum { GATHER_WORKSPACE_ALIGN = 256 };
-enum { GATHER_TILE = 128, GATHER_SCALES = 16 }; /* columns of a scale of fp8_ds_mla; bytes of a row's scales */
 
 /* A problem of it, spelled out. */
 typedef struct gather_shape {
-  int heads, nope, rope, vdim, rank, dtype, layout, rotate;
+  int heads, nope, rope, vdim, rank, dtype, rotate;
+  const mlaf_cache_format *format; /* of the cache */
   int out; /* nope + vdim */
   int64_t tokens;
 } gather_shape;
 gather_shape gather_shape_of(const mlaf_point *p);
 
-/* Of the cache: whether all its columns have 16 bits, bytes of what strides count, of the latent with its scales, and of a row.
- * The rope columns are behind the latent, of a split cache in a tensor of their own. */
-static inline bool gather_is_wide(const gather_shape *s) { return s->layout == GATHER_PAGED || s->layout == GATHER_SPLIT; }
-static inline bool gather_is_split(const gather_shape *s) { return s->layout == GATHER_SPLIT; }
-static inline int64_t gather_unit(const gather_shape *s) { return gather_is_wide(s) ? 2 : 1; }
-static inline int64_t gather_latent_bytes(const gather_shape *s) {
-  return gather_is_wide(s) ? 2 * s->rank : s->layout == GATHER_DS_MLA ? s->rank + GATHER_SCALES : s->rank;
+/* Bytes of the format at this shape (op/cache_format.h). */
+static inline int64_t gather_bytes(const gather_shape *s, mlaf_extent extent) {
+  return mlaf_extent_bytes(extent, s->rank, s->rope);
 }
-static inline int64_t gather_rope_bytes(const gather_shape *s) {
-  return (gather_is_wide(s) || s->layout == GATHER_DS_MLA ? 2 : 1) * s->rope;
-}
-static inline int64_t gather_row_bytes(const gather_shape *s) {
-  return gather_latent_bytes(s) + (gather_is_split(s) ? 0 : gather_rope_bytes(s));
-}
+static inline int64_t gather_row_bytes(const gather_shape *s) { return gather_bytes(s, s->format->row); }
+static inline int64_t gather_rope_bytes(const gather_shape *s) { return gather_bytes(s, s->format->rope_bytes); }
+/* A stored number times the launch's scale is a value. */
+static inline bool gather_has_scale(const gather_shape *s) { return s->format->scale == MLAF_SCALE_LAUNCH; }
 
 /* Units from a row of the cache to the next. */
 static inline int64_t gather_cache_row(const gather_shape *s, const mlaf_gather_kv_b_args *a) {
-  return a->cache_row_stride ? a->cache_row_stride : gather_row_bytes(s) / gather_unit(s);
+  return a->cache_row_stride ? a->cache_row_stride : gather_row_bytes(s) / s->format->unit;
 }
 
 extern const mlaf_calls mlaf_gather_calls;

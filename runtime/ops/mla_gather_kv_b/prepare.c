@@ -53,7 +53,7 @@ static void *behind(const void *p, int64_t bytes) { return (void *)((uintptr_t)p
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
 void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gather_kv_b_kernel_args *out) {
-  const int64_t unit = gather_unit(s), heads = s->heads, k_row = a->v ? s->nope : s->out;
+  const int64_t unit = s->format->unit, heads = s->heads, k_row = a->v ? s->nope : s->out;
   *out = (mlaf_gather_kv_b_kernel_args){
       .cache = a->cache,
       .table = a->table,
@@ -79,7 +79,7 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
       .rope_table = a->rope_table,
       .rope_rows = a->rope_rows,
   };
-  if (gather_is_split(s)) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
+  if (s->format->split) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
   else out->scale_at = a->scale_at;
   out->cache_page = a->cache_page_stride ? unit * a->cache_page_stride : a->page_tokens * out->cache_row;
   out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;

@@ -12,6 +12,7 @@ const mlaf_op mlaf_op_mla_gather_kv_b = {.name = "mla_gather_kv_b",
                                          .calls = &mlaf_gather_calls};
 
 gather_shape gather_shape_of(const mlaf_point *p) {
+  static const uint8_t formats[] = {MLA_GATHER_KV_B_FORMATS};
   const int32_t *v = p->v;
   return (gather_shape){
       .heads = v[MLA_GATHER_KV_B_HEADS],
@@ -20,7 +21,7 @@ gather_shape gather_shape_of(const mlaf_point *p) {
       .vdim = v[MLA_GATHER_KV_B_VDIM],
       .rank = v[MLA_GATHER_KV_B_RANK],
       .dtype = v[MLA_GATHER_KV_B_DTYPE],
-      .layout = v[MLA_GATHER_KV_B_LAYOUT],
+      .format = mlaf_cache_format_at(formats[v[MLA_GATHER_KV_B_LAYOUT]]),
       .rotate = v[MLA_GATHER_KV_B_ROTATE],
       .out = v[MLA_GATHER_KV_B_NOPE] + v[MLA_GATHER_KV_B_VDIM],
       .tokens = v[MLA_GATHER_KV_B_TOKENS],

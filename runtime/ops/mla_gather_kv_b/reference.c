@@ -15,24 +15,23 @@ static uint16_t half_at(const unsigned char *at) {
 }
 
 static double latent_at(const gather_shape *s, const unsigned char *row, int c) {
-  if (gather_is_wide(s)) return (double)mlaf_decode16(s->dtype, half_at(row + 2 * c));
-  const double x = gather_e4m3(s->layout == GATHER_E4M3FNUZ, row[c]);
-  if (s->layout != GATHER_DS_MLA) return x;
+  if (mlaf_stored_in_16(s->format->latent)) return (double)mlaf_decode16(s->dtype, half_at(row + 2 * c));
+  const double x = gather_e4m3(mlaf_stored_fnuz(s->format->latent), row[c]);
+  if (s->format->scale != MLAF_SCALE_STORED) return x;
   float scale;
-  memcpy(&scale, row + s->rank + 4 * (c / GATHER_TILE), sizeof scale);
+  memcpy(&scale, row + gather_bytes(s, s->format->scales_at) + 4 * (c / s->format->group), sizeof scale);
   return (double)mlaf_decode16(s->dtype, mlaf_encode16(s->dtype, (float)x * scale));
 }
 
 void gather_decode_row(const gather_shape *s, const unsigned char *row, const unsigned char *pe, double *latent, double *rope,
                        double scale, double *behind) {
-  const bool flat = s->layout == GATHER_E4M3FN || s->layout == GATHER_E4M3FNUZ;
-  *behind = flat ? scale : 1;
+  *behind = gather_has_scale(s) ? scale : 1;
   for (int c = 0; c < s->rank; c++) latent[c] = row ? latent_at(s, row, c) : NAN;
   for (int c = 0; c < s->rope; c++) {
     if (!row) rope[c] = NAN;
     else
-      rope[c] = flat ? gather_e4m3(s->layout == GATHER_E4M3FNUZ, pe[c]) * scale
-                     : (double)mlaf_decode16(s->dtype, half_at(pe + 2 * c));
+      rope[c] = mlaf_stored_in_16(s->format->rope) ? (double)mlaf_decode16(s->dtype, half_at(pe + 2 * c))
+                                                   : gather_e4m3(mlaf_stored_fnuz(s->format->rope), pe[c]) * scale;
   }
 }
 

@@ -17,7 +17,7 @@ typedef struct prefill_view {
   double codes[256];     /* what their bytes say */
 } prefill_view;
 
-/* What the bytes say; and the byte whose value is nearest. */
+/* Decode bytes to values, and find the byte whose value is nearest. */
 void prefill_decode_codes(prefill_view *x);
 uint8_t prefill_code(const prefill_view *x, float value);
 /* A number of Q, K or V as it is stored. */
@@ -75,7 +75,7 @@ static inline int64_t prefill_case_lse_at(const prefill_case *c, int64_t token, 
 
 /* --- compare.c --- */
 double prefill_error_bound(const prefill_shape *s);
-/* What one row is off by, relative to its reference. NaN is INFINITY. */
+/* Error of one row relative to its reference. NaN is INFINITY. */
 double prefill_row_error(int dtype, const double *want, const uint16_t *got, int n, double *diff2, double *ref2, int *column);
 double prefill_lse_bound(const prefill_shape *s, int64_t visible, double magnitude, double lse);
 int prefill_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,

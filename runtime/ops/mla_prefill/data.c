@@ -21,7 +21,7 @@ typedef struct prefill_data {
   mlaf_prefill_args args;
   int32_t *cu; /* [2][batch + 1], on the host */
   void *tables; /* on the device */
-  /* Of 8 bits, which are in no pool: two patterns of bytes that repeat, for K and V, and for Q and k_pe; K and V. */
+  /* Data of 8 bits, which no pool has: two patterns of bytes that repeat, for K and V, and for Q and k_pe; K and V. */
   uint8_t *codes[2];
   void *kv, *scales; /* on the device */
 } prefill_data;

@@ -1,5 +1,5 @@
 /* The kernel argument block: the contract between templates and the runtime. templates/mla_prefill/lib/args.h declares the same;
- * tests/ops/mla_prefill/test_prefill.c compares the two. Strides in bytes, lse's in floats; all device pointers. */
+ * tests/ops/mla_prefill/test_prefill_kernels.c compares the two. Strides in bytes, lse's in floats; all device pointers. */
 #ifndef MLAF_PREFILL_LAUNCH_H
 #define MLAF_PREFILL_LAUNCH_H
 

@@ -140,7 +140,7 @@ MLAF_DEV u32 number2(u32 codes, float scale${norm == 1 and ", u32 gain" or ""}) 
   return pack2(a * scale, b * scale);
 //@ end
 }
-// What a lane holds of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
+// A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
 // row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
   u32 codes[4][4];
@@ -165,7 +165,7 @@ MLAF_DEV u32 of_warp(u32 x) {
   asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
   return y;
 }
-// Where a warpgroup's lane is.
+// The place of a warpgroup's lane.
 struct lane_place {
   u32 shared, row, gain; // row: of W in a stage
   const float* scales;

@@ -1,24 +1,21 @@
-// Generated from templates/mla_decode/sm90_few_rotate.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_rotate_56cfc7f9
+// symbol: mlaf_mla_decode_sm90_few_96c31446
 // parameters:
-//   causal = 0
-//   cluster = 2
+//   causal = 1
+//   cluster = 1
 //   dtype = bf16
 //   heads = 16
 //   load = tma
-//   page_size = 64
-//   q_len = 1
+//   page_size = 16
+//   q_len = 2
 //   rank = 512
-//   rope = 64
-//   rotate = 1
-//   rows = 16
+//   rope = 0
+//   rows = 8
 //   schedule = fitted
 //   wgs = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few_rotate target=sm_90a causal=0 cluster=2 dtype=bf16 heads=16 load=tma page_size=64 q_len=1 rank=512 rope=64 rotate=1 rows=16 schedule=fitted wgs=2
-// MLA decode for few query rows on Hopper over a cache whose rope columns are not rotated: mla_decode/sm90_few.cu.in, whose math
-// warpgroups rotate each tile's by a table of cosines and sines (mla_decode/lib/rotate.h).
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=8 schedule=fitted wgs=2
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
 // A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
@@ -58,7 +55,7 @@
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args_rotate.h]
+// [templates/mla_decode/lib/args.h]
 // The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
@@ -70,29 +67,29 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_rotate_56cfc7f9_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 232100,
-    {1, 2, 1}, 13, 0, {}, 3,
-    {{3, 64, 16, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 225356,
+    {1, 1, 1}, 13, 0, {}, 2,
+    {{3, 64, 8, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
 struct mlaf_decode_params {
   mlaf_decode_args a;
-  mlaf_tensor_map maps[3];
+  mlaf_tensor_map maps[2];
 };
 #define SCHEDULE_FIXED 128
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
 // [templates/mla_decode/sm90_few/sm90.h]
 
-constexpr int H = 16, Q_LEN = 1, R = 512, ROPE = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 0, TMA = 1;
-constexpr int N = 16, W = 2, C = 2;
-constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 23; // boxes of V, of a tile, of the ring
+constexpr int H = 16, Q_LEN = 2, R = 512, ROPE = 0, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
+constexpr bool CAUSAL = 1, TMA = 1;
+constexpr int N = 8, W = 2, C = 1;
+constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 25; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
 // piece's Q while the ring is in use.
-constexpr int PLACES = 2, Q_BYTES = 18432, OUT_COLS = 256;
+constexpr int PLACES = 2, Q_BYTES = 8192, OUT_COLS = 128;
 struct shared_memory { // from the first multiple of 1024 on
   char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
   float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
@@ -105,9 +102,9 @@ struct shared_memory { // from the first multiple of 1024 on
 };
 constexpr int Q_AT = AT(q), P_AT = AT(p), STATE_AT = AT(state), TOPS_AT = AT(tops), BARS_AT = AT(full), BAD_AT = AT(bad);
 constexpr int FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q), ENDS_AT = AT(ends), MET_AT = AT(met), FACTS_AT = AT(facts);
-static_assert(BAD_AT + 4 * RING + 1024 == 232100, "plans/sm90_few.lua counts otherwise");
+static_assert(BAD_AT + 4 * RING + 1024 == 225356, "plans/sm90_few.lua counts otherwise");
 constexpr int WARPS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a piece's end: row states of a group's warps in half of its P
-constexpr int LAND_AT = 33024; // O that other blocks of the cluster send, in the place of ring and Q
+constexpr int LAND_AT = 16512; // O that other blocks of the cluster send, in the place of ring and Q
 constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
 constexpr bool ORDERED = W == 2 && 1;
 constexpr float LOWEST = -1e30f;
@@ -117,107 +114,13 @@ constexpr float LOWEST = -1e30f;
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %10, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7}, "
-      "%8, %9, p, 1, 1, %11, 0;\n}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3}, "
+      "%4, %5, p, 1, 1, %7, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
-// Rotation of a key's rope columns by its position. Pair i of P/2 turns by the angle whose cosine and sine the table's row of the
-// position has at i and at P/2 + i:
-//
-//   pairs    columns 2i and 2i+1: eight pairs, 8u .. 8u+7, are the neighbouring 16-byte chunks 2u and 2u+1 of the columns
-//   halves   columns i and P/2 + i:                        the chunks u and u + P/16
-//
-//   x' = x cos - y sin,  y' = y cos + x sin      in fp32: the product with the sine is rounded, the other one fused with the sum;
-//                                                then to the 16-bit type, to nearest even
-//
-// which is what mla_append does, and the reference: a key rotated here is, to the bit, the key that a rotated cache would hold.
-// The includer has u32, pack2 and its kin; it hands over style ("pairs" or "halves"), and `fma`, how the target writes a fused
-// multiply-add.
-struct rotation { // what eight pairs turn by
-  float cos[8], sin[8];
-};
-
-MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
-  const float across = y * sin, back = x * sin;
-  x = __fmaf_rn(x, cos, -across);
-  y = __fmaf_rn(y, cos, back);
-}
-
-// Two chunks of four words each: eight pairs.
-MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    float p = unpack_lo(a[k]), q = unpack_hi(a[k]), r = unpack_lo(b[k]), s = unpack_hi(b[k]);
-    turn_pair(p, q, t.cos[k], t.sin[k]);
-    turn_pair(r, s, t.cos[4 + k], t.sin[4 + k]);
-    a[k] = pack2(p, q);
-    b[k] = pack2(r, s);
-  }
-}
-// Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
-// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still on its way.
-// Handed over: style.
-constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
-constexpr int ROTATE_FIRST = 2, ROTATE_APART = 1; // chunks
-
-template <int TOKENS, int THREADS>
-struct tile_rotation {
-  static constexpr int EACH = (TOKENS * ROTATE_UNITS + THREADS - 1) / THREADS; // units of a thread
-  rotation t[EACH];
-};
-
-// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
-MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
-  rotation r;
-  const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
-  const bool there = (u32)position < (u32)rows;
-  const float4 none = make_float4(not_a_number(), not_a_number(), not_a_number(), not_a_number());
-#pragma unroll
-  for (int k = 0; k < 2; k++) {
-    const float4 c = there ? at[k] : none, s = there ? at[k + ROTATE_HALF / 4] : none;
-    r.cos[4 * k] = c.x, r.cos[4 * k + 1] = c.y, r.cos[4 * k + 2] = c.z, r.cos[4 * k + 3] = c.w;
-    r.sin[4 * k] = s.x, r.sin[4 * k + 1] = s.y, r.sin[4 * k + 2] = s.z, r.sin[4 * k + 3] = s.w;
-  }
-  return r;
-}
-
-// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
-template <int TOKENS, int THREADS>
-MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
-#pragma unroll
-  for (int k = 0; k < r.EACH; k++) {
-    const int i = thread + k * THREADS;
-    if (TOKENS * ROTATE_UNITS % THREADS == 0 || i < TOKENS * ROTATE_UNITS)
-      r.t[k] = load_rotation(table, rows, position + i / ROTATE_UNITS, i % ROTATE_UNITS);
-  }
-}
-
-MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
-}
-MLAF_DEV void store_words(u32 at, const u32 (&x)[4]) {
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
-}
-
-// place(token, chunk): the address of 16 bytes of the key's rope columns.
-template <int TOKENS, int THREADS, class Place>
-MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, Place place) {
-#pragma unroll
-  for (int k = 0; k < r.EACH; k++) {
-    const int i = thread + k * THREADS, token = i / ROTATE_UNITS, chunk = i % ROTATE_UNITS * ROTATE_FIRST;
-    if (TOKENS * ROTATE_UNITS % THREADS != 0 && i >= TOKENS * ROTATE_UNITS) break;
-    u32 a[4], b[4];
-    load_words(a, place(token, chunk));
-    load_words(b, place(token, chunk + ROTATE_APART));
-    turn_chunks(a, b, r.t[k]);
-    store_words(place(token, chunk), a);
-    store_words(place(token, chunk + ROTATE_APART), b);
-  }
-}
-// [templates/mla_decode/sm90_few/rotate.h]
 #define MEET_ROWS N
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
@@ -567,7 +470,7 @@ static_assert(NB >= NV && RING >= NB, "a tile's boxes fit the ring");
 // next tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that
 // one is known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other
 // warpgroup's.
-MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell, const tile_angles& angles) {
+MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
   u32 lap = at.lap;
@@ -579,7 +482,6 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], i
     }
     barrier_wait(full_barrier(smem, slot), lap);
     if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
-    if (b == NV) rotate_box(angles, smem + BOX * slot, group);
     mma_begin();
 #pragma unroll
     for (int k = 0; k < (b < NV ? 4 : ROPE / 16); k++) {
@@ -630,8 +532,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   for (int t = group; t < tiles; t += W) {
     float s[N / 2];
     if (ORDERED && t > 0) named_sync(SCORED + group, 256);
-    const tile_angles angles = angles_of(a, w.begin + 64 * t);
-    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles, angles);
+    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
     if (ROPE > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
@@ -835,7 +736,36 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
 }
 
 // [templates/mla_decode/sm90_few/last.h]
-constexpr int O_BOXES = 5; // that a warpgroup's O takes
+// The barriers of a block, and words that say of a box that its tile had a bad page.
+
+// Run by a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its
+// fences, 1 us for a ring's. A warp that makes none stores the words: between two barriers a store costs a fence.
+MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
+  if (thread == 0)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 1);
+  if (thread == 32)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(empty_barrier(smem, s), 4);
+  if (thread == 64) {
+#pragma unroll
+    for (int k = 0; k < PLACES; k++) {
+      barrier_init(smem + FULL_Q_AT + 8 * k, 1);
+      barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
+    }
+    barrier_init(smem + MET_AT, 1);
+    if (C > 1) {
+      barrier_init(smem + ENDS_AT, 1);
+      barrier_init(smem + ENDS_AT + 8, 1);
+      barrier_expect(smem + ENDS_AT, 16 * N * C);
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < RING; s += 32)
+    if (thread >= 96 && s + thread - 96 < RING) ((int*)(base + BAD_AT))[s + thread - 96] = 0;
+  barriers_ready();
+}
+constexpr int O_BOXES = 3; // that a warpgroup's O takes
 // [templates/mla_decode/sm90_few/whole.h]
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
@@ -872,7 +802,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_rotate_56cfc7f9(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_96c31446(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
@@ -880,26 +810,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_ro
   if (group == W) {
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
     const int thread = threadIdx.x - 128 * W;
-    if (thread == 125)
-      for (int k = 0; k < PLACES; k++) {
-        barrier_init(smem + FULL_Q_AT + 8 * k, 1);
-        barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
-      }
-    if (thread == 126) barrier_init(smem + MET_AT, 1);
-    if (C > 1 && thread == 126) {
-      barrier_init(smem + ENDS_AT, 1);
-      barrier_init(smem + ENDS_AT + 8, 1);
-      barrier_expect(smem + ENDS_AT, 16 * N * C);
-    }
-    if (thread < RING) {
-      barrier_init(full_barrier(smem, thread), TMA ? 1 : 128);
-      barrier_init(empty_barrier(smem, thread), 4);
-      ((int*)(base + BAD_AT))[thread] = 0;
-    }
-    barriers_ready();
+    make_barriers(base, smem, thread);
     if (thread == 127) fetch_map(&p.maps[0]);
     if (thread == 127) fetch_map(&p.maps[1]);
-    if (thread == 127) fetch_map(&p.maps[2]);
     __syncwarp();
     if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
     named_sync(4, 128);

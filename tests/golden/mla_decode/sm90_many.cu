@@ -1,21 +1,18 @@
-// Generated from templates/mla_decode/sm90_many_rotate.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_decode/sm90_many.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_many_rotate_c3901e2f
+// symbol: mlaf_mla_decode_sm90_many_592931cf
 // parameters:
-//   causal = 0
-//   cluster = 2
+//   causal = 1
+//   cluster = 1
 //   dtype = bf16
-//   heads = 128
-//   page_size = 64
-//   q_len = 1
-//   rank = 512
-//   rope = 64
-//   rotate = 2
+//   heads = 40
+//   page_size = 16
+//   q_len = 3
+//   rank = 256
+//   rope = 32
 //   schedule = fitted
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many_rotate target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rope=64 rotate=2 schedule=fitted
-// MLA decode for many query rows on Hopper over a cache whose rope columns are not rotated: mla_decode/sm90_many.cu.in, whose
-// math warpgroups rotate those of their own blocks by a table of cosines and sines (mla_decode/lib/rotate.h).
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=fitted
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
 //   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
@@ -50,7 +47,7 @@
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args_rotate.h]
+// [templates/mla_decode/lib/args.h]
 // The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
@@ -62,9 +59,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_rotate_c3901e2f_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231336,
-    {2, 1, 1}, 11, 0, {}, 4,
-    {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_592931cf_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215560,
+    {1, 1, 1}, 11, 0, {}, 4,
+    {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -114,44 +111,32 @@ MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs_t(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs_t(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-    "{%64, %65, %66, %67}, b, p, 1, 1, 1;\n}"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "{%32, %33, %34, %35}, b, p, 1, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss_t(float (&d)[32], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
-    "mov.b64 a, {%64, %68};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
+    "mov.b64 a, {%32, %36};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1, 0, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -172,18 +157,18 @@ MLAF_DEV void settle(float (&x)[N]) {
 // [templates/mla_decode/lib/paging.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
-constexpr int H = 128, R = 512, ROPE = 64, Q_LEN = 1, PAGE = 64;
-constexpr bool CAUSAL = 0, MANY = 1; // many: a block walks several pieces
+constexpr int H = 40, R = 256, ROPE = 32, Q_LEN = 3, PAGE = 16;
+constexpr bool CAUSAL = 1, MANY = 1; // many: a block walks several pieces
 constexpr int ROWS = 64;                         // of a block
-constexpr int PAIR = 2;                  // blocks that share the slices
-constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
+constexpr int PAIR = 1;                  // blocks that share the slices
+constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
 constexpr int ASK = 4;                            // blocks before the end at which the next piece's Q is asked for
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
 constexpr int ALL = SLICES + (ROPE > 0);
 constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
 constexpr int O_COLS = R / 4;                   // columns of O that one wgmma covers
-constexpr int BUFFERS = 2, BUFFER = SLICES * SLICE + ROPE_BYTES;
+constexpr int BUFFERS = 4, BUFFER = SLICES * SLICE + ROPE_BYTES;
 constexpr int OWN_BUFFERS = BUFFERS / 2;        // buffers of a warpgroup's blocks
 // The addresses of the tensor maps.
 constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
@@ -200,7 +185,7 @@ struct shared_memory {
 constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_AT = AT(m), TOPS_AT = AT(tops);
 constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
-static_assert(sizeof(shared_memory) == 231336 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
+static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
@@ -321,6 +306,11 @@ MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
 MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
   return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
 }
+// A box that is the same in all lanes: in a uniform register, as copies want it, where a shuffle's result makes them a loop.
+MLAF_DEV int row_of_box_for_all(const piece& x, int box, int ids) {
+  const int id = (int)__reduce_max_sync(~0u, (threadIdx.x & 31) == (box & 31) ? (u32)ids : 0u);
+  return id * PAGE + (x.begin + box * BOX) % PAGE;
+}
 
 // Any page id outside the cache makes the request's rows NaN.
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
@@ -393,7 +383,15 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
+// Boxes of a slice that are sent together: registers end there.
+constexpr int BOXES_AT_ONCE = BOXES < 2 ? BOXES : PAIR == 1 ? 2 : BOXES < 4 ? BOXES : 4;
+// One lane of the warp, and the compiler knows that it is one: behind `lane == 0` each copy is a loop over lanes, 12
+// instructions, and several of them stand in a row here.
+MLAF_DEV bool elected() {
+  u32 yes;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(yes));
+  return yes != 0;
+}
 
 struct loader {
   const mlaf_decode_params& p;
@@ -425,18 +423,19 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   const int at = j * BOXES, later = at + AHEAD * BOXES;
   const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ cta_in_cluster()) & 1 : 0;
   const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
-  const bool mine = l.lane == 0 && (count == 2 || odd == 0); // of two a block of a pair takes one
+  const bool chosen = elected();
+  const bool mine = chosen && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
   int rows[BOXES_AT_ONCE]; // found together, ahead of the wait: beside QK a shuffle takes 200-350 clocks
   auto find = [&](int first_box) {
 #pragma unroll
-    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);
+    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box_for_all(x, at + first_box + b, ids);
   };
   find(0);
   wait_empty(l, t, group);
-  if (l.lane == 0) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
+  if (chosen) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
 #pragma unroll 1
   for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
     if (b0 > 0) find(b0);
@@ -452,14 +451,15 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
       }
     }
   }
-  if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
-#pragma unroll 1
-  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b += BOXES) { // a lane a box
-    const int own = b + l.lane % BOXES, row = row_of_box(x, own, b / 32 == at / 32 ? ids : next);
-    if (l.lane < BOXES && (count == 2 || odd == 0) && x.begin + own * BOX < x.end) fetch_box(map, column, row);
-  }
 }
 
+// Each block of a pair asks for every second box of block j + AHEAD, into L2, all of its columns at once: as many requests as
+// there are boxes. Asked for by slice, as large boxes are, they would load the copy engine more than they gain.
+MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int next) {
+  const int own = (j + AHEAD) * BOXES + l.lane % BOXES, row = row_of_box(x, own, own / 32 == j * BOXES / 32 ? ids : next);
+  const bool mine = l.lane < BOXES && (l.lane & 1) == (int)cta_in_cluster() && x.begin + own * BOX < x.end;
+  if (mine && l.p.a.ckv_row_stride == R + ROPE) fetch_bytes(l.p.a.ckv + (u64)(u32)row * (2 * (R + ROPE)), BOX * 2 * (R + ROPE));
+}
 
 // Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
 // when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
@@ -475,6 +475,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
     if (l.half == 2) {
+      if (PAIR == 2) fetch_ahead(l, x, j, ids, next);
       load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
     } else {
 #pragma unroll 1
@@ -780,104 +781,10 @@ MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s
     for (int i = 0; i < 8; i++) r.sum[h] = r.sum[h] + s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
   }
 }
-// Rotation of a key's rope columns by its position. Pair i of P/2 turns by the angle whose cosine and sine the table's row of the
-// position has at i and at P/2 + i:
-//
-//   pairs    columns 2i and 2i+1: eight pairs, 8u .. 8u+7, are the neighbouring 16-byte chunks 2u and 2u+1 of the columns
-//   halves   columns i and P/2 + i:                        the chunks u and u + P/16
-//
-//   x' = x cos - y sin,  y' = y cos + x sin      in fp32: the product with the sine is rounded, the other one fused with the sum;
-//                                                then to the 16-bit type, to nearest even
-//
-// which is what mla_append does, and the reference: a key rotated here is, to the bit, the key that a rotated cache would hold.
-// The includer has u32, pack2 and its kin; it hands over style ("pairs" or "halves"), and `fma`, how the target writes a fused
-// multiply-add.
-struct rotation { // what eight pairs turn by
-  float cos[8], sin[8];
-};
-
-MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
-  const float across = y * sin, back = x * sin;
-  x = __fmaf_rn(x, cos, -across);
-  y = __fmaf_rn(y, cos, back);
-}
-
-// Two chunks of four words each: eight pairs.
-MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    float p = unpack_lo(a[k]), q = unpack_hi(a[k]), r = unpack_lo(b[k]), s = unpack_hi(b[k]);
-    turn_pair(p, r, t.cos[2 * k], t.sin[2 * k]);
-    turn_pair(q, s, t.cos[2 * k + 1], t.sin[2 * k + 1]);
-    a[k] = pack2(p, q);
-    b[k] = pack2(r, s);
-  }
-}
-// Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
-// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still on its way.
-// Handed over: style.
-constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
-constexpr int ROTATE_FIRST = 1, ROTATE_APART = ROPE / 16; // chunks
-
-template <int TOKENS, int THREADS>
-struct tile_rotation {
-  static constexpr int EACH = (TOKENS * ROTATE_UNITS + THREADS - 1) / THREADS; // units of a thread
-  rotation t[EACH];
-};
-
-// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
-MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
-  rotation r;
-  const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
-  const bool there = (u32)position < (u32)rows;
-  const float4 none = make_float4(not_a_number(), not_a_number(), not_a_number(), not_a_number());
-#pragma unroll
-  for (int k = 0; k < 2; k++) {
-    const float4 c = there ? at[k] : none, s = there ? at[k + ROTATE_HALF / 4] : none;
-    r.cos[4 * k] = c.x, r.cos[4 * k + 1] = c.y, r.cos[4 * k + 2] = c.z, r.cos[4 * k + 3] = c.w;
-    r.sin[4 * k] = s.x, r.sin[4 * k + 1] = s.y, r.sin[4 * k + 2] = s.z, r.sin[4 * k + 3] = s.w;
-  }
-  return r;
-}
-
-// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
-template <int TOKENS, int THREADS>
-MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
-#pragma unroll
-  for (int k = 0; k < r.EACH; k++) {
-    const int i = thread + k * THREADS;
-    if (TOKENS * ROTATE_UNITS % THREADS == 0 || i < TOKENS * ROTATE_UNITS)
-      r.t[k] = load_rotation(table, rows, position + i / ROTATE_UNITS, i % ROTATE_UNITS);
-  }
-}
-
-MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
-}
-MLAF_DEV void store_words(u32 at, const u32 (&x)[4]) {
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
-}
-
-// place(token, chunk): the address of 16 bytes of the key's rope columns.
-template <int TOKENS, int THREADS, class Place>
-MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, Place place) {
-#pragma unroll
-  for (int k = 0; k < r.EACH; k++) {
-    const int i = thread + k * THREADS, token = i / ROTATE_UNITS, chunk = i % ROTATE_UNITS * ROTATE_FIRST;
-    if (TOKENS * ROTATE_UNITS % THREADS != 0 && i >= TOKENS * ROTATE_UNITS) break;
-    u32 a[4], b[4];
-    load_words(a, place(token, chunk));
-    load_words(b, place(token, chunk + ROTATE_APART));
-    turn_chunks(a, b, r.t[k]);
-    store_words(place(token, chunk), a);
-    store_words(place(token, chunk + ROTATE_APART), b);
-  }
-}
-// [templates/mla_decode/sm90_many/rotate.h]
 // The order of those steps over the blocks of a piece: the picture in the template.
 // Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
 template <typename DONE>
-MLAF_DEV void blocks_as_a(const mlaf_decode_args& a, math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
+MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
@@ -919,7 +826,6 @@ MLAF_DEV void blocks_as_a(const mlaf_decode_args& a, math& c, int blocks, const 
     return;
   }
   const buffer_use t0 = use_of<0>(c, 0);
-  rotate_block<0>(a, c, t0, 0);
   multiply_first<0>(c, t0, q_last, s);
   multiply_rest<0>(c, t0, q_last, s);
   if (others > 0) named_arrive(FIRST_ISSUED, 256);
@@ -931,7 +837,6 @@ MLAF_DEV void blocks_as_a(const mlaf_decode_args& a, math& c, int blocks, const 
     const buffer_use t = use_of<0>(c, i);
     const int other = use_of<1>(c, i - 1).buffer;
     c.forget();
-    rotate_block<0>(a, c, t, 2 * i);
     named_sync(SCORES_ISSUED, 256);
     multiply_first<0>(c, t, q_last, s);
     multiply_rest<0>(c, t, q_last, s);
@@ -956,7 +861,7 @@ MLAF_DEV void blocks_as_a(const mlaf_decode_args& a, math& c, int blocks, const 
 }
 
 template <typename DONE>
-MLAF_DEV void blocks_as_b(const mlaf_decode_args& a, math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
+MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
   float s[32], m[2];
   u32 p[4][4];
@@ -983,7 +888,6 @@ MLAF_DEV void blocks_as_b(const mlaf_decode_args& a, math& c, int blocks, const 
   if (mine > 0) {
     const buffer_use t0 = use_of<1>(c, 0);
     const int first = use_of<0>(c, 0).buffer;
-    rotate_block<1>(a, c, t0, 1);
     named_sync(FIRST_ISSUED, 256);
     multiply_first<1>(c, t0, q_last, s);
     multiply_rest<1>(c, t0, q_last, s);
@@ -1001,7 +905,6 @@ MLAF_DEV void blocks_as_b(const mlaf_decode_args& a, math& c, int blocks, const 
       const buffer_use t = use_of<1>(c, i);
       const int other = use_of<0>(c, i).buffer;
       c.forget();
-      rotate_block<1>(a, c, t, 2 * i + 1);
       bring_to_block(c, other, r, o);
       named_sync(P_READY + other, 256);
       multiply_v<1>(c, other, o);
@@ -1139,8 +1042,8 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     auto q_done = [&] {
       if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
     };
-    if (WG == 0) blocks_as_a(a, c, blocks, q_last, r, o, q_done);
-    else blocks_as_b(a, c, blocks, q_last, r, o, q_done);
+    if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
+    else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
     c.used[0] += (blocks + 1) / 2;
     c.used[1] += blocks / 2;
@@ -1150,7 +1053,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_rotate_c3901e2f(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);

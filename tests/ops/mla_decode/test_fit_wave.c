@@ -48,7 +48,7 @@ static void draw(mlaf_rng *rng, batch *x) {
   }
 }
 
-/* What one part has of the batch; marks its slots. */
+/* Walks over one part of the batch; marks its slots. */
 static void walk(const batch *x, int id, i64 width, int *covered, int *whole, int *slots) {
   const i64 lo = width * id, hi = lo + width;
   i64 work = 0;
@@ -150,7 +150,7 @@ static void long_requests_are_cut(void **state) {
     }
 }
 
-/* What a quick look takes for whole is whole by the full one; and it sees that equal requests of some length are. */
+/* A request that a quick look takes for whole is whole by the full one; and it sees that equal requests of some length are. */
 static void a_quick_look_errs_on_one_side(void **state) {
   mlaf_rng rng = {23};
   int whole = 0, doubted = 0;

@@ -208,7 +208,7 @@ static char *replaced(const char *text, const char *from, const char *to) {
   return out;
 }
 
-/* What verifying says of one wave's kernel without splits whose text is changed. */
+/* Verdict on one wave's kernel without splits whose text is changed. */
 static mlaf_status verdict(bench *b, const char *problem, const char *from, const char *to, mlaf_inject inject,
                            mlaf_verify_result *result) {
   static const char *const name =

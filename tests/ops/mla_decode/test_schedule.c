@@ -103,7 +103,7 @@ static void walk(const batch *x, seen *s) {
   }
 }
 
-/* What the combine kernel finds for a request is what the parts did. */
+/* Checks that the combine kernel finds for a request what the parts did. */
 static void check_request(const batch *x, int b, const seen *s) {
   const struct mlaf_shares shares = schedule_shares(schedule_start(x->kv[x->a.batch], x->a.batch, x->page_size), x->a.splits);
   const i64 start = schedule_start(x->kv[b], b, x->page_size), end = schedule_start(x->kv[b + 1], b + 1, x->page_size);
@@ -178,7 +178,7 @@ static void compare_walks(const batch *x, int id, i64 total, const backwards *w)
 
 enum { PARTS_MOST = 4096 };
 
-/* What a request is seen to be, from its end: tokens that no part had so far, its pieces, who finishes it with whose help. */
+/* A request as seen from its end: tokens that no part had so far, its pieces, who finishes it with whose help. */
 typedef struct backward_request {
   int left, pieces, owner, whom;
 } backward_request;
@@ -280,7 +280,7 @@ static void parts_before_are_counted(void **state) {
   }
 }
 
-/* With a combine kernel behind: it finds each piece where its part left it, and no slot has two. */
+/* The combine kernel finds each piece where its part left it, and no slot has two. */
 static void apart_they_are_found(void **state) {
   mlaf_rng rng = {15};
   batch *x = malloc(sizeof *x);

@@ -83,7 +83,7 @@ class GatherTest(EmulatorTest):
             mlaforge.gather_kv_b_proj(*call, None, none, none, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_proj_scale"):
             mlaforge.gather_kv_b_proj(*call, v, k, v, ctx=self.ctx)
-        # Of a cache that is not rotated; its last position is not in the table.
+        # A table for a cache that is not rotated; the last position is not in it.
         last = max(start + n for _, start, n in self.requests) - 1
         angles = [[p * 3 ** -i for i in range(ROPE // 2)] for p in range(last)]
         table = Buffer(self.ctx, (last, ROPE), "float32", [f(x) for row in angles for f in (math.cos, math.sin) for x in row])

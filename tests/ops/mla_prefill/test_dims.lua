@@ -27,7 +27,7 @@ test("prefill: bytes that a target does not multiply are refused by name", funct
   end
 end)
 
--- Of Hopper's kernel: each column once, in slabs that a tensor map's box can fill.
+-- Slabs of Hopper's kernel: each column once, in slabs that a tensor map's box can fill.
 test("prefill: slabs hold every column once, by 8 tensor maps at most", function()
   for nope = 16, 192, 16 do
     for rope = 0, 64, 16 do
@@ -49,7 +49,7 @@ test("prefill: slabs hold every column once, by 8 tensor maps at most", function
   end
 end)
 
--- Of Hopper's kernel for bytes: where V is wider than what has room, two tiles have a half of its columns each.
+-- Tiles of Hopper's kernel for bytes: where V is wider than what has room, two tiles have a half of its columns each.
 test("prefill of bytes: tiles hold every column of V, and fit", function()
   local make = loader.require("ops/mla_prefill/plans/sm90_fp8").make
   for vdim = 16, 256, 16 do

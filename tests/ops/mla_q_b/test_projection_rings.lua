@@ -31,7 +31,7 @@ test("projections: the ring is right, with a norm, in clusters, in several passe
   end
 end)
 
--- Of the rings that plans make: which have two loaders of both, and that a place is always the same one's.
+-- Rings that plans make: which have two loaders of both, and that a place is always the same one's.
 test("projections: both loaders have places of their own", function()
   local plan, seen = loader.require("projection/plan"), {}
   for _, s in ipairs({ { inner = 1536, norm = 1, rows = 32, ways = 2 }, { inner = 1536, norm = 1, rows = 48, split = 2 },
@@ -88,7 +88,7 @@ test("projections: steps left out of the ring are found", function()
   ok(tried >= 8, "only %d kinds of steps", tried)
 end)
 
--- What a careless writer might do.
+-- Mistakes that a careless writer might make.
 test("projections: seeded mistakes in the ring are found", function()
   local OPS = protocol.ops
   local function found(v, case, change)
@@ -174,7 +174,7 @@ test("projections: seeded mistakes in the ring are found", function()
       elseif ops[i].part and ops[i][1] == OPS.ARRIVE then table.insert(ops, i, ops[i]) end
     end
   end), "a loader that passes over steps")
-  -- With an odd number of stages a way passes over every second use of a barrier.
+  -- Odd numbers of stages: a way passes over every second use of a barrier.
   local odd = { norm = 1, groups = 1, split = 1, ways = 2, stages = 3 }
   ok(found(odd, { 9, 1 }, function() end), "ways over an odd number of stages")
 end)

@@ -88,7 +88,7 @@ test("rings of 8 bits: the form that hung, and all cases of some", function()
   end
 end)
 
--- What a careless writer might do; each is found by its kind, whatever else follows from it.
+-- Mistakes that a careless writer might make; each is found by its kind, whatever else follows from it.
 test("rings of 8 bits: seeded mistakes are found", function()
   local function found(v, case, change)
     v.fp8, v.groups = true, v.groups or 1

@@ -2,14 +2,14 @@
 -- says what the library is asked for (templates/lib/projection/library.h, runtime/device/matmul.h). Its heads are a batch that
 -- shares the rows, K and V one product each, the same but for where W and the outputs begin: so any strides will do, and N must
 -- be V. Which way it goes about it is one of those that it proposes itself; the tuner times them.
+local formats = require("formats")
 local shape = require("ops/mla_gather_kv_b/shape")
 
 local WAYS = 16
 local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
-local LAYOUTS = { paged = true, split = true, fp8_ds_mla = true }
 
 local function scaled_before(p)
-  if not LAYOUTS[p.layout] then
+  if formats.get(p.layout).scale == "launch" then
     return ("rows of %s have one scale, which belongs behind the product; no library is asked for that"):format(p.layout)
   end
 end

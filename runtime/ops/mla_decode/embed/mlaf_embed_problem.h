@@ -13,5 +13,6 @@ typedef struct mlaf_embed_problem {
   MLA_DECODE_MEMBERS(MLAF_EMBED_MEMBER)
 } mlaf_embed_problem;
 enum { MLAF_EMBED_PROBLEM_TEXT_MAX = 160 };
+typedef struct mlaf_embed_execute_args mlaf_embed_execute_args; /* mlaf_embed_mla_decode_args by its older name */
 
 #endif

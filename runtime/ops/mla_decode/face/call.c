@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/cache_format.h"
 #include "ops/mla_decode/fields.h"
 #include "ops/mla_decode/launch.h"
 #include "ops/mla_decode/problem.h"
@@ -196,12 +197,22 @@ static mlaf_status check_lse(const reading *r) {
                                         : "must be [batch, heads, q_len] of q over memory of [batch, q_len, heads]");
 }
 
+/* Bytes whose rows are as long as those of a format that decode does not read: refused by its name. */
+static mlaf_status check_format(const reading *r, const mlaf_view *k, int dims) {
+  const mlaf_view *q = &r->c->q, *o = &r->c->o;
+  if (k->dims != 4 || k->dtype != MLAF_VIEW_U8 || o->dims != dims) return MLAF_OK;
+  const int64_t rank = o->shape[dims - 1], rope = q->shape[dims - 1] - rank;
+  const char *const why = mlaf_cache_format_refused_row("mla_decode", k->shape[3], (int)rank, (int)rope);
+  return why ? mlaf_fail(r->err, MLAF_E_ARG, "the cache is uint8, must be %s: %s", dtypes[q->dtype].name, why) : MLAF_OK;
+}
+
 static mlaf_status read_tensors(reading *r, int dims) {
   const mlaf_call *c = r->c;
   const mlaf_view *q = &c->q, *o = &c->o, k = with_head(c->cache), kpe = with_head(c->cache_kpe);
   if (q->dtype != MLAF_VIEW_BF16 && q->dtype != MLAF_VIEW_F16)
     return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[known_dtype(q->dtype)].name);
   mlaf_status st = check_view(r, "q", q, dims, q->dtype);
+  if (!st) st = check_format(r, &k, dims);
   if (!st) st = check_view(r, "the cache", &k, 4, q->dtype);
   if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, q->dtype);
   if (!st) st = check_view(r, "the output", o, dims, q->dtype);

@@ -1,4 +1,4 @@
-/* What the public functions that take a mlaf_problem share. */
+/* Shared by the public functions that take a mlaf_problem. */
 #ifndef MLAF_DECODE_FACE_H
 #define MLAF_DECODE_FACE_H
 

@@ -1,4 +1,4 @@
-/* What mlaf_execute cannot see: the tables, checked on host copies. */
+/* Checks tables on host copies, which mlaf_execute cannot see. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -6,7 +6,7 @@
 #include "ops/mla_decode/fields.h"
 #include "mlaforge/plan.h"
 
-/* Where a failed check writes to. */
+/* The text that a failed check writes to. */
 typedef struct report {
   char *why;
   size_t size;

@@ -21,7 +21,7 @@ static mlaf_status read_opts(mlaf_ctx *ctx, const mlaf_problem *shape, const mla
   return st ? st : read_range(ctx, "ctx", &out->ctx_min, &out->ctx_max, shape->ctx, MLA_DECODE_CTX_MAX);
 }
 
-/* With block tables of the longest context, where those are wanted. */
+/* Workspace of a plan, with block tables of the longest context where those are wanted. */
 static size_t workspace(void *user, const mlaf_plan *plan, const mlaf_point *at) {
   const mlaf_warm_up_opts *o = user;
   const mlaf_problem p = mlaf_problem_of(at);

@@ -1,0 +1,58 @@
+/* The formats of latent caches: how a cache holds a token. Their rows are made of gen/formats.lua, which explains them. */
+#ifndef MLAF_CACHE_FORMAT_H
+#define MLAF_CACHE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaf_formats.h"
+
+/* Types of stored numbers. DTYPE: the problem's 16-bit type. */
+typedef enum mlaf_stored {
+  MLAF_STORED_DTYPE,
+  MLAF_STORED_E4M3FN,
+  MLAF_STORED_E4M3FNUZ,
+} mlaf_stored;
+
+static inline bool mlaf_stored_in_16(mlaf_stored type) { return type == MLAF_STORED_DTYPE; }
+static inline bool mlaf_stored_fnuz(mlaf_stored type) { return type == MLAF_STORED_E4M3FNUZ; }
+
+/* The factor that makes a value of a stored number: none, one that the launch has, or the token's own. */
+typedef enum mlaf_scale { MLAF_SCALE_NONE, MLAF_SCALE_LAUNCH, MLAF_SCALE_STORED } mlaf_scale;
+
+/* Bytes that follow a problem's rank and rope dim: rank * R + rope * P + fixed. */
+typedef struct mlaf_extent {
+  int32_t rank, rope, fixed;
+} mlaf_extent;
+static inline int64_t mlaf_extent_bytes(mlaf_extent extent, int rank, int rope) {
+  return (int64_t)extent.rank * rank + (int64_t)extent.rope * rope + extent.fixed;
+}
+
+typedef struct mlaf_cache_format {
+  const char *name;         /* "fp8_ds_mla": its word in problems */
+  mlaf_stored latent, rope; /* types of the numbers of these columns */
+  bool split;               /* the rope columns are rows of a tensor of their own */
+  int unit;                 /* bytes of what strides of its rows count */
+  mlaf_scale scale;
+  int group, scales;     /* STORED: columns of the latent that a scale is for; scales of a row, fp32 */
+  mlaf_extent row;       /* a token's row in the cache's tensor */
+  mlaf_extent scales_at; /* from the row's first byte; so is */
+  mlaf_extent rope_at;   /* but for a tensor of its own, whose rows begin with them */
+  mlaf_extent rope_bytes;
+  mlaf_extent token; /* in all tensors */
+} mlaf_cache_format;
+
+static inline const mlaf_cache_format *mlaf_cache_format_at(int format) {
+  static const mlaf_cache_format rows[MLAF_FORMATS] = {MLAF_FORMAT_ROWS};
+  return &rows[format];
+}
+
+/* Why the operation cannot have a cache of the format whose name the first n characters of `word` are; NULL: that is no name of a
+ * format, or no reason. */
+const char *mlaf_cache_format_refusal(const char *op, const char *word, size_t n);
+
+/* The same of bytes whose rows are as long as a token of a format with scales inside; rows of other lengths: NULL. */
+const char *mlaf_cache_format_refused_row(const char *op, int64_t bytes, int rank, int rope);
+
+#endif

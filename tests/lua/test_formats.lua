@@ -1,0 +1,93 @@
+-- gen/formats.lua: bytes as others publish them, and as kernels write and read them, which cannot require the table.
+local T = ...
+local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
+local loader = T.quick_loader()
+local sorted = loader.sorted
+local formats, problem = loader.require("formats"), loader.require("problem")
+local space, emit, ops = loader.require("space"), loader.require("emit"), loader.require("ops")
+
+local function bytes(f, what, rank, rope) return formats.bytes(formats.extents(f)[what], rank, rope) end
+
+test("tokens and pages are as long as their writers publish", function()
+  for name, token in sorted({ paged = 1152, split = 1152, fp8_ds_mla = 656, e4m3fn = 576, e4m3fnuz = 576, fp8_v4 = 584 }) do
+    eq(bytes(formats.get(name), "token", 512, 64), token, name)
+  end
+  -- FlashMLA's tests of DeepSeek-V4: pages padded to a multiple of 576 bytes, scales behind the rows.
+  local v4 = formats.get("fp8_v4")
+  for tokens, page in sorted({ [2] = 1728, [64] = 37440, [128] = 74880, [256] = 149760 }) do
+    eq(formats.page_bytes(v4, tokens, 512, 64), page, tokens .. " tokens of fp8_v4")
+  end
+  eq(bytes(v4, "row", 512, 64), 576)
+  eq(formats.page_bytes(formats.get("fp8_ds_mla"), 64, 512, 64), 64 * 656)
+  eq(formats.page_bytes(formats.get("split"), 64, 512, 64), 64 * 1024, "rope columns lie elsewhere")
+end)
+
+test("an operation's formats are its field's words, by numbers without gaps", function()
+  for _, op in ipairs(formats.operations) do
+    local named = 0
+    for _, f in ipairs(formats.list) do
+      local n = f.takes[op]
+      named = named + (n and 1 or 0)
+      ok(not n or formats.of(op)[n + 1] == f, "%s: two formats have the number %s", op, tostring(n))
+    end
+    eq(#formats.of(op), named, op .. "'s numbers")
+    for _, field in ipairs(ops.get(op).fields) do
+      if field.field == "layout" then eq(table.concat(field.words, " "), table.concat(formats.words(op), " "), op) end
+    end
+  end
+  for _, f in ipairs(formats.list) do
+    for op in sorted(f.takes) do ok(#formats.words(op) > 0, "%s is taken by %s, which has no formats", f.name, op) end
+    for _, s in ipairs(f.streams) do ok(formats.BYTES[s.type], "%s: numbers of type %s", f.name, s.type) end
+  end
+end)
+
+test("what an operation does not take is refused by its name", function()
+  raises(function() problem.parse("mla_decode:h16,fp8_ds_mla") end,
+    "mla_decode does not take fp8_ds_mla caches (656 bytes a token")
+  raises(function() problem.parse("mla_decode:h16,fp8_v4") end,
+    "(584 bytes a token of 512 + 64 columns, as those of DeepSeek-V4)", "no operation takes fp8_v4 yet")
+  raises(function() problem.parse("mla_append:fp8_v4") end, "mla_append does not take fp8_v4")
+  raises(function() problem.parse("mla_gather_kv_b:h16,fp8_v4") end, "mla_gather_kv_b does not take fp8_v4")
+  raises(function() problem.parse("mla_q_scale:h16,fp8_v4") end, "bad field 'fp8_v4'")
+  eq(problem.parse("mla_append:fp8_ds_mla").layout, "fp8_ds_mla")
+end)
+
+-- The first kernel that serves a problem, as text.
+local function source(text, family)
+  for _, item in ipairs(space.kernels(problem.parse(text), "sm_90a")) do
+    if not item.rejected and item.name:match("^[%w_]+") == family then
+      return (emit.render(item.kernel.template, item.kernel.params, "sm_90a"))
+    end
+  end
+  error(text .. " has no kernel of " .. family)
+end
+
+-- Bytes that an expression of a kernel comes to: its names R and ROPE, the lane's part left out.
+local function value(expression, rank)
+  return load("return " .. expression:gsub("R", tostring(rank)), "=expression", "t", {})()
+end
+
+test("kernels write and read where the table says", function()
+  for rank, rope in sorted({ [512] = 64, [256] = 32 }) do
+    for _, f in ipairs(formats.of("mla_append")) do
+      local text = source(("mla_append:r%d,p%d,%s"):format(rank, rope, f.name), "rows")
+      local at = text:match("char%* const rope = to%.latent %+ (%d+);")
+      local split = text:find("char* const rope = to.rope;", 1, true) ~= nil
+      eq(split, formats.stream(f, "rope").place == "tensor", f.name)
+      if not split then eq(tonumber(at), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
+      local scale = text:match("store%(to%.latent %+ ([^,]-) %+ chunk / 4, there %? scale")
+      eq(scale ~= nil, f.scale == "stored", f.name .. ": scales of its own")
+      if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
+    end
+    for _, f in ipairs(formats.of("mla_gather_kv_b")) do
+      local text = source(("mla_gather_kv_b:h16,r%d,p%d,%s"):format(rank, rope, f.name), "mma")
+      local body = text:match("word4 rope8%(.-\n}")
+      local at = body:match("a%.cache %+ row %+ (.-) %+ %d+ %* c%)")
+      eq(at == nil, formats.stream(f, "rope").place == "tensor", f.name)
+      if at then eq(value(at, rank), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
+      local scale = text:match("tidy%(load<float>%(a%.cache %+ row %+ (.-) %+ 4 %* %(c / 16%)")
+      eq(scale ~= nil, f.scale == "stored", f.name .. ": scales of its own")
+      if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
+    end
+  end
+end)
