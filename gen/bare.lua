@@ -6,8 +6,9 @@
 --   bare.module(text)      Lua
 --   bare.template(text)    kernel text with ${expressions}, and lines of Lua (//@) between
 --
--- Literals are kept to the byte. A text that may depend on more than its tokens (__LINE__, #line, raw strings, a literal of two
--- lines), or that is not understood (a comment without an end), is kept whole: then a comment counts, and nothing is lost.
+-- Literals are kept to the byte. A text that may depend on more than its tokens (__LINE__, #line, assert, raw strings, a literal
+-- of two lines), or that is not understood (a comment or a literal of Lua without an end, a backslash before blanks at a line's
+-- end, a comment's marks split by a line end), is kept whole: then a comment counts, and nothing is lost.
 local bare = {}
 
 local find, sub, byte = string.find, string.sub, string.byte
@@ -35,20 +36,21 @@ end
 
 local STOPS = { [QUOTE] = '["\\\n$]', [APOSTROPHE] = "['\\\n$]" }
 
--- Index of the last character of the literal that begins at `at`: its quote, or what stands before the line's end.
+-- Index of the last character of the literal that begins at `at`: its quote, or what stands before the line's end; and whether it
+-- is the quote.
 local function literal_end(text, at, in_template)
   local stop, i = STOPS[byte(text, at)], at + 1
   while true do
     i = find(text, stop, i)
-    if not i then return #text end
+    if not i then return #text, false end
     local c = byte(text, i)
-    if c == NEWLINE then return i - 1 end
+    if c == NEWLINE then return i - 1, false end
     if c == BACKSLASH then
       i = i + 2
     elseif c == DOLLAR then
       i = in_template and byte(text, i + 1) == BRACE and expression_end(text, i + 2) + 1 or i + 1
     else
-      return i
+      return i, true
     end
   end
 end
@@ -100,6 +102,7 @@ local function strip(out, text, in_template, inside)
         add_trimmed(out, text, from, i - 1)
         at = line_comment_end(text, i + 2)
         from = at
+        long = long or at > #text and byte(text, -1) == BACKSLASH -- goes on behind a line of Lua
       elseif two == "/*" then
         local _, stop = find(text, "*/", i + 2, true)
         add_trimmed(out, text, from, i - 1)
@@ -139,8 +142,10 @@ end
 
 -- True if a text may depend on more than its tokens. Plain searches first: they cost a tenth.
 local function tells_lines(text)
-  return find(text, "__LINE__", 1, true) or find(text, "#line", 1, true) or find(text, "# line", 1, true)
-    or find(text, "\n# ", 1, true) and find(text, "\n# %d")
+  return find(text, "__LINE__", 1, true) or find(text, "__builtin_LINE", 1, true) or find(text, "source_location", 1, true)
+    or find(text, "assert", 1, true) and find(text, "%f[%w_]assert%s*%(")
+    or find(text, "#[ \t]*line%f[%W]") or find(text, "^#[ \t]*%d") or find(text, "\n[ \t]*#[ \t]*%d")
+    or find(text, "\\[ \t\r]+\n") or find(text, "[/*]\\\n") or find(text, "??/", 1, true)
     or find(text, 'R"', 1, true) and find(text, "%f[%w_][uUL]?8?R\"[^%s()\\\"]*%(")
 end
 
@@ -172,8 +177,13 @@ local function strip_lua(out, text)
       at = stop and behind_comment(out, text, stop + 1) or find(text, "\n", i, true) or #text + 1
       from = at
     else
-      local stop = c == OPEN and long_end(text, i) or (c == QUOTE or c == APOSTROPHE) and literal_end(text, i, false) or i
-      long = long or stop > i and find(sub(text, i, stop), "\n", 1, true) ~= nil
+      local stop, closed = i, true
+      if c == QUOTE or c == APOSTROPHE then
+        stop, closed = literal_end(text, i, false)
+      elseif c == OPEN then
+        stop = long_end(text, i) or i
+      end
+      long = long or not closed or stop > i and find(sub(text, i, stop), "\n", 1, true) ~= nil
       at = stop + 1
     end
   end

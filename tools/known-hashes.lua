@@ -1,8 +1,8 @@
 -- lua5.4 tools/known-hashes.lua OLD...: after a change of templates or of the generator that changes no kernel's text but for
 -- comments. OLD is a folder with a tree as it was, whose users have databases (git worktree add OLD REVISION).
 -- Writes runtime/db/known_hashes.c: the hash that a template had in OLD, and the one it has now, of each template whose kernels
--- in OLD's manifests and goldens (tools/golden.lua) are the same text in both trees. Up to MOST of each are looked at;
--- tools/same-code.lua, to be run before, looks at all. Choices made with the old hash then hold on.
+-- in OLD's manifests and goldens (tools/golden.lua) are the same text in both trees, but for where its lines break. Up to MOST
+-- of each are looked at; tools/same-code.lua, to be run before, looks at all. Choices made with the old hash then hold on.
 -- A hash that moves again makes its line void: run this anew with all of the trees.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local same, golden = dofile(root .. "/tools/same.lua"), dofile(root .. "/tools/golden.lua")
@@ -21,6 +21,17 @@ end
 
 local function render(tree, template, params, target)
   return without_hashes(tree, function() return same.render(tree, template, params, target) end)
+end
+
+-- Kernel text without line ends that mean nothing: those of the preprocessor's lines do.
+local function one_line(text)
+  local out, continued = {}, false
+  for line in (text or ""):gmatch("[^\n]+") do
+    local directive = continued or line:find("^#") ~= nil
+    continued = directive and line:sub(-1) == "\\"
+    out[#out + 1] = directive and "\n" .. line .. "\n" or line .. " "
+  end
+  return table.concat(out)
 end
 
 -- Kernels that a tree lists, MOST of each template and target: { target, template, params }, spread over the lists.
@@ -58,7 +69,7 @@ for _, old_root in ipairs(arg) do
     if verdict[key] then
       local a, says_a = render(old, template, params, target)
       local b, says_b = render(new, now, params, target)
-      verdict[key] = a and a == b and says_a == says_b or false
+      verdict[key] = a and one_line(a) == one_line(b) and says_a == says_b or false
     end
   end
   for _, key in ipairs(order) do
@@ -66,7 +77,9 @@ for _, old_root in ipairs(arg) do
     local was = old.loader.template_hash(template, target)
     if not verdict[key] then skipped = skipped + 1
     elseif was ~= new.loader.template_hash(now, target) then
-      lines[('    {"%s", "%s"},'):format(was:sub(1, 16), new.loader.template_hash(now, target))] = true
+      local row = ('    {"%s", "%s"},'):format(was:sub(1, 16), new.loader.template_hash(now, target))
+      local of = ("/* %s %s */"):format(now, target)
+      lines[row .. (#row + 1 + #of > 130 and "\n      " or " ") .. of] = true
     end
   end
 end

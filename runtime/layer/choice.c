@@ -113,7 +113,7 @@ static int find_name(const char *text, size_t n) {
 
 bool layer_choice_parse(const layer_shape *s, const char *text, layer_choice *out, char *why, size_t why_size) {
   layer_choice choice = 0;
-  for (const char *at = strcmp(text, none) ? text : ""; *at;) {
+  for (const char *at = strcmp(text, none) ? text : NULL; at;) {
     const size_t n = strcspn(at, ",");
     const int alt = find_name(at, n);
     if (alt < 0 || !layer_alternative_exists(s, (layer_alternative)alt)) {
@@ -121,9 +121,13 @@ bool layer_choice_parse(const layer_shape *s, const char *text, layer_choice *ou
       return false;
     }
     choice |= (layer_choice)(1 << alt);
-    at += n + (at[n] == ',');
+    at = at[n] ? at + n + 1 : NULL;
   }
   if (choice & 1 << ALT_Q_B_APPEND_ABSORB) choice |= 1 << ALT_Q_B_APPEND;
+  if (!is_candidate(s, choice)) {
+    snprintf(why, why_size, "the alternatives of '%s' exclude each other", text);
+    return false;
+  }
   *out = choice;
   return true;
 }

@@ -314,6 +314,16 @@ static void names_of_choices(void **state) {
   assert_string_equal(why, "'warp' is no alternative of this version");
   assert_false(layer_choice_parse(&s, "dequant", &c, why, sizeof why)); /* of 16 bits */
   assert_string_equal(why, "this layer cannot do 'dequant'");
+  static const char *const torn[] = {"", "q_b+append,", ",q_b+append", "q_b+append,,decode+v_out"};
+  for (size_t i = 0; i < sizeof torn / sizeof *torn; i++) {
+    assert_false(layer_choice_parse(&s, torn[i], &c, why, sizeof why));
+    assert_string_equal(why, "'' is no alternative of this version");
+  }
+  layer_shape bytes = shape(64, 0);
+  bytes.d.weights = 1;
+  assert_true(layer_choice_parse(&bytes, "dequant", &c, why, sizeof why));
+  assert_false(layer_choice_parse(&bytes, "q_b+append,dequant", &c, why, sizeof why));
+  assert_string_equal(why, "the alternatives of 'q_b+append,dequant' exclude each other");
 }
 
 static void problem_of_a_choice(void **state) {

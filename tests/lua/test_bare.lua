@@ -38,8 +38,12 @@ end)
 test("kernel text: what may depend on lines, or is not understood, is kept whole", function()
   for _, text in ipairs({
     "// c\ncheck(__LINE__);\n", "// c\n#line 5\n", "// c\n# 5 \"x\"\n",
+    "// c\n#  line 5\n", "// c\n  #\tline 5\n", "// c\nf(__builtin_LINE());\n", "// c\nassert(x);\n",
+    "// a \\ \nx = 1;\n", "// a \\\r\nx = 1;\n", "/\\\n/ a /* b\nx = 1;\n/* c */\n", "/* a *\\\n/ x = 1; /* b */\n",
+    "// a ??/\nx = 1;\n",
     'x = R"(// no comment)"; // c\n', 'x = u8R"ab(//)ab"; // c\n', "int x; /* open // c\n", 'x = "a \\\n  b"; // c\n',
   }) do eq(bare.kernel(text), text) end
+  eq(bare.kernel("static_assert(x); // c\n"), "static_assert(x);\n", "an assertion of the compiler's tells no line")
   eq(bare.kernel('needs("R", "H"); // c\n'), 'needs("R", "H");\n', "a letter is no raw string")
 end)
 
@@ -50,6 +54,9 @@ test("Lua: comments and blank lines go, strings and their line ends stay", funct
   eq(bare.module("x = --[==[ a ]] ]==] 1\n"), "x = 1\n")
   local long = "-- c\nx = [[\n  -- no\n]]\n"
   eq(bare.module(long), long, "a string of several lines")
+  for _, open in ipairs({ '-- c\nx = "a\\z\n  b -- 1"\n', '-- c\nx = "a \\"\n' }) do
+    eq(bare.module(open), open, "a literal whose line ends before it does")
+  end
 end)
 
 test("templates: Lua lines, expressions and a comment around them", function()
@@ -59,6 +66,9 @@ test("templates: Lua lines, expressions and a comment around them", function()
   eq(bare.template("/* a\n//@ if x then\n b */ c;\n  //@ end\nd; // e\n"), "//@ if x then\nc;\n//@ end\nd;\n")
   eq(bare.template("//@ if x then -- a\n\n// b\n//@ -- c\n//@\n//@ end"), "//@ if x then\n//@ end\n")
   ok(bare.template("//@ f(1)\n") ~= bare.template("//@ f(2)\n"), "a Lua line unseen")
+  for _, open in ipairs({ '//@ x = "a\\\n//@ -- 1"\n', "// a \\\n//@ if x then\ny = 1;\n//@ end\n" }) do
+    eq(bare.template(open), open, "a literal or a comment that goes on behind its line of Lua")
+  end
   ok(bare.template("int x = ${n // 2};\n") ~= bare.template("int x = ${n // 3};\n"), "an expression unseen")
 end)
 
