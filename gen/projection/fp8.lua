@@ -14,9 +14,9 @@ local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
 -- h200, 2026-11-29; times the estimate, of several passes over a matrix: with 200 tokens o_proj, q_b and qkv_a of DeepSeek-V3
 -- took 1.54, 1.49 and 1.45 of it at tp 1, 1.37, 1.46 and 1.45 at tp 8 (docs/lab/layer.md).
 local RING_AGAIN = 1.5
--- h200, 2026-11-29; of wide_fp8: a step of 64 values, without and with a norm, and what each of its tokens adds
--- (docs/lab/projections.md).
-local WIDE_STEP_NS, WIDE_TOKEN_NS = { [0] = 155, 435 }, 2.3
+-- h200, 2026-11-29; of wide_fp8: a step of 64 values, without and with a norm, each of its tokens; times the estimate of several
+-- passes (docs/lab/projections.md).
+local WIDE_STEP_NS, WIDE_TOKEN_NS, WIDE_AGAIN = { [0] = 155, 435 }, 2.3, 1.1
 -- Tokens of a pass, of tiles of more outputs than a warpgroup's.
 local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
@@ -245,7 +245,7 @@ local function wide(of, fields)
       return {
         threads = made.threads, rows_per_wg = made.tile, lds_bytes = made.lds, regs = made.regs, slack = 32,
         inflight = made.stages * made.tile * 64, pass = made.tokens, split = v.split, ahead = true, pace = 0.9,
-        chain_ns = product.inner / (64 * v.split) * step_ns, sums = 4 * width * made.tile,
+        chain_ns = product.inner / (64 * v.split) * step_ns, again = WIDE_AGAIN, sums = 4 * width * made.tile,
         x_bytes = RING_X * 2 * width * product.inner / v.split, clk = 16 * width / RING_MACS,
       }
     end,
