@@ -46,7 +46,8 @@ test("wrong lines of a layer's defaults are refused", function()
     { 3, "0", "heads is no number from 1 on: '0'" }, { 4, "16", "from must be 1 or one more than a power of two: '16'" },
     { 5, "100", "to must be a power of two: '100'" },
     { 6, "x", "margin is no number: 'x'" }, { 8, "November", "date is not YYYY-MM-DD: 'November'" },
-    { 9, "", "device and method are wanted:" }, { 1, "a b", "no target: 'a b'" } } do
+    { 9, "", "device and method are wanted:" }, { 1, "a b", "no target: 'a b'" },
+    { 1, "sm_90z", "no target: 'sm_90z'" }, { 1, "*a", "no target: '*a'" } } do
     local said, done = made(line(x[1], x[2]))
     ok(not done)
     ok(said:find("FILE:2: " .. x[3], 1, true), said)
