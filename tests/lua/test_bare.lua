@@ -85,10 +85,11 @@ test("no kernel text of a template has a literal without an end, or is kept whol
 end)
 
 -- tools/same-code.lua compiles such texts. Here: nothing is left to strip.
+-- Kernels of one template differ little in what stripping sees: one in 16 of the manifests with --full, a minute less than all.
 T.sampled(64, "rendered kernels: stripping twice changes nothing, and no comment is left", function(mine)
   local golden, emit = dofile(T.root .. "/tools/golden.lua"), T.quick_loader(2048).require("emit")
   for i, entry in ipairs(golden.manifests(T.root)) do
-    if mine(i) then
+    if i % 16 == 0 and mine(i) then
       local target, template, params = entry:match("^(.-)\t(.-)\t(.-)\t")
       local source = emit.render(template, params, target)
       local code = bare.kernel(source)
