@@ -210,7 +210,7 @@ local function ring(of, fields)
   return family
 end
 
--- For more tokens than a pass of a ring has: a matrix is read, and its bytes become numbers, once for up to 256 of them.
+-- The family for more tokens than a pass of a ring has: a matrix is read, and its bytes become numbers, once for up to 256.
 local function wide(of, fields)
   local family = {
     many = true,

@@ -87,12 +87,12 @@ typedef struct mlaf_execute_args {
   int64_t page_rows;                /* rows from one page to the next where the cache has gaps between pages: a multiple of the
                                      * problem's page_size, page_tokens or more; 0: page_tokens. num_pages counts these pages */
   int64_t kv_indices_size;          /* entries of kv_indices; wanted with page_tokens or page_rows, without block_table */
-  /* For problems that rotate what they read; NULL and 0 for the others. */
+  /* The rotation of problems that rotate what they read; NULL and 0 for the others. */
   const float *rope_table;          /* [rope_rows, P] dense, 16-byte aligned: row j has P/2 cosines of position j, then P/2 sines.
                                      * x' = x cos - y sin, y' = y cos + x sin in fp32, then rounded to the problem's dtype */
   int32_t rope_rows;                /* 1 and up. A key behind the table makes the rows that see it NaN */
   int32_t reserved;                 /* 0 */
-  /* For a layer's plans whose combine kernel makes values too, with o and lse NULL; NULL and 0 for all others. */
+  /* Values of a layer's plans whose combine kernel makes them, with o and lse NULL; NULL and 0 for all others. */
   const void *w_v;                  /* [H, V, R]: W_UV, of the problem's dtype, 16-byte aligned */
   int64_t w_v_row_stride;           /* elements, a multiple of 8 from R on */
   int64_t w_v_head_stride;          /* elements, a multiple of the row stride */

@@ -120,7 +120,7 @@ static double estimate(const mlaf_layer *l, layer_form form, int64_t tokens) {
   return sum;
 }
 
-/* Without estimates of both, copies serve the tokens that tuning/layer-stages.tsv says, and nothing is dequantised. */
+/* Copies serve the tokens that tuning/layer-stages.tsv says where an estimate is missing; nothing is dequantised then. */
 static bool is_better(const mlaf_layer *layer, layer_form form, int64_t tokens) {
   const layer_alternative alt = layer->copies ? ALT_COPIES_16 : ALT_DEQUANT_WEIGHTS;
   const double own = estimate(layer, form, tokens), other = estimate(layer->alternative, form, tokens);

@@ -1,4 +1,4 @@
-/* Which variant made ahead serves a problem. */
+/* Choice of the variant made ahead that serves a problem. */
 #include "op/offer.h"
 
 #include <stdlib.h>

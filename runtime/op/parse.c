@@ -36,7 +36,7 @@ static size_t in_grammar_words(const char *s, size_t n, char *out, size_t size) 
   return 0;
 }
 
-/* Which field an item of the text sets, -1: unknown or malformed. */
+/* Index of the field that an item of the text sets, -1: unknown or malformed. */
 static int parse_item(const char *s, size_t n, mlaf_point *p) {
   char ours[40];
   const size_t renamed = in_grammar_words(s, n, ours, sizeof ours);

@@ -16,7 +16,7 @@
  * more sources than a token has columns. CHANCE is one in a million, as verify looks at so many. Never below USUAL, mla_decode's,
  * which many outputs are held to.
  *
- * Behind another product x is rounded once more: three roundings, 2.88e-3. */
+ * x that another product wrote is rounded once more: three roundings, 2.88e-3. */
 double mlaf_product_bound(const mlaf_product *p, int64_t tokens) {
   static const double ROUND = 0x1p-8 * 0.42466, USUAL = 2.5e-3, CHANCE = 13.8;
   const int64_t outputs = (int64_t)p->heads * (p->outer + p->rope);

@@ -1,5 +1,5 @@
-/* From how many new tokens on a layer's prefill is faster than the same tokens as requests of few, over so many cached ones.
- * Whole layers of both forms are checked and timed; what is found is a choice of the database. */
+/* Search for the number of new tokens from which on a layer's prefill is faster than calls with few query tokens, over so many
+ * cached ones. Whole layers of both forms are checked and timed; what is found is a choice of the database. */
 #include <math.h>
 #include <string.h>
 

@@ -168,9 +168,10 @@ mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, 
 bool layer_chain_problem(const layer_setup *s, mlaf_form form, int i, char out[MLAF_PROBLEM_TEXT_MAX]);
 
 /* --- crossover.c --- */
-/* By how many ns the expanded form leads over the absorbed one with n new tokens. */
+/* *out: ns that the expanded form leads over the absorbed one with n new tokens. */
 typedef mlaf_status (*layer_lead_fn)(void *user, int32_t n, double *out);
-/* From how many on it leads, 1 .. most, between two numbers that are near each other; 0: not up to `most`. Begins at `first`. */
+/* *out: the number of new tokens from which on it leads, 1 .. most, between two that are near each other; 0: not up to `most`.
+ * The search begins at `first`. */
 mlaf_status layer_cross(int32_t first, int32_t most, layer_lead_fn lead, void *user, int32_t *out);
 enum { LAYER_CROSS_MOST = 4096 /* new tokens, which are tried and stored */ };
 typedef struct layer_crossing {

@@ -1,4 +1,4 @@
-/* For tests that write an index by hand. */
+/* Helpers of tests that write an index by hand. */
 #ifndef MLAF_TEST_EMBED_INDEX_H
 #define MLAF_TEST_EMBED_INDEX_H
 

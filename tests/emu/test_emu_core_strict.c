@@ -1,5 +1,5 @@
 /* Faulty kernels: each must be refused, and the message must say what, where and in which lane.
- * Beside each stands a correct version, so that a checker which refuses everything fails too. */
+ * Each has a correct version beside it, so that a checker which refuses everything fails too. */
 #include "cmocka_all.h"
 #include "emu/strict.h"
 #include "emu_asm.h"

@@ -76,7 +76,7 @@ static void its_problem(void **state) {
   assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,t64+mla_append:r512,split,pairs,norm+mla_q_absorb:pairs");
 }
 
-/* On Hopper with a block for each head; queries that are scaled must be in memory. */
+/* Hopper has a block for each head; queries that are scaled must be in memory. */
 static void where_it_may_be(void **state) {
   layer_shape s = shape(64, 0);
   assert_true(layer_shape_may_absorb(&s));
