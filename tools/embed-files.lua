@@ -67,11 +67,11 @@ local function by_table(op)
     stem = name .. "_",
     about = ("%s selects the kernel tuned for the nearest size; a plan serves any number of them."):format(
       raw.count.field or raw.count[1]),
-    files = { "record.c", "op/args_check.c", "op/args_launch.c" },
+    files = { "record.c", "op/args_check.c", "op/args_launch.c", raw.relations and "relations.c" },
     inside = { ("ops/%s/launch.h"):format(op) },
     calls = { table = ("mlaf_%s_calls"):format(name), arguments = ("&%s_arguments"):format(name),
       check_stages = "mlaf_arguments_check_stages", check_args = "mlaf_arguments_check_launch",
-      prepare = "mlaf_arguments_prepare" },
+      parameter_bytes = name .. "_parameter_bytes", prepare = "mlaf_arguments_prepare" },
   }
 end
 
