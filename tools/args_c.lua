@@ -193,7 +193,7 @@ local function place_line(m, t)
   for i, a in ipairs(t.axes) do any[i] = a.stride and "a->" .. a.stride or "0" end
   for i = #t.axes, 1, -1 do
     local a, inner = t.axes[i], t.axes[i + 1]
-    local dense = t.raw.nested and inner and ("mlaf_product(n[%d], x[%d].stride[%d])"):format(inner.size.at, at, i)
+    local dense = t.raw.nested and inner and ("mlaf_step_over(n[%d], x[%d].stride[%d])"):format(inner.size.at, at, i)
       or ("n[%d]"):format(a.dense)
     local given = t.strides == "any" and table.concat(any, " | ") or a.stride and "a->" .. a.stride or "0"
     lines[#lines + 1] = ("  x[%d].stride[%d] = a->%s && (%s) ? %s : %s;"):format(at, i - 1, t.name, given, any[i], dense)
@@ -368,7 +368,7 @@ function make.calls(m)
 /* Made by tools/args.lua of gen/ops/$op/args.lua. */
 #include "op/table_calls.h"
 #include "ops/$op/args.h"
-
+$header
 _Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
 _Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
 
@@ -394,7 +394,8 @@ $calls
     case_rows = raw.case_rows and raw.case_rows[1] or 0, case_least = raw.case_rows and raw.case_rows.least or 0,
     ulps = ("%g"):format(raw.ulps), timing = case_row(m, raw.timing):gsub(",$", ""),
     cold = yes(raw.timing.cold), n_cases = #raw.cases,
-    error_about = raw.error_about, calls = calls_of(m), walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0",
+    error_about = raw.error_about, calls = calls_of(m), header = raw.header and ('#include "%s"\n'):format(raw.header) or "",
+    walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0",
     more = m.more,
   })
 end

@@ -15,12 +15,14 @@
 --   block     the kernel's parameter block, in order, each [member=]source: a tensor's address, TENSOR.AXIS (a stride in bytes),
 --             TENSOR:AXIS (in elements), a size, a scalar, `flags`, or `reserved`; no member: the source with _ for . and :.
 --             MEMBER!TYPE: of that C type ("ptr": an address), and filled by the operation's C
+--   scales_from  the block's member from which on only kernels have it that say MLAF_KERNEL_SCALES
 --   rows      the size that workgroups share out, rows_per_wg each
 --   relations true: runtime/ops/OP/relations.c says what relates arguments to each other, in the functions that OP/launch.h
 --             declares; then rows is what is 0 where nothing is launched, and no more
 --   walk      sizes of the two axes that rows are counted by; left out: those of the first output
 --   more      a size: so many numbers are at hand for the C that draws and finds rows (mlaf_host.more)
---   calls     members of mlaf_calls that are not what they are by the table: C
+--   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
+--   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
 --   work      { bytes =, flops = }: the least that a launch has to do, expressions
 --   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts
 --   case_rows { n, least = }: tokens of a case times the second axis are about n, an odd number. Else a case gives the count
@@ -182,6 +184,7 @@ local function read_block(m, raw)
   m.words, m.block_bytes = {}, 0
   for text in raw.block:gmatch("%S+") do
     local w = read_word(m, text)
+    if w.member == raw.scales_from then m.short_bytes = m.block_bytes end
     w.to = (m.block_bytes + w.bytes - 1) // w.bytes * w.bytes
     m.block_bytes = w.to + w.bytes
     m.words[#m.words + 1] = w

@@ -72,7 +72,7 @@ typedef struct mlaf_arg_place {
 } mlaf_arg_place;
 
 /* A step over n rows; where nobody uses it, it may be any number. */
-static inline int64_t mlaf_product(int64_t n, int64_t stride) { return (int64_t)((uint64_t)n * (uint64_t)stride); }
+static inline int64_t mlaf_step_over(int64_t n, int64_t stride) { return (int64_t)((uint64_t)n * (uint64_t)stride); }
 
 typedef struct mlaf_args_table {
   const char *count_name;      /* rows of input: "tokens" */

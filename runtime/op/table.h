@@ -81,6 +81,11 @@ typedef struct mlaf_table_hooks {
   /* Fills inputs of timing data that the pool does not have. NULL: there are none. */
   void (*draw_timing)(mlaf_host *h, mlaf_rng *rng);
 
+  /* Rows of input of a case; NULL: the table says. */
+  int64_t (*count)(const mlaf_point *p, const mlaf_table_case *c);
+  /* Changes a launch's arguments for the variant, and adds buffers behind n; their number. NULL: there is nothing to change. */
+  int (*suit)(const mlaf_host *h, const mlaf_bound *b, void *args, int n, mlaf_case_buffer *out);
+
   /* --- of outputs whose rows lie where a tensor on the device says; NULL: rows follow from the axes --- */
   /* Fills arguments that are no scalars of the table's, before sizes are known; changes strides and counts that the table
    * gave. */
@@ -140,6 +145,8 @@ int64_t mlaf_host_place(const mlaf_host *h, int tensor, int64_t i, int64_t j);
 
 mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err);
 void mlaf_rows_close(mlaf_rows *r);
+/* Copies elements of an input, from its element `at` on. */
+void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void *to);
 /* Goes to a row, and asks the reference what it must be. */
 void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j);
 /* An output's row as it must be; NULL: the launch has no such output. */

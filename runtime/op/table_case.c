@@ -63,6 +63,7 @@ static mlaf_status fill(mlaf_made_case *c, mlaf_inject inject, mlaf_rng *rng, ml
  * about that, an odd number. */
 static int64_t count_of(const mlaf_table *t, const mlaf_point *p, const mlaf_table_case *c) {
   mlaf_host h;
+  if (t->hooks->count) return t->hooks->count(p, c);
   mlaf_host_init(&h, p, c, 1);
   const int64_t each = mlaf_host_walk(&h, 1), rows = t->case_rows / each;
   if (c->count && (!t->case_rows || c->count * each <= t->case_rows || c->count < t->case_least)) return c->count;
@@ -114,7 +115,7 @@ int mlaf_table_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t
     memset((char *)args + x->at, 0, sizeof(void *));
     out[i] = (mlaf_case_buffer){x->name, use_of(c, i), mlaf_host_bytes(&c->h, i), x->at, left_out(c, i) ? NULL : c->h.t[i].data};
   }
-  return a->n_tensors;
+  return c->h.table->hooks->suit ? c->h.table->hooks->suit(&c->h, b, args, a->n_tensors, out) : a->n_tensors;
 }
 
 /* --- what came out --- */

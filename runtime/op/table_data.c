@@ -25,12 +25,17 @@ static const mlaf_args_table *args_of(const table_data *d) { return d->h.table->
 
 /* --- sets --- */
 
+/* True for 16-bit numbers, which the pool has, and bytes, which may be any. */
+static bool is_random(const mlaf_arg_tensor *x, const int64_t *n) {
+  return x->element == MLAF_ELEMENT_16 || x->element == MLAF_ELEMENT_8 ||
+         (x->element == MLAF_ELEMENT_SIZED && n[x->unit] == 2);
+}
+
 static void place_in_pool(table_data *d) {
   for (int i = 0; i < args_of(d)->n_tensors; i++) {
     const mlaf_arg_tensor *x = &args_of(d)->tensors[i];
     mlaf_host_tensor *t = &d->h.t[i];
-    if (x->out || t->absent || (x->element != MLAF_ELEMENT_16 && x->element != MLAF_ELEMENT_8)) continue;
-    if (mlaf_host_row(&d->h, i, 0, 0) != 0) continue;
+    if (x->out || t->absent || !is_random(x, d->h.n)) continue;
     t->pooled = true;
     t->first = d->set_bytes;
     d->set_bytes += (mlaf_host_bytes(&d->h, i) + ALIGNED - 1) / ALIGNED * ALIGNED;

@@ -134,8 +134,8 @@ int64_t mlaf_host_row(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
 }
 
 int64_t mlaf_host_place(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
-  if (j && !has_axis(h, tensor, h->walk[1])) return -1;
-  return h->table->hooks->place ? h->table->hooks->place(h, tensor, i, j) : mlaf_host_row(h, tensor, i, j);
+  if (h->table->hooks->place) return h->table->hooks->place(h, tensor, i, j);
+  return j && !has_axis(h, tensor, h->walk[1]) ? -1 : mlaf_host_row(h, tensor, i, j);
 }
 
 mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
@@ -160,15 +160,15 @@ mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
 
 void mlaf_rows_close(mlaf_rows *r) { free(r->memory); }
 
-static void gather(const mlaf_rows *r, int tensor, int64_t at) {
+void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void *out) {
   const size_t bytes = (size_t)mlaf_element_bytes(&r->h->table->args->tensors[tensor], r->h->n),
                block = MLAF_POOL_BLOCK * sizeof(uint16_t);
-  const size_t size = bytes * (size_t)mlaf_host_columns(r->h, tensor), from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
-  unsigned char *to = (unsigned char *)(uintptr_t)r->row[tensor];
-  for (size_t i = 0, n; i < size; i += n) {
+  const size_t size = bytes * (size_t)n, from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
+  if (!r->h->t[tensor].pooled) memcpy(out, r->h->t[tensor].data + bytes * (size_t)at, size);
+  for (size_t i = 0, step; r->h->t[tensor].pooled && i < size; i += step) {
     const size_t here = (from + i) % block;
-    n = size - i < block - here ? size - i : block - here;
-    memcpy(to + i, (const char *)r->h->pool + here, n);
+    step = size - i < block - here ? size - i : block - here;
+    memcpy((char *)out + i, (const char *)r->h->pool + here, step);
   }
 }
 
@@ -177,7 +177,8 @@ void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j) {
   r->i = i, r->j = j;
   for (int k = 0; k < a->n_tensors; k++) {
     const int64_t at = mlaf_host_row(r->h, k, i, j);
-    if (r->h->t[k].pooled) gather(r, k, at);
+    if (r->h->t[k].pooled && at >= 0) mlaf_rows_read(r, k, at, mlaf_host_columns(r->h, k), (void *)(uintptr_t)r->row[k]);
+    else if (r->h->t[k].pooled) continue;
     else r->row[k] = at < 0 || !r->h->t[k].data ? NULL : r->h->t[k].data + at * mlaf_element_bytes(&a->tensors[k], r->h->n);
   }
   for (int k = 0; k < r->h->n_outputs; k++) {

@@ -13,9 +13,10 @@ local function operations()
 end
 
 -- Members of the struct in a template: { name, bytes, pointer }, and its bytes.
-local BYTES = { i64 = 8, u64 = 8, i32 = 4, u32 = 4, float = 4 }
+local BYTES = { i64 = 8, u64 = 8, i32 = 4, u32 = 4, int = 4, float = 4 }
 local function declared(text)
   local body, out = text:match("struct mlaf_[%w_]+ {\n(.-)\n};"), {}
+  body = body:gsub("union {%s*([^;]+;).-};", "%1") -- as its first member
   for kind, names in body:gsub("//[^\n]*", ""):gmatch("([%w_ ]+%*?) ([%w_, ]+);") do
     for name in names:gmatch("[%w_]+") do
       out[#out + 1] = { name = name, bytes = BYTES[kind:match("[%w_]+$")] or 8, pointer = kind:find("*", 1, true) ~= nil }

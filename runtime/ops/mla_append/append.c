@@ -41,7 +41,7 @@ static void arrange(mlaf_host *h) {
 static int64_t place(const mlaf_host *h, int tensor, int64_t t, int64_t head) {
   const int64_t slot = slots(h)[t], page = h->n[APPEND_SIZE_PAGE], *stride = h->t[tensor].stride;
   const bool cache = tensor == APPEND_CACHE || tensor == APPEND_CACHE_KPE;
-  if (!(cache || tensor == APPEND_KPE_OUT ? is_live(h, t) : has_query(h, t))) return -1;
+  if (cache || tensor == APPEND_KPE_OUT ? head || !is_live(h, t) : !has_query(h, t)) return -1;
   return cache ? slot / page * stride[0] + slot % page * stride[1] : mlaf_host_row(h, tensor, t, head);
 }
 
