@@ -228,6 +228,17 @@ static mlaf_status complete(const mlaf_bound *b, const void *args, const int64_t
 }
 ]]
 
+local WORK = [[
+int64_t $x_rows_of(const mlaf_point *p) { return p->v[$count_field]; }
+
+mlaf_work $x_work(const mlaf_point *p) {
+  const $struct a = {.struct_size = sizeof a, .$count_name = p->v[$count_field]};
+  int64_t n[MLAF_ARG_SIZES];
+  fill_sizes(p->v, &a, n);
+  return (mlaf_work){.bytes = (double)($bytes), .flops = (double)($flops)};
+}
+]]
+
 function make.record(m, stages)
   local relations, sizes, together = m.raw.relations, {}, false
   local function add_sizes(products) -- of which the operation's own may be factors
@@ -282,18 +293,10 @@ const mlaf_args_table $x_arguments = {
 };
 
 int64_t $x_rows(const void *args) { return ((const $struct *)args)->$count_name; }
-int64_t $x_rows_of(const mlaf_point *p) { return p->v[$count_field]; }
 uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
   return mlaf_arguments_parameter_bytes(&$x_arguments, launch);
 }
-
-mlaf_work $x_work(const mlaf_point *p) {
-  const $struct a = {.struct_size = sizeof a, .$count_name = p->v[$count_field]};
-  int64_t n[MLAF_ARG_SIZES];
-  fill_sizes(p->v, &a, n);
-  return (mlaf_work){.bytes = (double)($bytes), .flops = (double)($flops)};
-}
-
+$work
 static const mlaf_field fields[] = {$OP_ROWS};
 static const char *const stages[MLAF_STAGES_MAX + 1] = {$stages};
 const mlaf_op mlaf_op_$op = {.name = "$op",
@@ -316,7 +319,8 @@ const mlaf_op mlaf_op_$op = {.name = "$op",
     in_place_fault = quoted(place and in_place_fault(m)),
     too_many = m.rows.c == "a->" .. m.count.name and "more than" or "more rows than", -- a launch may have more than the caller
     n_tensors = #m.tensors, n_scalars = #m.scalars,
-    list = #m.scalars > 0 and "scalars" or "NULL", rows_at = m.rows.at, count_field = m.field[m.count.field],
+    list = #m.scalars > 0 and "scalars" or "NULL", rows_at = m.rows.at,
+    work = m.raw.work and fill(m, WORK, { count_name = m.count.name, count_field = m.field[m.count.field] }) or "",
     stages = '"' .. table.concat(stages, '", "') .. '"',
   })
 end
@@ -356,21 +360,21 @@ end
 
 local function calls_of(m)
   local list, own = {}, m.raw.calls or {}
-  for name, c in pairs(CALLS) do list[#list + 1] = ("    .%s = %s,"):format(name, own[name] or c:format(m.x)) end
+  for name, c in pairs(CALLS) do
+    local by_table = own[name] or c:format(m.x)
+    local by_hand = not m.raw.cases and by_table == "mlaf_table_" .. name
+    list[#list + 1] = ("    .%s = %s,"):format(name, by_hand and m.x .. "_" .. name or by_table)
+  end
+  if m.raw.cases then list[#list + 1] = ("    .n_cases = %d, .table = &table,"):format(#m.raw.cases) end
   for name, c in pairs(own) do list[#list + 1] = not CALLS[name] and ("    .%s = %s,"):format(name, c) or nil end
   table.sort(list)
   return table.concat(list, "\n")
 end
 
-function make.calls(m)
-  local raw = m.raw
-  return fill(m, [[
-/* Made by tools/args.lua of gen/ops/$op/args.lua. */
+-- The table of cases, where they are data.
+local CASES = [[
 #include "op/table_calls.h"
 #include "ops/$op/args.h"
-$header
-_Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
-_Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
 
 static const mlaf_table_case cases[] = {
 $cases
@@ -383,20 +387,37 @@ static const mlaf_table table = {
     .args = &$x_arguments, .hooks = &$x_hooks, .cases = cases, .dtype_field = $dtype, .case_rows = $case_rows,
     .case_least = $case_least, .walk = {$walk}, .more = $more, .ulps = $ulps, .timing = &timing, .cold = $cold,
 };
+]]
+
+local function cases_of(m)
+  local raw = m.raw
+  return fill(m, CASES, {
+    cases = lines_of(raw.cases, function(case) return case_row(m, case) end), dtype = m.field.dtype or -1,
+    case_rows = raw.case_rows and raw.case_rows[1] or 0, case_least = raw.case_rows and raw.case_rows.least or 0,
+    ulps = ("%g"):format(raw.ulps), timing = case_row(m, raw.timing):gsub(",$", ""), cold = yes(raw.timing.cold),
+    walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0", more = m.more,
+  })
+end
+
+function make.calls(m)
+  local raw = m.raw
+  return fill(m, [[
+/* Made by tools/args.lua of gen/ops/$op/args.lua. */
+#include "op/calls.h"
+#include "ops/$op/launch.h"
+$header
+$cases
+_Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
+_Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
 
 const mlaf_calls mlaf_$x_calls = {
     .args_name = "$struct", .args_init = "MLAF_$X_ARGS_INIT", .args_size = sizeof($struct),
-    .n_cases = $n_cases, .error_about = "$error_about", .arguments = &$x_arguments, .table = &table,
+    .error_about = "$error_about", .arguments = &$x_arguments,
 $calls
 };
 ]], {
-    cases = lines_of(raw.cases, function(case) return case_row(m, case) end), dtype = m.field.dtype or -1,
-    case_rows = raw.case_rows and raw.case_rows[1] or 0, case_least = raw.case_rows and raw.case_rows.least or 0,
-    ulps = ("%g"):format(raw.ulps), timing = case_row(m, raw.timing):gsub(",$", ""),
-    cold = yes(raw.timing.cold), n_cases = #raw.cases,
-    error_about = raw.error_about, calls = calls_of(m), header = raw.header and ('#include "%s"\n'):format(raw.header) or "",
-    walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0",
-    more = m.more,
+    cases = raw.cases and cases_of(m) or "", error_about = raw.error_about, calls = calls_of(m),
+    header = raw.header and ('#include "%s"'):format(raw.header) or "",
   })
 end
 

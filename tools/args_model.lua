@@ -23,13 +23,13 @@
 --   more      a size: so many numbers are at hand for the C that draws and finds rows (mlaf_host.more)
 --   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
 --   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
---   work      { bytes =, flops = }: the least that a launch has to do, expressions
+--   work      { bytes =, flops = }: the least that a launch has to do, expressions. None: OP_work and OP_rows_of are C
 --   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts
 --   case_rows { n, least = }: tokens of a case times the second axis are about n, an odd number. Else a case gives the count
 --   cases     { name, ... }: gaps (between rows), in_place, spare (the second run without optional outputs), straight (tensors
 --             with `any` strides whose second axis is the inner one), without (tensors that are NULL), flags, the count (fewer
 --             where that are more rows than case_rows), scalars, and options of the operation's own, numbers or true, which
---             its C reads as struct OP_options
+--             its C reads as struct OP_options. None: cases and timing data are C, functions OP_make_case and so on
 --   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold
 --   python    see tools/args_python.lua
 --
@@ -221,7 +221,7 @@ return function(root, op)
   m.count = { name = raw.count[1], about = raw.count[2], field = raw.count.field or raw.count[1], also = raw.count.also,
     most = raw.count.most == "any" and "INT64_MAX" or "INT32_MAX" }
   for i, f in ipairs(fields) do m.field[f.field] = i - 1 end
-  if not m.field[m.count.field] then fail(op, "the count's field %s is none of the problem", m.count.field) end
+  if raw.work and not m.field[m.count.field] then fail(op, "the count's field %s is none of the problem", m.count.field) end
   for i, f in ipairs(raw.flags or {}) do m.flag[f[1]] = 1 << i - 1 end
   for _, a in ipairs(raw.args) do
     if NUMBERS[a[2]] then read_scalar(m, a) end
@@ -242,7 +242,7 @@ return function(root, op)
   m.walk = {}
   m.more = raw.more and size_of(m, "more", raw.more).at or 0
   for symbol in (raw.walk or ""):gmatch("%a+") do m.walk[#m.walk + 1] = size_of(m, "walk", symbol).at end
-  m.options = options_of(m, raw.cases)
-  m.bytes, m.flops = to_c(m, raw.work.bytes, "work.bytes"), to_c(m, raw.work.flops, "work.flops")
+  m.options = options_of(m, raw.cases or {})
+  if raw.work then m.bytes, m.flops = to_c(m, raw.work.bytes, "work.bytes"), to_c(m, raw.work.flops, "work.flops") end
   return m
 end
