@@ -172,8 +172,10 @@ class Context:
         names = [name for name, _ in Problem._fields_[1:]]
         if not isinstance(problem, (tuple, list)):
             raise TypeError(f"problem is {problem!r}, must be a tuple of numbers ({', '.join(names)})")
-        if len(problem) not in (len(names) - 1, len(names)):
-            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}; the last may be left out), not {len(problem)}")
+        least = names.index("rotate")  # what was added later may be left out
+        if not least <= len(problem) <= len(names):
+            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}; from rotate on they may be left out), not "
+                             f"{len(problem)}")
         p, plan, opts = _struct(Problem, **dict(zip(names, problem))), PTR(), self._plan_opts
         if flags:
             opts = PlanOpts.from_buffer_copy(opts)

@@ -41,7 +41,7 @@ class ExecuteArgs(ctypes.Structure):
                 ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float), ("block_table", PTR),
                 ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("page_tokens", I32),
                 ("page_rows", I64), ("kv_indices_size", I64), ("rope_table", PTR), ("rope_rows", I32), ("reserved", I32), ("w_v", PTR),
-                ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR)]
+                ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR), ("kv_scale", PTR)]
 
 
 class View(ctypes.Structure):

@@ -52,6 +52,14 @@ local op = {
 
 function op.rows(p) return p.heads * p.q_len end
 
+-- Architecture families with kernels that read 8-bit caches.
+local READS_BYTES = {}
+function op.absent(p, arch)
+  if p.cache == 0 then return end
+  if p.rotate ~= 0 then return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out" end
+  if not READS_BYTES[arch.isa.family] then return "it has no kernel for 8-bit caches: those of 16 bits are what it reads" end
+end
+
 op.second = {
   family = function(family, cost, n)
     if n > 1 or cost.always_combines then return cost.combine or op.families[family].combine or "combine" end

@@ -67,7 +67,7 @@ static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts,
 
 static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  const int64_t page_bytes = p->page_size * mlaf_decode_bytes(p, mlaf_decode_format(false)->row);
+  const int64_t page_bytes = p->page_size * mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   mlaf_status st = draw_lengths(d, opts, err);
   if (st) return st;
