@@ -204,13 +204,16 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly (lib/e4m3.h), and their scales.
+//
+// Products are exact; a block's scale comes in behind them, in fp32. The includer hands over `weights`, 1 for e4m3fn and 2 for
+// e4m3fnuz.
+// Bytes of e4m3 as numbers of 16 bits and as floats, exactly: every byte is a bf16 and a f16.
 //
 //   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
 //
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+// The includer hands over `encoding`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for it, a byte's bits
+// are those of a f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }

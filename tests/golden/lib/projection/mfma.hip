@@ -167,13 +167,16 @@ static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/ke
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_b_mfma_fp8_f0df10ae_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     16, 0, 0, {0, 0}, 0, {}};
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly (lib/e4m3.h), and their scales.
+//
+// Products are exact; a block's scale comes in behind them, in fp32. The includer hands over `weights`, 1 for e4m3fn and 2 for
+// e4m3fnuz.
+// Bytes of e4m3 as numbers of 16 bits and as floats, exactly: every byte is a bf16 and a f16.
 //
 //   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
 //
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+// The includer hands over `encoding`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for it, a byte's bits
+// are those of a f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 
 // Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
 // wants them, and spills.
