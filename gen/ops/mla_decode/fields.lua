@@ -3,8 +3,8 @@
 -- configured). No template may require it: raising a limit must not change the identity of kernels that exist.
 -- tests/lua/test_limits.lua renders every kernel at the edges of this table, so that a limit raised without kernels that honour
 -- it fails.
---   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts; option: the option's name where
---           that is taken
+--   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts; option: the option's name
+--           where that one is taken
 --   key     letters before the number in a problem string; least, most, multiple: of that number; default: without it the field
 --           must be given
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
