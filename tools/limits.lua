@@ -244,6 +244,7 @@ function make.fields(op)
   add("  %s_FIELDS = %d,", NAME, #fields)
   for _, f in ipairs(fields) do
     if f.key then add("  %s_%s_MAX = %d,", NAME, f.field:upper(), f.most) end
+    if f.words then add("  %s_%s_LAST = %d,", NAME, f.field:upper(), #f.words - 1) end
   end
   add("};")
   add_parts(op, add)
