@@ -145,7 +145,9 @@ static mlaf_status read_rows(const reading *r, const char *name, const mlaf_view
   if (tokens < 1) return bad_layout(r, name, k, "must have pages of one token at least");
   if ((k->shape[3] > 1 && k->stride[3] != 1) || *row < k->shape[3] || *row < 1)
     return bad_layout(r, name, k, "must hold its rows at one distance, with columns side by side");
-  if (*row > (r->problem.cache ? 2 : 1) * MLAF_ROW_STRIDE_MAX) return bad_layout(r, name, k, r->problem.cache ? "must have rows at most 2^28 bytes apart" : "must have rows at most 2^27 elements apart");
+  if (*row > (r->problem.cache ? 2 : 1) * MLAF_ROW_STRIDE_MAX)
+    return bad_layout(r, name, k, r->problem.cache ? "must have rows at most 2^28 bytes apart"
+                                                   : "must have rows at most 2^27 elements apart");
   if (k->shape[0] <= 1 || k->stride[0] == tokens * *row) return MLAF_OK;
   if (k->stride[0] % *row || k->stride[0] < tokens * *row)
     return bad_layout(r, name, k, "must have its pages a whole number of rows apart: the kernels count rows");
@@ -206,10 +208,10 @@ static bool is_bytes(int32_t dtype) {
 static mlaf_status refuse_bytes(const reading *r, const mlaf_view *k, int rank, int rope) {
   const char *const why = mlaf_cache_format_refused_row("mla_decode", k->shape[3], rank, rope);
   return mlaf_fail(r->err, MLAF_E_ARG, "the cache is %s, must be %s: %s", dtypes[k->dtype].name, dtypes[r->c->q.dtype].name,
-                   why ? why : "cache_format says what bytes hold");
+                   why ? why : "an 8-bit cache is read where the call says its format");
 }
 
-/* What an 8-bit cache holds, and that its tensor holds that. */
+/* Takes the format of an 8-bit cache, and checks that its tensor holds that. */
 static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
   const int32_t format = r->c->cache_format;
   const mlaf_view *q = &r->c->q, *o = &r->c->o;
