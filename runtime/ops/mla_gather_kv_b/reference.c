@@ -2,24 +2,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/e4m3.h"
-#include "op/numeric.h"
+#include "op/stored.h"
 #include "ops/mla_gather_kv_b/case.h"
 
 double gather_e4m3(bool fnuz, uint8_t code) { return mlaf_e4m3_decode(fnuz, code); }
 
-static uint16_t half_at(const unsigned char *at) {
-  uint16_t x;
-  memcpy(&x, at, sizeof x);
-  return x;
-}
-
 static double latent_at(const gather_shape *s, const unsigned char *row, int c) {
-  if (mlaf_stored_in_16(s->format->latent)) return (double)mlaf_decode16(s->dtype, half_at(row + 2 * c));
-  const double x = gather_e4m3(mlaf_stored_fnuz(s->format->latent), row[c]);
+  const double x = mlaf_stored_number(s->format->latent, s->dtype, row, c);
   if (s->format->scale != MLAF_SCALE_STORED) return x;
-  float scale;
-  memcpy(&scale, row + gather_bytes(s, s->format->scales_at) + 4 * (c / s->format->group), sizeof scale);
+  const float scale = mlaf_stored_scale(s->format, s->rank, s->rope, row, c);
   return (double)mlaf_decode16(s->dtype, mlaf_encode16(s->dtype, (float)x * scale));
 }
 
@@ -30,8 +21,7 @@ void gather_decode_row(const gather_shape *s, const unsigned char *row, const un
   for (int c = 0; c < s->rope; c++) {
     if (!row) rope[c] = NAN;
     else
-      rope[c] = mlaf_stored_in_16(s->format->rope) ? (double)mlaf_decode16(s->dtype, half_at(pe + 2 * c))
-                                                   : gather_e4m3(mlaf_stored_fnuz(s->format->rope), pe[c]) * scale;
+      rope[c] = mlaf_stored_number(s->format->rope, s->dtype, pe, c) * (mlaf_stored_in_16(s->format->rope) ? 1 : scale);
   }
 }
 
