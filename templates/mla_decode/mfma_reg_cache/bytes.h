@@ -6,12 +6,15 @@
 //
 // and as `score` and `value` the types that K's and V's operands have, as `lifts` whether a byte by bits is multiplied to its own
 // size before an MFMA that would flush its subnormals.
+//@ needs("BYTE_UNIT")
 typedef short i16x2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));
 
 // Two numbers in one register, the first in the low half: to nearest (bf16: ties away from zero), and of exact ones.
 MLAF_DEV u32 round_f16(float lo, float hi) { return __builtin_bit_cast(u32, f16x2{(_Float16)lo, (_Float16)hi}); }
-MLAF_DEV u32 round_bf16(float lo, float hi) { return __builtin_amdgcn_perm(bits_of(hi) + 0x8000u, bits_of(lo) + 0x8000u, 0x07060302u); }
+MLAF_DEV u32 round_bf16(float lo, float hi) {
+  return __builtin_amdgcn_perm(bits_of(hi) + 0x8000u, bits_of(lo) + 0x8000u, 0x07060302u);
+}
 MLAF_DEV u32 exact_bf16(float lo, float hi) { return __builtin_amdgcn_perm(bits_of(hi), bits_of(lo), 0x07060302u); }
 MLAF_DEV u32 exact_f16(float lo, float hi) { return __builtin_bit_cast(u32, __builtin_amdgcn_cvt_pkrtz(lo, hi)); }
 MLAF_DEV f32x2 seen_bf16(u32 x) { return {float_of(x << 16), float_of(x & 0xffff0000u)}; }
@@ -39,8 +42,8 @@ MLAF_DEV f32x4 multiply_bf16(u32x4 a, u32x4 b, f32x4 c) { return multiply_bf16(a
 MLAF_DEV f32x4 multiply_f16(u32x4 a, u32x4 b, f32x4 c) { return multiply_f16(a.zw, b.zw, multiply_f16(a.xy, b.xy, c)); }
 #endif
 
-// Constants of bits, in registers: as literals each would make an instruction of the loop twice as long. Vector registers, since the
-// fitted schedule leaves no scalar ones.
+// Constants of bits, in registers: as literals each would make an instruction of the loop twice as long. In vector registers,
+// since the fitted schedule leaves no scalar ones.
 struct byte_masks {
   u32 half, seven, one; // 0xbf80 and 0x7f and 0x01 throughout
 };

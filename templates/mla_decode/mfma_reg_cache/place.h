@@ -1,7 +1,7 @@
 // The place of tokens in a cache whose rows hold bytes, and the loads of a tile. A page's rows follow one another; `whole`: pages
 // hold whole tiles. Offsets are 64-bit products of two 32-bit numbers: 2^32 rows are more than any memory holds, and a row is
 // below 2^28 bytes, so that 16 rows of one page are 32-bit offsets from the first.
-//@ needs("NJ", "NT", "PAGE", "R", "V_BYTES")
+//@ needs("NT", "PAGE", "R", "V_BYTES")
 struct cache {
   gptr ckv;
   u32 row_bytes; // from row to row
@@ -15,8 +15,8 @@ MLAF_DEV T cache_load(gptr p, u32 lane_bytes, int bytes) {
   return NT ? __builtin_nontemporal_load(at) : *at;
 }
 
-// The offset of this lane's V_BYTES columns in group j of 16 * V_BYTES. In the last group lanes beyond the rank read the last chunk
-// that exists: what they compute is never stored.
+// The offset of this lane's V_BYTES columns in group j of 16 * V_BYTES. In the last group, lanes beyond the rank read the last
+// chunk that exists: what they compute is never stored.
 MLAF_DEV u32 v_column(int lane, int j) {
   const int chunks = smaller(16, (R - 16 * V_BYTES * j) / V_BYTES);
   return V_BYTES * (chunks == 16 ? lane & 15 : smaller(lane & 15, chunks - 1));

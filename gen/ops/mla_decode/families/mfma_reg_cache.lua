@@ -35,8 +35,8 @@ return {
       rows_per_wg = 16 * v.blocks,
       lds_bytes = g.lds_bytes,
       regs = { { "q", g.q_regs }, { "o", g.o_regs }, { "k and v", g.kv_regs }, { "s", g.s_regs }, { "p", g.p_regs },
-        { "rest", v.schedule == "fitted" and 80 or 64 } },
-      slack = 16,
+        { "rest", g.rest } },
+      slack = v.blocks == 2 and 56 or 16,
       step = 16 * v.waves,
       wave = {
         mfma = v.blocks * ((p.rank + p.rope) // (k32 and 32 or 16) + g.v_bytes * g.nj),

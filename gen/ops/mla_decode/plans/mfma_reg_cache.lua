@@ -1,5 +1,5 @@
--- How mfma_reg_cache makes operands of an 8-bit cache's bytes, and what a lane holds and loads for 16 tokens. The template and its
--- family's table both ask here. `p` is the problem, `v` the point, `isa` the target's facts.
+-- Operands that mfma_reg_cache makes of an 8-bit cache's bytes, and what a lane holds and loads for 16 tokens. The template and
+-- its family's table both ask here. `p` is the problem, `v` the point, `isa` the target's facts.
 local ceil_div = require("whole").ceil_div
 local plan = {}
 
@@ -48,7 +48,8 @@ function plan.make(p, v, isa)
   g.p_valu = inside and (2 + 8 * g.terms) * g.groups or 0 -- beside what a row's softmax takes
   g.held = g.q_regs + g.o_regs + g.s_regs + g.p_regs + g.kv_regs
   g.scores_in_v = g.o_regs + g.s_regs > 256 -- S does not fit beside O in the accumulators
-  g.occupancy = g.held + 64 <= 256 and 2 or 1
+  g.rest = (v.schedule == "splits" and 64 or 80) + (g.how == "bits" and 16 or 0) -- addresses and temporaries
+  g.occupancy = g.held + g.rest <= 256 and 2 or 1
   g.strip = (v.waves <= 4 and 32 or 16) // g.v_bytes -- registers of an O block that one merge step takes
   g.strip_cols = 4 * g.strip * g.v_bytes
   local merge = 4 * v.waves * 16 * (g.strip_cols + 4) + 12 * v.waves * 16 * v.blocks

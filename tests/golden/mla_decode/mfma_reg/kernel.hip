@@ -468,6 +468,9 @@ MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x2 (&p)[BLOCKS][SUBS][PSP
   }
 }
 
+// The end of a register-only decode kernel: its waves merge their rows and write. O^T block (j,c), lane l, register r is column
+// 16*chunk*j + chunk*(4(l/16)+r) + c of query row l%16. The includer has o_blocks, row_state, piece and its strips' sizes. Handed
+// over: `chunk`; `weight`, an expression for what O is multiplied by in the end, of `weight` and more parameters of finish().
 // ---- The end ----------------------------------------------------------------------------------------------------------
 MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, float lse2) {
   if (row >= to.rows) return;
@@ -526,7 +529,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
           const u32 row = unit / (STRIP_COLS / 4), at = 4 * (unit % (STRIP_COLS / 4));
           f32x4 x = *(const f32x4*)(strips + row * STRIP_STRIDE + at);
           for (int w = 1; w < WAVES; w++) x += *(const f32x4*)(strips + (w * 16 + row) * STRIP_STRIDE + at);
-          // Strip column: group, then STRIP of its 4 registers, then 8 columns.
+          // Strip column: group, then STRIP of its 4 registers, then `chunk` columns.
           const u32 d = at / (8 * STRIP) * 32 + half * STRIP * 8 + at % (8 * STRIP);
           write_o(a, to, 16 * b + row, 128 * j + d, x);
         }
@@ -659,6 +662,8 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
   else finish(last, to, lds, lane, wave, row, o);
 }
 
+// The kernel of register-only decode: a workgroup's pieces, one after the other, go to work_on(). Handed over: fitted, occupancy
+// (waves of a SIMD), lds_bytes, threads.
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
                                      amdgpu_waves_per_eu(1, 1))) void
 mlaf_mla_decode_mfma_reg_5b93919c(mlaf_decode_args a) {
