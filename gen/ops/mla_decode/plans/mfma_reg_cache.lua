@@ -49,7 +49,7 @@ function plan.make(p, v, isa)
   g.held = g.q_regs + g.o_regs + g.s_regs + g.p_regs + g.kv_regs
   g.scores_in_v = g.o_regs + g.s_regs > 256 -- S does not fit beside O in the accumulators
   g.rest = v.schedule == "splits" and 64 or 80 -- addresses and temporaries
-  g.occupancy = g.held + g.rest + 16 <= 256 and 2 or 1 -- 16: Q on its way (7 spilled without, seen)
+  g.occupancy = g.held + g.rest + 16 <= 256 and 2 or 1 -- 16: of Q, as it is scaled (7 spilled, seen)
   g.strip = (v.waves <= 4 and 32 or 16) // g.v_bytes -- registers of an O block that one merge step takes
   g.strip_cols = 4 * g.strip * g.v_bytes
   local merge = 4 * v.waves * 16 * (g.strip_cols + 4) + 12 * v.waves * 16 * v.blocks
