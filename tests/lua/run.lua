@@ -117,7 +117,7 @@ function T.grid(problem)
         n = n + 1
         local rotate = n % 7 == 3 and 1 + n // 7 % 2 or 0
         out[#out + 1] = problem.check({ op = "mla_decode", heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2,
-          rotate = rotate,
+          rotate = rotate, cache = 0,
           batch = 64, ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
       end
     end
