@@ -307,7 +307,8 @@ static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
     x->latent[c] = (double)mlaf_decode16(h->dtype, mlaf_encode16(h->dtype, (float)x->latent[c] * tile));
   }
   for (int64_t c = 0; c < N(h, P); c++) {
-    x->rope[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->rope, h->dtype, rope, c) * (mlaf_stored_in_16(format->rope) ? 1 : scale);
+    const double unit_of_rope = mlaf_stored_in_16(format->rope) ? 1 : scale;
+    x->rope[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->rope, h->dtype, rope, c) * unit_of_rope;
     x->slack[c] = fabs(x->rope[c]) * 0x1p-22;
   }
 }
