@@ -309,8 +309,8 @@ class Context:
         self.check(calls.run_more(self._address, self._plan_address, *arguments, cache_format=cache_format, **lists))
 
     def call_flash(self, *arguments):
-        """The same with head_dim_v for q_len, a block table, outputs that may be None, and whether lse of rows without keys is +inf, not
-        -inf: (out, lse), or None where `call` has to do."""
+        """The same with head_dim_v for q_len, a block table (or indices, topk_length and attn_sink), outputs that may be None, and whether
+        lse of rows without keys is +inf, not -inf: (out, lse), or None where `call` or `call_sparse` has to do."""
         if self._flash is None or self._address is None or self.emulated:
             return None
         made = self._flash(self._address, self._plan_address, *arguments)

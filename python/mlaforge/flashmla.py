@@ -94,12 +94,8 @@ def _refuse(extra):
     fail("block_table and cache_seqlens are wanted")
 
 
-def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, causal, scale, workspace, out, lse, stream, kind):
+def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind):
     """Attention over index lists: (out, lse)."""
-    if causal:
-        fail("causal is True with indices, must be False: lists say what each query token sees")
-    if indices is None:
-        fail("indices is None, and topk_length or attn_sink is given: they come with lists")
     q, indices, topk_length, attn_sink, out, lse = (
         adopt(ctx, name, x) if ctx.emulated and x is not None else x
         for name, x in (("q", q), ("indices", indices), ("topk_length", topk_length), ("attn_sink", attn_sink), ("out", out), ("lse", lse)))
@@ -152,8 +148,15 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
         kind = _fp8_format(ctx, q, k_cache, head_dim_v) if is_fp8_kvcache else 0
         if sparse:
-            out, lse = _sparse(ctx, q, k_cache, head_dim_v, indices, topk_length, attn_sink, causal, scale, workspace, out, lse, stream,
-                               kind)
+            if causal:
+                fail("causal is True with indices, must be False: lists say what each query token sees")
+            if indices is None:
+                fail("indices is None, and topk_length or attn_sink is given: they come with lists")
+            made = None if kind else ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, k_cache, out, lse, indices, topk_length,
+                                                    attn_sink, empty_lse == INFINITY)
+            if made is not None:
+                return made
+            out, lse = _sparse(ctx, q, k_cache, head_dim_v, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
         made = None if kind else ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table,
                                                 cache_seqlens, empty_lse == INFINITY)
