@@ -223,7 +223,8 @@ static void mistakes_are_found(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales), cmocka_unit_test(all_else_is_nan),
-      cmocka_unit_test(arguments_are_checked),   cmocka_unit_test(kernels_verify),               cmocka_unit_test(mistakes_are_found)};
+      cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
+      cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
+      cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
