@@ -202,9 +202,19 @@ static const struct {
     {FLAT, "(x & m.seven) + m.one", "(x & m.seven)"},         /* NaN codes are numbers */
     {FLAT, ">> (short)1) & m.half", ">> (short)2) & m.half"}, /* half the exponent */
     {FLAT, "K_UNIT = 256.0f, V_UNIT = 256.0f", "K_UNIT = 128.0f, V_UNIT = 128.0f"}, /* e4m3fn read as e4m3fnuz */
+    {FLAT, "K_UNIT / factor", "K_UNIT"},                      /* Q multiplied by a power of two, its scores not divided */
+    {FLAT, "return paired(q)", "return q"},
+    {FLAT, "(u32)(4 + i) << 24", "(u32)(4 + (i ^ 1)) << 24"}, /* every second token of V from a neighbour's column */
+    {FLAT, "8 * (lane >> 4), 64 * N64", "16 * (lane >> 4), 64 * N64"},
+    {FLAT, "? 0x7e007e00u : x[3]", "? x[3] : x[3]"},          /* a NaN that is found and not told */
     {OWN, "f32x4{scales[0][j], scales[1][j],", "f32x4{scales[0][0], scales[1][0],"}, /* the first group's for all */
     {OWN, "f32x4{scales[0][j], scales[1][j],", "f32x4{scales[0][j], scales[0][j],"}, /* a neighbour's */
-    {OWN, "other ? next : now", "now"}, /* small scales lose their bits */
+    {OWN, "part[b][i][r], now[r][i], x", "part[b][i][r], now[r][0], x"}, /* S with the first group's scale */
+    {OWN, "x & (some | m.seven)", "x"},                       /* -0 of V is the NaN of another encoding */
+    {OWN, "(scales, kv, at, 0, R, lane)", "(scales, kv, at, 4, R, lane)"},
+    {OWN, "R + 16 + 64 * i", "R + 64 * i"},                   /* rope where the scales are */
+    {OWN, "s[b][r] * rope_unit[b]", "s[b][r]"},
+    {OWN, "out[j][1] = u32x2{exact_bf16(rest[0], rest[1])", "out[j][1] = u32x2{exact_bf16(rest[1], rest[0])"},
     {OWN, "kv.tokens - 1 - t) * kv.row_bytes", "kv.tokens - t) * kv.row_bytes"}, /* a row behind the last */
     {SCATTERED, "v * kv.row_bytes}", "v * (kv.row_bytes - 16)}"},
 };
