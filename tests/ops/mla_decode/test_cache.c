@@ -1,4 +1,4 @@
-/* 8-bit caches: the reference by the encodings' definition, data of cases, arguments, kernels on emulators, and mistakes in one. */
+/* 8-bit caches: the reference by its definition, data of cases, arguments, kernels on emulators, and mistakes in one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
