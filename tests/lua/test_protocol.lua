@@ -154,6 +154,7 @@ test("the model's functions are the template's", function()
     list_piece = true, read_table = true, copy_quarters = true, say_checked = true }
   local files = {
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
+      "mla_decode/sm90_few/ends.h", "mla_decode/sm90_few/look_ahead.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/sm90_few/whole.h", "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
