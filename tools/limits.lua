@@ -183,6 +183,7 @@ end
 local function field_row(f, index)
   local function member(name, value) return (".%s = %s, "):format(name, value) end
   local row = member("name", ('"%s"'):format(f.field)) .. member("label", ('"%s"'):format(f.word))
+  if f.option then row = row .. member("option", ('"%s"'):format(f.option)) end
   if f.words then
     local words = {}
     for i, word in ipairs(f.words) do words[i] = ('"%s"'):format(word) end

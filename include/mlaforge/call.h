@@ -42,7 +42,8 @@ typedef struct mlaf_call {
   int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
   float scale;                       /* of the softmax, finite. 0 without MLAF_CALL_SCALE: 1/sqrt(R+P) */
   int32_t rotate;                    /* mlaf_rotate of the problem: of a cache whose rope columns are not rotated */
-  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES is added where it is needed */
+  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES and MLAF_PLAN_LISTS are added where they are
+                                      * needed */
   mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
   void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
                                       * at most once, while the stream captures always when there is one. NULL or returning
@@ -53,6 +54,12 @@ typedef struct mlaf_call {
                                       * many rows from page to page as in `cache`. Left out: `cache` has all columns */
   uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
   int32_t reserved;                  /* 0 */
+  /* Sparse attention, in place of all tables: each query token has a list of the cache's rows (mla_decode.h: indices). */
+  mlaf_view indices;                 /* int32, [T, topk] or [T, 1, topk], or [B, q_len, topk] with q [B, q_len, H, R+P]:
+                                      * page * tokens of a page + token in it; outside the cache: absent. Entries of a list
+                                      * side by side */
+  mlaf_view topk_length;             /* int32, [T], or [B] for the tokens of a request: entries that count. Left out: all */
+  mlaf_view attn_sink;               /* float32, [H]: mla_decode.h. Left out: none */
 } mlaf_call;
 /* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };

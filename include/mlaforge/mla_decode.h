@@ -102,6 +102,19 @@ typedef struct mlaf_execute_args {
   int64_t w_v_row_stride;           /* elements, a multiple of 8 from R on */
   int64_t w_v_head_stride;          /* elements, a multiple of the row stride */
   void *values;                     /* [T, H, V] dense, 16-byte aligned */
+  /* The tables' third form, for plans of pages of 1 (page_size) made with MLAF_PLAN_LISTS; all 0: another form. Sparse attention:
+   * each query token has a list of its own of the cache's rows. batch is total_q, and the four tables, block_table and seq_lens
+   * are NULL. Lists and lengths are read on the device at each launch, by one or two small kernels on the same stream. */
+  const int32_t *indices;           /* [T, topk] page * page_tokens + token in the page. An entry outside of the cache (-1, or
+                                     * num_pages * page_tokens and more) is absent: nothing is read there. One that comes twice
+                                     * counts twice. A token without entries: o is 0, lse -inf */
+  const int32_t *topk_length;       /* [ceil(T / topk_share)] entries that count, 0..topk (more are topk, fewer than 0 none): what
+                                     * lies behind them is not read. NULL: topk */
+  const float *attn_sink;           /* [H] a term more in the softmax's denominator, e^sink, of no value; lse is without it. -inf:
+                                     * no sink; +inf: o is 0. NULL: none. Applied to o as it was rounded, by one more kernel */
+  int64_t indices_stride;           /* entries from list to list, topk or more; 0: topk */
+  int32_t topk;                     /* entries of a list, 1..2^20; T * topk below 2^31 */
+  int32_t topk_share;               /* tokens in a row that share an entry of topk_length (those of a request); 0: 1 */
   /* The scale of 8-bit caches that have one for all tokens: a key's value is its stored number times this. */
   const float *kv_scale;            /* [1] fp32 on the device, read by each launch; NULL: 1. NULL for other caches */
 } mlaf_mla_decode_args;
@@ -116,7 +129,8 @@ typedef struct mlaf_execute_args {
         MLAF_SET(block_table_width, 0), MLAF_SET(page_tokens, 0), MLAF_SET(page_rows, 0),                                    \
         MLAF_SET(kv_indices_size, 0), MLAF_SET(rope_table, NULL), MLAF_SET(rope_rows, 0), MLAF_SET(reserved, 0),             \
         MLAF_SET(w_v, NULL), MLAF_SET(w_v_row_stride, 0), MLAF_SET(w_v_head_stride, 0), MLAF_SET(values, NULL),              \
-        MLAF_SET(kv_scale, NULL)                                                                                             \
+        MLAF_SET(indices, NULL), MLAF_SET(topk_length, NULL), MLAF_SET(attn_sink, NULL), MLAF_SET(indices_stride, 0),        \
+        MLAF_SET(topk, 0), MLAF_SET(topk_share, 0), MLAF_SET(kv_scale, NULL)                                                 \
   }
 
 /* Host copies of the tables of one launch, for mlaf_mla_decode_check_tables. */

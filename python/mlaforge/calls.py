@@ -82,7 +82,7 @@ def _memory():
 
 
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables, rotate=0,
-                rope_table=None):
+                rope_table=None, indices=None, topk_length=None, attn_sink=None):
     kept = _memory()
     memory, address = kept
     memory[:] = EMPTY
@@ -108,6 +108,9 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
+    _pack(memory, CALL_VIEWS["indices"], indices)
+    _pack(memory, CALL_VIEWS["topk_length"], topk_length)
+    _pack(memory, CALL_VIEWS["attn_sink"], attn_sink)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
@@ -137,4 +140,4 @@ def runners(module=None):
 
 
 ROTATE = {"pairs": 1, "halves": 2}
-run_rotated = _run_ctypes  # with rotate and rope_table, which the compiled module knows nothing of
+run_more = _run_ctypes  # with rotate and rope_table, or indices, topk_length and attn_sink, which the compiled module knows nothing of

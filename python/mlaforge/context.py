@@ -12,7 +12,7 @@ from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo
 from .tensors import expect, fail, room, span, style_of
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
-NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT = 1, 2, 4, 8
+NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT, LISTS = 1, 2, 4, 8, 16
 DTYPES = {"bfloat16": 0, "float16": 1}
 ADDRESS = range(1 << 63)
 ANY_STREAM = ctypes.c_void_p(-1)
@@ -293,10 +293,19 @@ class Context:
             fail(f"rope_style is {rope_style!r} and rope_table {'None' if rope_table is None else 'given'}: a cache whose rope columns are not "
                  "rotated wants both, any other neither")
         else:
-            status = calls.run_rotated(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
+            status = calls.run_more(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
                                        rope_table=rope_table)
         if status:
             self.check(status)
+
+    def call_sparse(self, *arguments, **lists):
+        """The same with indices, topk_length and attn_sink (None: left out) in place of the tables."""
+        if self._address is None:
+            raise MlafError("MLAF_E_ARG", "the context is closed")
+        if self.emulated:
+            arguments = [host.adopt(self, name, x) for name, x in zip(calls.NAMES, arguments)]
+            lists = {name: host.adopt(self, name, x) for name, x in lists.items()}
+        self.check(calls.run_more(self._address, self._plan_address, *arguments, **lists))
 
     def call_flash(self, *arguments):
         """The same with head_dim_v for q_len, a block table, outputs that may be None, and whether lse of rows without keys is +inf, not
@@ -326,7 +335,7 @@ class Context:
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
         unchecked. Without `workspace` the context's for this stream is used, by one call at a time; what cannot be captured says so."""
         args = _struct(ExecuteArgs, **arguments)
-        plan = self._plan(problem, TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
+        plan = self._plan(problem, LISTS if args.indices else TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
             self.check(self._lib.mlaf_execute(plan, ctypes.byref(args), stream))
         finally:

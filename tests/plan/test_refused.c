@@ -107,7 +107,7 @@ static void seed(fixture *f, const mlaf_kernel_desc *k, size_t bytes, const faul
 /* Combine kernels and the kernel that reads block tables are in order. */
 static void seed_all(fixture *f, const fault *x) {
   static const fault none;
-  const mlaf_kernel_ref *tables = mlaf_block_tables.kernel;
+  const mlaf_kernel_ref *tables = mlaf_block_tables.kernels;
   mlaf_kernel_desc k = {.template_name = (char *)(uintptr_t)tables->template_name, .params = (char *)(uintptr_t)tables->params,
                         .threads = tables->threads};
   snprintf(k.symbol, sizeof k.symbol, "%s", tables->symbol);

@@ -3,7 +3,8 @@
 -- configured). No template may require it: raising a limit must not change the identity of kernels that exist.
 -- tests/lua/test_limits.lua renders every kernel at the edges of this table, so that a limit raised without kernels that honour
 -- it fails.
---   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts
+--   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts; option: the option's name
+--           where that one is taken
 --   key     letters before the number in a problem string; least, most, multiple: of that number; default: without it the field
 --           must be given
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
@@ -32,7 +33,7 @@ return {
   { field = "rotate", word = "rope on read", words = { "", "rope_pairs", "rope_halves" }, moot = { field = "rope", at = 0 },
     added = true,
     about = "keys are rotated as they are read, the cache's are not: columns 2i and 2i+1, or i and i + P/2" },
-  { field = "cache", word = "cache", words = CACHES, added = true,
+  { field = "cache", word = "cache", words = CACHES, added = true, option = "kv-cache",
     about = "8-bit cache: all columns fp8 with one scale for all, or the latent with scales inside; else Q's type" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },

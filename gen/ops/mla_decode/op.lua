@@ -43,6 +43,7 @@ local op = {
   baselines = {
     { family = "mfma_reg", params = MFMA_REG }, { family = "mma", params = MMA },
     { family = "mfma_reg_rotate", params = MFMA_REG }, { family = "mma_rotate", params = MMA },
+    { family = "mma_cache", params = MMA },
   },
   knob = splits,
   model = { estimate = model.estimate, second_ns = model.combine_ns },
@@ -53,7 +54,7 @@ local op = {
 function op.rows(p) return p.heads * p.q_len end
 
 -- Architecture families with kernels that read 8-bit caches.
-local READS_BYTES = {}
+local READS_BYTES = { ampere = true, hopper = true, blackwell = true }
 function op.absent(p, arch)
   if p.cache == 0 then return end
   if p.rotate ~= 0 then return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out" end

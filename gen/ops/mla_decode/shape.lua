@@ -38,14 +38,16 @@ function shape.cache_rule(p)
   if p.rotate ~= 0 then return ("rotate is %d: keys are taken as the cache has them"):format(p.rotate) end
 end
 
--- The rules of a family's rotating variant: its own, and `more`.
-function shape.rotating(rules, more)
-  local list = { shape.rotate_rule }
+-- The rules of a family's variant: its own with `first` in place of shape.plain_rule, and `more`.
+local function variant_rules(first, rules, more)
+  local list = { first }
   for _, rule in ipairs(rules) do
     if rule ~= shape.plain_rule then list[#list + 1] = rule end
   end
   return table.move(more, 1, #more, #list + 1, list)
 end
+function shape.rotating(rules, more) return variant_rules(shape.rotate_rule, rules, more) end
+function shape.decoding(rules, more) return variant_rules(shape.cache_rule, rules, more or {}) end
 
 shape.ceil_div = require("whole").ceil_div
 

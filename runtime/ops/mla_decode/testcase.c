@@ -132,14 +132,14 @@ static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int64_t row,
     random_codes(fnuz, scale, rope, p->rope, rng);
 }
 
-/* One NaN code in a token, so that whoever sees it is NaN. */
+/* One NaN code in a token that all rows of its request see, so that all of them must be NaN. */
 static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) {
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
   const int32_t b = s->nan_code_in;
-  const int64_t kv_len = b ? mlaf_batch_kv_len(x, b) : 0;
-  if (!p->cache || !kv_len) return;
-  const int64_t k = mlaf_rng_below(rng, (uint32_t)kv_len);
+  const int64_t seen = b ? mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, x->qo_indptr[b + 1] - x->qo_indptr[b]) : 0;
+  if (!p->cache || !seen) return;
+  const int64_t k = mlaf_rng_below(rng, (uint32_t)seen);
   const int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
   ((unsigned char *)t->ckv)[row * x->ckv_row_stride + mlaf_rng_below(rng, (uint32_t)p->rank)] =
       mlaf_stored_fnuz(mlaf_decode_format(p, false)->latent) ? 0x80 : mlaf_rng_below(rng, 2) ? 0x7f : 0xff;
