@@ -1,5 +1,5 @@
-//@ -- Handed over: of a thread's columns of O in a block of 16 the first (`column`) and how far the second is behind it (`apart`);
-//@ -- the member of row_state that has the sum of the weights that O was made with (`weight`).
+//@ -- Handed over: of a thread's columns of O in a block of 16 the first (`column`), and how far the second is behind it
+//@ -- (`apart`); the member of row_state that has the sum of the weights that O was made with (`weight`).
 //@ needs("COLS", "ENDS_AT", "FACTOR_AT", "LAND_AT", "LN_2", "N", "NV", "R", "STATE_AT", "W", "WARPS_AT")
 // ---- The end of a piece -----------------------------------------------------------------------------------------------
 // Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + cta_id] from
