@@ -33,6 +33,18 @@ MLAF_DEV void poison(row_state& r) {
 }
 
 //@ local tokens = scales > 0 and "const token_scales& scales, " or ""
+// True if a score, or a scale, is too far above what it is taken relative to.
+MLAF_DEV bool too_high(const float (&s)[N / 2], ${scales > 0 and "const token_scales& scales, " or ""}const row_state& r) {
+  bool higher = false;
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2] + (LIFT + SLACK);
+//@ if scales > 0 then
+#pragma unroll
+  for (int i = 0; i < 2 * GROUPS; i++) higher |= fabsf(scales.of[i / GROUPS][i % GROUPS]) * r.inverse[i % GROUPS] > 1.0f;
+//@ end
+  return higher;
+}
+
 // Sets m anew where a score is too far above it, and rescales. All threads of the warpgroup. tops: of each row, by warp; then of
 // each group of columns.
 MLAF_DEV void raise(const float (&s)[N / 2], ${tokens}row_state& r, float (&o)[NV][N / 2], float* tops,
@@ -83,13 +95,14 @@ MLAF_DEV void raise(const float (&s)[N / 2], ${tokens}row_state& r, float (&o)[N
 }
 
 // P^T to shared memory: a row of 128 bytes for each query row, swizzled; a slab for each group of columns, times its scales.
-MLAF_DEV void store_p(float (&s)[N / 2], ${tokens}row_state& r, u32 p) {
+// sum: of P, to be added to the row's.
+MLAF_DEV void store_p(const float (&s)[N / 2], ${tokens}const row_state& r, float (&sum)[COLS], u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  float x[N / 2];
 #pragma unroll
-  for (int i = 0; i < N / 2; i++) {
-    s[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
-    r.sum[i / 4 * 2 + i % 2] += s[i];
-  }
+  for (int i = 0; i < N / 2; i++) x[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) sum[c] = x[c / 2 * 4 + c % 2] + x[c / 2 * 4 + c % 2 + 2];
   const u32 at = p + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
@@ -99,9 +112,9 @@ MLAF_DEV void store_p(float (&s)[N / 2], ${tokens}row_state& r, u32 p) {
     for (int i = 0; i < N / 4; i++) {
 //@ if scales > 0 then
       const float by = scales.of[i % 2][g] * r.inverse[g];
-      packed[i] = pack_f16(s[2 * i] * by, s[2 * i + 1] * by);
+      packed[i] = pack_f16(x[2 * i] * by, x[2 * i + 1] * by);
 //@ else
-      packed[i] = pack_f16(s[2 * i], s[2 * i + 1]);
+      packed[i] = pack_f16(x[2 * i], x[2 * i + 1]);
 //@ end
     }
 #pragma unroll

@@ -247,7 +247,8 @@ static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_raw.lua leaves
 MLAF_DEV facts& facts_of(char* base, int which) { return *(facts*)(base + FACTS_AT + which * 80); }
 
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
-constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16, Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 8; // of a row
+constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
+constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 8, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
 
 MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
 MLAF_DEV u32 pack_f16(float lo, float hi) {
@@ -257,47 +258,45 @@ MLAF_DEV u32 pack_f16(float lo, float hi) {
 }
 
 MLAF_DEV void take_q(char* base, int rows, float scale) {
-  const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS;
-  const char* const from = base + RAW_Q_AT + n * Q_ROW;
+  const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
+  uint4 x[Q_EACH][2];
   float top = 0.0f;
-  if (n < rows)
-#pragma unroll 3
-    for (int k = first; k < Q_BLOCKS; k += Q_THREADS)
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const uint4 x = *(const uint4*)(from + 32 * k + 16 * i);
-        top = larger_of(x.x, larger_of(x.y, larger_of(x.z, larger_of(x.w, top))));
-      }
+  for (int j = 0; j < Q_EACH; j++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int k = first + Q_THREADS * j;
+      x[j][i] = make_uint4(0, 0, 0, 0);
+      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
+      top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
+    }
   const u32 exponent = bits_of(max_over_lanes<1, Q_THREADS>(top)) >> 23;
   const u32 kept = exponent < 20 ? 20 : exponent > 254 ? 254 : exponent;
   const float by = float_of(268 - kept << 23);
-  if (first == 0 && n < N) *(float*)(base + ROWS_AT + 4 * n) = scale * float_of(kept - 14 << 23);
-  if (n < N)
-#pragma unroll 3
-    for (int k = first; k < Q_BLOCKS; k += Q_THREADS) {
-      u32 w[8];
+  if (n >= N) return;
+  if (first == 0) *(float*)(base + ROWS_AT + 4 * n) = scale * float_of(kept - 14 << 23);
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        uint4 x = make_uint4(0, 0, 0, 0);
-        if (n < rows) x = *(const uint4*)(from + 32 * k + 16 * i);
-        w[4 * i] = x.x, w[4 * i + 1] = x.y, w[4 * i + 2] = x.z, w[4 * i + 3] = x.w;
-      }
-      char* const to = base + Q_AT + k / 4 * Q_SLAB + n * 128;
-      uint4* const a = (uint4*)(to + ((2 * k ^ n) % 8 << 4));
-      uint4* const b = (uint4*)(to + ((2 * k + 1 ^ n) % 8 << 4));
-      u32 y[8];
-      if (k >= R / 16) {
+  for (int j = 0; j < Q_EACH; j++) {
+    const int k = first + Q_THREADS * j;
+    if (k >= Q_BLOCKS) break;
+    const uint4 p = second ? x[j][1] : x[j][0], q = second ? x[j][0] : x[j][1];
+    const u32 w[8] = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
+    char* const to = base + Q_AT + k / 4 * Q_SLAB + n * 128;
+    uint4* const a = (uint4*)(to + ((2 * k ^ n) % 8 << 4));
+    uint4* const b = (uint4*)(to + ((2 * k + 1 ^ n) % 8 << 4));
+    u32 y[8];
+    if (k >= R / 16) {
 #pragma unroll
-        for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
-        *a = make_uint4(y[0], y[1], y[2], y[3]);
-        *b = make_uint4(y[4], y[5], y[6], y[7]);
-        continue;
-      }
-#pragma unroll
-      for (int i = 0; i < 8; i++) y[i] = pack_f16(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
-      *a = make_uint4(y[0], y[2], y[4], y[6]); // the order of k indices in operands_of()
-      *b = make_uint4(y[1], y[3], y[5], y[7]);
+      for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
+      *a = make_uint4(y[0], y[1], y[2], y[3]);
+      *b = make_uint4(y[4], y[5], y[6], y[7]);
+      continue;
     }
+#pragma unroll
+    for (int i = 0; i < 8; i++) y[i] = pack_f16(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
+    *a = make_uint4(y[0], y[2], y[4], y[6]); // the order of k indices in operands_of()
+    *b = make_uint4(y[1], y[3], y[5], y[7]);
+  }
 }
 // [templates/mla_decode/sm90_few/take_pieces.h]
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none);
@@ -488,6 +487,15 @@ MLAF_DEV void poison(row_state& r) {
   for (int c = 0; c < COLS; c++) r.sum[c] = not_a_number();
 }
 
+MLAF_DEV bool too_high(const float (&s)[N / 2], const token_scales& scales, const row_state& r) {
+  bool higher = false;
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2] + (LIFT + SLACK);
+#pragma unroll
+  for (int i = 0; i < 2 * GROUPS; i++) higher |= fabsf(scales.of[i / GROUPS][i % GROUPS]) * r.inverse[i % GROUPS] > 1.0f;
+  return higher;
+}
+
 MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_state& r, float (&o)[NV][N / 2], float* tops,
                     int group) {
   constexpr int EACH = N + 4;
@@ -531,13 +539,13 @@ MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_sta
   }
 }
 
-MLAF_DEV void store_p(float (&s)[N / 2], const token_scales& scales, row_state& r, u32 p) {
+MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const row_state& r, float (&sum)[COLS], u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  float x[N / 2];
 #pragma unroll
-  for (int i = 0; i < N / 2; i++) {
-    s[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
-    r.sum[i / 4 * 2 + i % 2] += s[i];
-  }
+  for (int i = 0; i < N / 2; i++) x[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) sum[c] = x[c / 2 * 4 + c % 2] + x[c / 2 * 4 + c % 2 + 2];
   const u32 at = p + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
@@ -546,7 +554,7 @@ MLAF_DEV void store_p(float (&s)[N / 2], const token_scales& scales, row_state& 
 #pragma unroll
     for (int i = 0; i < N / 4; i++) {
       const float by = scales.of[i % 2][g] * r.inverse[g];
-      packed[i] = pack_f16(s[2 * i] * by, s[2 * i + 1] * by);
+      packed[i] = pack_f16(x[2 * i] * by, x[2 * i + 1] * by);
     }
 #pragma unroll
     for (int j = 0; j + 1 < N / 8; j += 2)
@@ -592,15 +600,17 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
       for (int i = 0; i < N / 2; i++)
         if (first + i / 2 % 2 * STEP_8 >= sees(i / 4 * 8 + 2 * (lane % 4) + i % 2)) s[i] = minus_inf();
     }
-    bool higher = false;
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2] + (LIFT + SLACK);
-#pragma unroll
-    for (int i = 0; i < 2 * GROUPS; i++) higher |= fabsf(scales.of[i / GROUPS][i % GROUPS]) * r.inverse[i % GROUPS] > 1.0f;
-    if (named_any(1 + group, 128, higher)) raise(s, scales, r, o, (float*)(base + TOPS_AT) + 4 * (N + 4) * group, group);
-    store_p(s, scales, r, p_at);
+    float sum[COLS];
+    store_p(s, scales, r, sum, p_at);
     fence_async();
-    named_sync(1 + group, 128);
+    if (named_any(1 + group, 128, too_high(s, scales, r))) {
+      raise(s, scales, r, o, (float*)(base + TOPS_AT) + 4 * (N + 4) * group, group);
+      store_p(s, scales, r, sum, p_at);
+      fence_async();
+      named_sync(1 + group, 128);
+    }
+#pragma unroll
+    for (int c = 0; c < COLS; c++) r.sum[c] += sum[c];
     multiply_v(v_at + tile, operand(p_at), o);
     barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
     advance(at, W);
@@ -609,7 +619,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 #pragma unroll
   for (int i = 0; i < NV; i++)
 #pragma unroll
-    for (int k = 0; k < N / 2; k++) o[i][k] /= r.inverse[i / (NV / GROUPS)];
+    for (int k = 0; k < N / 2; k++) o[i][k] *= float_of((254u << 23) - bits_of(r.inverse[i / (NV / GROUPS)])); // a power of two
 }
 
 template <int C>
@@ -844,19 +854,28 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
   named_sync(3, 128 * W);
 }
 
+MLAF_DEV void cluster_meet() {
+  cluster_arrive();
+  cluster_wait();
+}
+
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
   const float scale = a.scale_log2e;
 #pragma unroll 1
   for (int k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT, k & 1);
     const facts &next = facts_of(base, 0), &known = facts_of(base, 1);
-    if (C > 1 && k == 0 && (next.none || !next.w.whole)) cluster_wait(); // each block works on its own, or has no work
-    if (next.none) return;
+    if (next.none) {
+      if (C > 1 && k == 0) cluster_meet();
+      return;
+    }
     take_q(base, next.w.rows, scale);
     if (threadIdx.x < 80 / 4) ((u32*)&known)[threadIdx.x] = ((const u32*)&next)[threadIdx.x];
     fence_async();
     barrier_arrive(smem + EMPTY_Q_AT);
     named_sync(3, MATH);
+    if (C > 1 && k == 0) cluster_arrive(); // other blocks may send what goes where Q was
+    if (C > 1 && k == 0 && !known.w.whole) cluster_wait(); // each block works on its own
     refuse_request(a, known.w.bad, known.w.part, threadIdx.x, MATH);
     if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
     row_state r;
@@ -920,7 +939,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74
     if (C > 1) cluster_wait();
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
-    if (C > 1) cluster_arrive();
     if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, MATH + 128); // barriers are there
     wait_for_previous_launch();

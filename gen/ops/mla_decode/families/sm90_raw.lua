@@ -25,7 +25,7 @@ local function nanoseconds(p, v, arch, slots)
 end
 
 local function plan_of(p, v, isa)
-  return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, load = v.load,
+  return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
     scales = scales_of(p) }, isa)
 end
 

@@ -40,6 +40,9 @@ function plan.make(v, isa)
   if o_bytes + (v.cluster > 1 and 16 * rounds * threads * v.cluster or 0) > p.ring_bytes then
     return { refused = "O does not fit into the ring" }
   end
+  -- A request that is one piece ends in one step (templates/mla_decode/sm90_few/whole.h) where a warpgroup's O fits the place of
+  -- its last tile, and what another block sends that of Q as it came.
+  p.short = v.schedule == "fitted" and v.cluster <= 2 and o_bytes <= p.tile and v.rows * v.rank * 2 <= p.raw_q_bytes
   p.bytes = p.ring_bytes + p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
     + WGS * 16 * (v.rows + 4) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
   return p
