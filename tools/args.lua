@@ -1,7 +1,8 @@
 -- lua5.4 tools/args.lua WHAT:OP ROOT [FILE]: what is made of gen/ops/OP/args.lua (tools/args_model.lua says what stands there).
 --   args, launch, record, calls  C, by the build (tools/args_c.lua)
 --   header, python               include/mlaforge/OP.h, python/mlaforge/OP.py (tools/args_header.lua, args_python.lua)
---   kept                         writes the last two, which are kept in the tree, to their places; a test compares
+--   kept                         writes the last two, which are kept in the tree, to their places, where the table has what
+--                                they say; a test compares
 local what, root, file = arg[1], arg[2] or ".", arg[3]
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local function module(name) return dofile(("%s/%s.lua"):format(here, name)) end
@@ -26,7 +27,7 @@ end
 
 if name == "kept" then
   for kind, path in pairs(KEPT) do
-    if kind ~= "python" or model.raw.python then write(root .. "/" .. path:format(op), make[kind](model)) end
+    if model.raw[kind == "python" and "python" or "head"] then write(root .. "/" .. path:format(op), make[kind](model)) end
   end
 else
   write(file, make[name](model, name == "record" and stages()))

@@ -1,42 +1,65 @@
 -- Reads gen/ops/OP/args.lua, the arguments of an operation's launch, and spells it out for the writers of C, headers and Python
 -- (tools/args.lua). A table of arguments has
 --
---   head, about, call_about  the header's comments: what is computed; what holds for all arguments; what a caller must heed
---   count     { name, about, field = }: rows of input, an int64_t; `field` of the problem, where its name differs
---   flags     { { NAME, about } }: bits that a caller may set; none: flags must be 0
+--   head, about, call_about  the header's comments: what is computed; what holds for all arguments; what a caller must heed. No
+--             head: the header is written by hand
+--   count     { name, about, field =, most =, also = }: rows of input, an int64_t; `field` of the problem, where its name
+--             differs; most = "any": more than 2^31-1, too; also: an int32_t that is 0 where there is nothing to launch
+--   flags     { { NAME, about } }: bits that a caller may set; none: flags must be 0. known_flags: true: messages say which
 --   in_place_flag  the flag by which outputs take the memory of the tensor their in_place names; left out: NULL does
 --   sizes     { symbol, expression, each = }: named lengths. Expressions hold + - * ( ), numbers, up(x, n) (x / n rounded up),
---             and names of fields, of the count, of scalars and of sizes before; each: an axis of that size in names ("token")
+--             and names of fields, of the count, of scalars and of sizes before; each: an axis of that size in names ("token").
+--             No expression: the operation's C knows it (relations)
 --   args      in the order of the public struct, each a tensor, a scalar, or { struct =, names =, about =, tensors... }: a struct
 --             of tensors that occurs under each of the names
 --   block     the kernel's parameter block, in order, each [member=]source: a tensor's address, TENSOR.AXIS (a stride in bytes),
---             TENSOR:AXIS (in elements), a size, a scalar, `flags`, or `reserved`; no member: the source with _ for . and :
+--             TENSOR:AXIS (in elements), a size, a scalar, `flags`, or `reserved`; no member: the source with _ for . and :.
+--             MEMBER!TYPE: of that C type ("ptr": an address), and filled by the operation's C
+--   scales_from  the block's member from which on only kernels have it that say MLAF_KERNEL_SCALES
 --   rows      the size that workgroups share out, rows_per_wg each
---   work      { bytes =, flops = }: the least that a launch has to do, expressions
+--   relations true: runtime/ops/OP/relations.c says what relates arguments to each other, in the functions that OP/launch.h
+--             declares; then rows is what is 0 where nothing is launched, and no more
+--   walk      sizes of the two axes that rows are counted by; left out: those of the first output
+--   more      a size: so many numbers are at hand for the C that draws and finds rows (mlaf_host.more)
+--   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
+--   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
+--   work      { bytes =, flops = }: the least that a launch has to do, expressions. None: OP_work and OP_rows_of are C
 --   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts
 --   case_rows { n, least = }: tokens of a case times the second axis are about n, an odd number. Else a case gives the count
 --   cases     { name, ... }: gaps (between rows), in_place, spare (the second run without optional outputs), straight (tensors
---             with `any` strides whose second axis is the inner one), flags, the count, scalars, and options of the operation's
---             own, numbers or true, which its C reads as struct OP_options
---   timing    scalars of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold
+--             with `any` strides whose second axis is the inner one), without (tensors that are NULL), flags, the count (fewer
+--             where that are more rows than case_rows), scalars, and options of the operation's own, numbers or true, which
+--             its C reads as struct OP_options. None: cases and timing data are C, functions OP_make_case and so on
+--   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold
 --   python    see tools/args_python.lua
 --
--- A tensor is { name, element, ... }: "16" (the problem's dtype), "f32", "i64" or "8" (bytes);
---   axes      symbols of sizes, behind "|" the columns; left out behind "|": rows are single elements
+-- A tensor is { name, element, ... }: "16" (the problem's dtype), "f32", "i64", "i32", "8" (bytes), or a size, of so many bytes;
+--   axes      symbols of sizes, behind "|" the columns; left out behind "|": rows are single elements. SIZE:NAME: an axis of
+--             another name than the size's
 --   strides   "rows": the caller may give one of each axis but the columns, 0 (dense), or a multiple of `multiple` from a row on;
 --             "any": of each axis, all positive or all 0, which is dense with the first axis innermost; nil: none
+--   nested    true: a stride that is not given is that of what lies inside, which may be given
+--   least     the size that a stride has at least, where that is not the columns; stem: what names of strides begin with
 --   align     bytes; left out: its element's. wanted: the text of what is wrong, where NULL and alignment have one
+--   has, needed  sizes: 0 where the problem has no such tensor; where it may be NULL (left out: where the problem has none)
 --   out, optional (NULL: not wanted), rows_apart (its rows must not overlap), in_place (tensor), over (tensors it may lie over),
 --   unlike    { tensor, why it must have another address }
 --   about, stride_about  comments
 --
--- A scalar is { name, "float", within =, least = } or { name, "int32_t" or "int64_t", least =, most =, multiple = }.
+-- A scalar is { name, "float", within =, least =, above = } or { name, "int32_t" or "int64_t", least =, most =, multiple = }; one
+-- without bounds is not checked. usual: what cases have that do not say it.
 local ELEMENTS = {
   ["16"] = { bytes = 2, c = "void", enum = "16" }, f32 = { bytes = 4, c = "float", enum = "F32" },
   i64 = { bytes = 8, c = "int64_t", enum = "I64" }, ["8"] = { bytes = 1, c = "void", enum = "8" },
+  i32 = { bytes = 4, c = "int32_t", enum = "I32" },
 }
 local NUMBERS = {
   float = { bytes = 4, enum = "F32" }, int32_t = { bytes = 4, enum = "I32" }, int64_t = { bytes = 8, enum = "I64" },
+}
+-- Members of a block that the operation's C fills.
+local BY_HAND = {
+  ptr = { bytes = 8, c = "const void *" }, i64 = { bytes = 8, c = "int64_t " }, u64 = { bytes = 8, c = "uint64_t " },
+  u32 = { bytes = 4, c = "uint32_t " }, i32 = { bytes = 4, c = "int32_t " }, float = { bytes = 4, c = "float " },
 }
 
 local function fail(op, ...) error(("gen/ops/%s/args.lua: "):format(op) .. string.format(...), 0) end
@@ -57,7 +80,7 @@ local function read_sizes(m, raw)
   m.sizes, m.size = { { symbol = "1", c = "1", at = 0 } }, {}
   for _, s in ipairs(raw.sizes) do
     local size = { symbol = s[1], at = #m.sizes, each = s.each }
-    size.c = to_c(m, s[2], "size " .. s[1])
+    size.c = s[2] and to_c(m, s[2], "size " .. s[1])
     m.sizes[#m.sizes + 1], m.size[s[1]] = size, size
   end
 end
@@ -76,12 +99,14 @@ local function product(m, sizes)
   return #m.sizes - 1
 end
 
+local function size_of(m, name, symbol) return m.size[symbol] or fail(m.op, "%s: %s is no size", name, symbol) end
+
 local function read_axes(m, t, raw)
   local rows, columns = raw.axes:match("^([^|]*)|?%s*(%a*)%s*$")
-  t.axes, t.columns = {}, columns ~= "" and m.size[columns] or m.sizes[1]
-  for symbol in rows:gmatch("%a+") do
+  t.axes, t.columns = {}, columns ~= "" and size_of(m, t.name, columns) or m.sizes[1]
+  for symbol, name in rows:gmatch("(%a+):?(%l*)") do
     local size = m.size[symbol] or fail(m.op, "%s has an axis %s, which is no size", t.name, symbol)
-    t.axes[#t.axes + 1] = { size = size, name = size.each or symbol:lower() }
+    t.axes[#t.axes + 1] = { size = size, name = name ~= "" and name or size.each or symbol:lower() }
   end
   for i, a in ipairs(t.axes) do -- sizes that lie within a step of it
     local within = {}
@@ -92,7 +117,7 @@ local function read_axes(m, t, raw)
       if t.columns.at > 0 then within[#within + 1] = t.columns end
     end
     a.dense = product(m, within)
-    if t.strides then a.stride = ("%s_%s_stride"):format(t.name, a.name) end
+    if t.strides then a.stride = ("%s_%s_stride"):format(raw.stem or t.name, a.name) end
   end
 end
 
@@ -101,9 +126,11 @@ local function power_of_two(m, name, what, number)
 end
 
 local function read_tensor(m, raw, prefix)
-  local element = ELEMENTS[raw[2]] or fail(m.op, "%s is of type %s", raw[1], tostring(raw[2]))
+  local unit = m.size[raw[2]]
+  local element = ELEMENTS[raw[2]] or unit and { enum = "SIZED" } or fail(m.op, "%s is of type %s", raw[1], tostring(raw[2]))
   local t = { name = prefix .. raw[1], at = #m.tensors, element = element, kind = raw[2], strides = raw.strides, raw = raw,
-    align = raw.align or element.bytes }
+    align = raw.align or element.bytes, unit = unit and unit.at or 0 }
+  for _, key in ipairs({ "has", "needed", "least" }) do t[key] = raw[key] and size_of(m, t.name, raw[key]).at end
   power_of_two(m, t.name, "multiple", raw.multiple or 1)
   power_of_two(m, t.name, "align", t.align)
   read_axes(m, t, raw)
@@ -130,14 +157,19 @@ end
 
 -- { member, kind = "pointer" "stride" "size" "copy" "reserved", ... }, with offsets as C lays them out.
 local function read_word(m, text)
+  local by_hand, kind = text:match("^([%w_]+)!(%w+)$")
+  if by_hand then
+    local type = BY_HAND[kind] or fail(m.op, "block: %s is of type %s", by_hand, kind)
+    return { member = by_hand, kind = "hand", bytes = type.bytes, c = type.c, pointer = kind == "ptr" }
+  end
   local member, source = text:match("^([%w_]+)=(.+)$")
   source = source or text
   local w = { member = member or source:gsub("[.:]", "_"), bytes = 8 }
   local tensor, unit, axis = source:match("^(.+)([.:])([%a_]+)$")
   local of = tensor and m.tensor[tensor]
-  if m.tensor[source] then w.kind, w.of = "pointer", m.tensor[source]
+  if m.tensor[source] then w.kind, w.of, w.pointer = "pointer", m.tensor[source], true
   elseif of then
-    w.kind, w.of, w.unit = "stride", of, unit == "." and of.element.bytes or 1
+    w.kind, w.of, w.unit = "stride", of, unit == "." and (of.element.bytes or 0) or 1
     for i, a in ipairs(of.axes) do w.axis = a.name == axis and i - 1 or w.axis end
     if not w.axis then fail(m.op, "block: %s has no axis %s", tensor, axis) end
   elseif m.scalar[source] then w.kind, w.of, w.bytes = "copy", m.scalar[source], m.scalar[source].bytes
@@ -152,6 +184,7 @@ local function read_block(m, raw)
   m.words, m.block_bytes = {}, 0
   for text in raw.block:gmatch("%S+") do
     local w = read_word(m, text)
+    if w.member == raw.scales_from then m.short_bytes = m.block_bytes end
     w.to = (m.block_bytes + w.bytes - 1) // w.bytes * w.bytes
     m.block_bytes = w.to + w.bytes
     m.words[#m.words + 1] = w
@@ -159,12 +192,12 @@ local function read_block(m, raw)
   m.block_bytes = (m.block_bytes + 7) // 8 * 8
 end
 
-local CASE_KEYS = { gaps = true, in_place = true, spare = true, straight = true, flags = true }
+local CASE_KEYS = { gaps = true, in_place = true, spare = true, straight = true, flags = true, without = true, cold = true }
 
 -- Names of the operation's own options, sorted.
 local function options_of(m, cases)
   local seen, out = {}, {}
-  for _, c in ipairs(cases) do
+  for _, c in ipairs({ m.raw.timing, table.unpack(cases) }) do
     for key in pairs(c) do
       if type(key) == "string" and not CASE_KEYS[key] and not m.scalar[key] and key ~= m.count.name and not seen[key] then
         seen[key], out[#out + 1] = true, key
@@ -177,14 +210,18 @@ end
 
 return function(root, op)
   local raw = dofile(("%s/gen/ops/%s/args.lua"):format(root, op))
+  local path = package.path
+  package.path = root .. "/gen/?.lua;" .. path -- fields have the formats of caches
   local fields = dofile(("%s/gen/ops/%s/fields.lua"):format(root, op))
+  package.path = path
   local m = { op = op, OP = op:upper(), short = op:gsub("^mla_", ""), raw = raw, fields = fields, field = {}, scalar = {},
     scalars = {}, tensor = {}, tensors = {}, flag = {}, cases = raw.cases }
   m.SHORT, m.struct = m.short:upper(), ("mlaf_%s_args"):format(m.short)
   m.x, m.X = m.short, m.SHORT
-  m.count = { name = raw.count[1], about = raw.count[2], field = raw.count.field or raw.count[1] }
+  m.count = { name = raw.count[1], about = raw.count[2], field = raw.count.field or raw.count[1], also = raw.count.also,
+    most = raw.count.most == "any" and "INT64_MAX" or "INT32_MAX" }
   for i, f in ipairs(fields) do m.field[f.field] = i - 1 end
-  if not m.field[m.count.field] then fail(op, "the count's field %s is none of the problem", m.count.field) end
+  if raw.work and not m.field[m.count.field] then fail(op, "the count's field %s is none of the problem", m.count.field) end
   for i, f in ipairs(raw.flags or {}) do m.flag[f[1]] = 1 << i - 1 end
   for _, a in ipairs(raw.args) do
     if NUMBERS[a[2]] then read_scalar(m, a) end
@@ -202,7 +239,10 @@ return function(root, op)
   resolve(m)
   read_block(m, raw)
   m.rows = m.size[raw.rows] or fail(op, "rows: %s is no size", tostring(raw.rows))
-  m.options = options_of(m, raw.cases)
-  m.bytes, m.flops = to_c(m, raw.work.bytes, "work.bytes"), to_c(m, raw.work.flops, "work.flops")
+  m.walk = {}
+  m.more = raw.more and size_of(m, "more", raw.more).at or 0
+  for symbol in (raw.walk or ""):gmatch("%a+") do m.walk[#m.walk + 1] = size_of(m, "walk", symbol).at end
+  m.options = options_of(m, raw.cases or {})
+  if raw.work then m.bytes, m.flops = to_c(m, raw.work.bytes, "work.bytes"), to_c(m, raw.work.flops, "work.flops") end
   return m
 end

@@ -62,17 +62,20 @@ end
 -- The embed.lua of an operation whose arguments are a table, gen/ops/OP/args.lua.
 local function by_table(op)
   local name, raw = op:gsub("^mla_", ""), dofile(("%s/gen/ops/%s/args.lua"):format(root, op))
-  return {
+  local own = raw.calls or {}
+  local out = {
     name = name,
     stem = name .. "_",
     about = ("%s selects the kernel tuned for the nearest size; a plan serves any number of them."):format(
       raw.count.field or raw.count[1]),
-    files = { "record.c", "op/args_check.c", "op/args_launch.c" },
-    inside = { ("ops/%s/launch.h"):format(op) },
+    files = { "record.c", "op/args_check.c", "op/args_launch.c", raw.relations and "relations.c" },
+    inside = { ("ops/%s/launch.h"):format(op), raw.header },
     calls = { table = ("mlaf_%s_calls"):format(name), arguments = ("&%s_arguments"):format(name),
-      check_stages = "mlaf_arguments_check_stages", check_args = "mlaf_arguments_check_launch",
-      prepare = "mlaf_arguments_prepare" },
+      check_stages = own.check_stages or "mlaf_arguments_check_stages", check_args = "mlaf_arguments_check_launch",
+      parameter_bytes = own.parameter_bytes or name .. "_parameter_bytes", prepare = own.prepare or "mlaf_arguments_prepare" },
   }
+  for key, value in pairs(raw.embed or {}) do out[key] = value end -- each once: in any order
+  return out
 end
 
 -- Operations in order; by name in OUT the paths of the loader's own files, and of the library's.

@@ -9,9 +9,10 @@
 #include "mlaforge/context.h"
 #include "mlaforge/plan.h"
 
-/* mlaf_view.dtype. Only the first four are taken; the others are told apart for messages, and for the caller's workspace. */
+/* mlaf_view.dtype. The first four are taken, and of 8-bit caches bytes; the others are told apart for messages, and for the
+ * caller's workspace. */
 enum { MLAF_VIEW_BF16 = 0, MLAF_VIEW_F16, MLAF_VIEW_INT32, MLAF_VIEW_F32, MLAF_VIEW_INT64, MLAF_VIEW_F64, MLAF_VIEW_U8,
-       MLAF_VIEW_OTHER };
+       MLAF_VIEW_OTHER, MLAF_VIEW_E4M3FN, MLAF_VIEW_E4M3FNUZ };
 enum { MLAF_ON_HOST = -1, MLAF_WHERE_UNKNOWN = -2 }; /* mlaf_view.where */
 
 /* A tensor. Strides are in elements. */
@@ -30,7 +31,8 @@ typedef struct mlaf_call {
   int32_t causal;                    /* as mlaf_mla_decode_problem's; not looked at with q_len 1 */
   mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
-                                      * rows apart. With cache_kpe [pages, page, 1, R], or without the 1 */
+                                      * rows apart. With cache_kpe [pages, page, 1, R], or without the 1. With cache_format a
+                                      * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64 */
   mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
   mlaf_view lse;                     /* float32, [T, H], or [B, q_len, H] or [B, H, q_len] over such memory; may be left out */
   mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */
@@ -60,6 +62,9 @@ typedef struct mlaf_call {
                                       * side by side */
   mlaf_view topk_length;             /* int32, [T], or [B] for the tokens of a request: entries that count. Left out: all */
   mlaf_view attn_sink;               /* float32, [H]: mla_decode.h. Left out: none */
+  mlaf_view kv_scale;                /* float32, [1], on the device: of a cache with one scale for all. Left out: 1 */
+  int32_t cache_format;              /* mlaf_kv_format: what an 8-bit cache holds */
+  int32_t reserved_format;           /* 0 */
 } mlaf_call;
 /* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };

@@ -3,8 +3,7 @@ import math
 import struct
 import sys
 
-from . import context
-from .cache_format import refusal_of_rows
+from . import cache_format, context
 from .calls import current_stream
 from .errors import MlafError
 from .entry import FAULTS, Arguments
@@ -76,22 +75,27 @@ def _with_empty(ctx, out, lse, value, stream):
     return out, lse
 
 
-def _refuse(q, k_cache, rank, is_fp8_kvcache, extra):
-    if is_fp8_kvcache:
-        shapes = [getattr(x, "shape", None) for x in (q, k_cache)]
-        refused = all(shapes) and refusal_of_rows("mla_decode", shapes[1][-1], rank, shapes[0][-1] - rank)
-        fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served" + (f": {refused}" if refused else ""))
+def _fp8_format(ctx, q, k_cache, rank):
+    """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales inside."""
+    shape = getattr(k_cache, "shape", None)
+    if not shape or not getattr(q, "shape", None):
+        fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656]")
+    kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target)
+    wanted = next(f for f in cache_format.taken_by("mla_decode") if f.scale == "stored")
+    if kind != wanted.operations["mla_decode"] - 1:
+        fail(f"is_fp8_kvcache is True and k_cache has rows of {shape[-1]} numbers, must be uint8 or float8_{wanted.latent} with rows of "
+             f"{wanted.columns(rank, q.shape[-1] - rank)} bytes; mla_decode_fwd takes caches with one scale for all")
+    return kind
+
+
+def _refuse(extra):
     if extra:
         fail("extra_k_cache, extra_indices_in_kvcache and extra_topk_length (a second pool) must be None")
     fail("block_table and cache_seqlens are wanted")
 
 
-def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, causal, scale, workspace, out, lse, stream):
+def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind):
     """Attention over index lists: (out, lse)."""
-    if causal:
-        fail("causal is True with indices, must be False: lists say what each query token sees")
-    if indices is None:
-        fail("indices is None, and topk_length or attn_sink is given: they come with lists")
     q, indices, topk_length, attn_sink, out, lse = (
         adopt(ctx, name, x) if ctx.emulated and x is not None else x
         for name, x in (("q", q), ("indices", indices), ("topk_length", topk_length), ("attn_sink", attn_sink), ("out", out), ("lse", lse)))
@@ -100,7 +104,8 @@ def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, causal, scal
     if out is None or lse is None:
         made = _outputs(ctx, q, rank)
         out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, indices=indices, topk_length=topk_length, attn_sink=attn_sink)
+    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, indices=indices, topk_length=topk_length, attn_sink=attn_sink,
+                    cache_format=kind)
     return out, lse
 
 
@@ -114,8 +119,12 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
-    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). fp8 caches, a second pool (extra_*)
+    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). A second pool (extra_*)
     and more than one KV head are not served.
+
+    is_fp8_kvcache: k_cache [blocks, page_size, 1, R + 16 + 2P], uint8 or float8_e4m3fn, whose tokens hold their scales (656 bytes of 512 + 64
+    columns): R numbers of e4m3fn, a float32 scale for every 128 of them, any number, and P of q's type. With or without indices. Tokens of 584 bytes
+    (DeepSeek-V4) and caches with one scale are refused; mla_decode_fwd takes the latter.
 
     Sparse attention: indices [B, q_len, topk] int32, block * page_size + token in the block, in place of block_table and cache_seqlens,
     which are not looked at. Any topk from 1 on and any number of heads. An entry outside the cache (-1, say) is absent, one that comes twice counts
@@ -128,8 +137,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     """
     sparse = indices is not None or topk_length is not None or attn_sink is not None
     extra = extra_indices_in_kvcache is not None or extra_k_cache is not None or extra_topk_length is not None
-    if is_fp8_kvcache or extra or (not sparse and (block_table is None or cache_seqlens is None)):
-        _refuse(q, k_cache, head_dim_v, is_fp8_kvcache, extra)
+    if extra or (not sparse and (block_table is None or cache_seqlens is None)):
+        _refuse(extra)
     if empty_lse != INFINITY and empty_lse != -INFINITY:
         fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()
@@ -137,11 +146,20 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         ctx = ctx.with_batch_invariance()
     try:
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
+        kind = _fp8_format(ctx, q, k_cache, head_dim_v) if is_fp8_kvcache else 0
         if sparse:
-            out, lse = _sparse(ctx, q, k_cache, head_dim_v, indices, topk_length, attn_sink, causal, scale, workspace, out, lse, stream)
+            if causal:
+                fail("causal is True with indices, must be False: lists say what each query token sees")
+            if indices is None:
+                fail("indices is None, and topk_length or attn_sink is given: they come with lists")
+            made = None if kind else ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, k_cache, out, lse, indices, topk_length,
+                                                    attn_sink, empty_lse == INFINITY)
+            if made is not None:
+                return made
+            out, lse = _sparse(ctx, q, k_cache, head_dim_v, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
-        made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens,
-                              empty_lse == INFINITY)
+        made = None if kind else ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table,
+                                                cache_seqlens, empty_lse == INFINITY)
         if made is not None:
             return made
         if ctx.emulated:
@@ -153,7 +171,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         if out is None or lse is None:
             made = _outputs(ctx, q, head_dim_v)
             out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
+        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens, cache_format=kind)
         out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
     except FAULTS as why:
         _FLASH.explain(why, not ctx.emulated, (), locals())

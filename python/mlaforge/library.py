@@ -58,7 +58,7 @@ class Call(ctypes.Structure):
         "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
         ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
         ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32),
-        ("indices", View), ("topk_length", View), ("attn_sink", View)]
+        ("indices", View), ("topk_length", View), ("attn_sink", View), ("kv_scale", View), ("cache_format", I32), ("reserved_format", I32)]
 
 
 CALL_SIZE = ctypes.sizeof(Call)

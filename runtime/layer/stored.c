@@ -36,12 +36,6 @@ static bool remember(void *user, const mlaf_choice *choice) {
 void layer_choices_read(mlaf_ctx *ctx, layer_shape *s) {
   mlaf_err err;
   mlaf_point p;
-  mlaf_choice unused;
-  mlaf_rung rung;
   reading r = {ctx, s};
-  if (s->invariant || layer_choice_point(s, 1, s->d.ctx_max, &p, &err)) return;
-  pthread_mutex_lock(&ctx->lock);
-  if (ctx->db)
-    mlaf_db_why(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), NULL, &p, remember, &r, NULL, NULL, &unused, &rung, &err);
-  pthread_mutex_unlock(&ctx->lock);
+  if (!s->invariant && !layer_choice_point(s, 1, s->d.ctx_max, &p, &err)) layer_look(ctx, &p, remember, &r);
 }

@@ -6,6 +6,7 @@
 
 
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+enum { SIZED_MULTIPLE = 16 };                        /* bytes */
 static const uint64_t ROWS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as kernels and AMD's packets count them */
 
 static const void *pointer_at(const void *args, size_t at) {
@@ -24,7 +25,9 @@ static uint32_t u32_at(const void *args, size_t at) {
   return x;
 }
 
-int64_t mlaf_arguments_count(const mlaf_args_table *t, const void *args) { return i64_at(args, t->count_at); }
+int64_t mlaf_arguments_count(const mlaf_args_table *t, const void *args) {
+  return t->also_at && !u32_at(args, t->also_at) ? 0 : i64_at(args, t->count_at);
+}
 
 bool mlaf_arguments_in_place(const mlaf_args_table *t, const mlaf_arg_tensor *x, const void *args) {
   if (x->in_place < 0) return false;
@@ -33,29 +36,14 @@ bool mlaf_arguments_in_place(const mlaf_args_table *t, const mlaf_arg_tensor *x,
 
 static int64_t given_stride(const mlaf_arg_axis *a, const void *args) { return a->stride_at ? i64_at(args, a->stride_at) : 0; }
 
-static void place(const mlaf_arg_tensor *x, const void *args, const int64_t *n, mlaf_arg_place *out) {
-  int64_t any = 0;
-  out->at = pointer_at(args, x->at);
-  for (int k = 0; k < x->n_axes; k++) any |= out->stride[k] = given_stride(&x->axes[k], args);
-  for (int k = 0; k < x->n_axes; k++)
-    if (x->layout == MLAF_LAYOUT_ANY ? !any : !out->stride[k]) out->stride[k] = n[x->axes[k].dense];
-}
-
-void mlaf_arguments_places(const mlaf_args_table *t, const void *args, const int64_t *n, mlaf_arg_place *out) {
-  for (int i = 0; i < t->n_tensors; i++) {
-    const mlaf_arg_tensor *x = &t->tensors[i];
-    if (mlaf_arguments_in_place(t, x, args)) out[i] = out[x->in_place]; /* which stands before it */
-    else place(x, args, n, &out[i]);
-  }
-}
-
 /* --- scalars --- */
 
 static mlaf_status check_scalar(const mlaf_arg_scalar *s, const void *args, mlaf_err *err) {
+  if (!s->must) return MLAF_OK;
   if (s->kind == MLAF_NUMBER_F32) {
     float x;
     memcpy(&x, (const char *)args + s->at, sizeof x);
-    if (fabs((double)x) <= s->within && (double)x >= (double)s->least) return MLAF_OK; /* no NaN is */
+    if (fabs((double)x) <= s->within && (double)x >= (double)s->least && (double)x > s->above) return MLAF_OK; /* no NaN is */
     return mlaf_fail(err, MLAF_E_ARG, "%s is %g, must be %s", s->name, (double)x, s->must);
   }
   const int64_t x = s->kind == MLAF_NUMBER_I32 ? (int32_t)u32_at(args, s->at) : i64_at(args, s->at);
@@ -71,10 +59,11 @@ static mlaf_status check_scalars(const mlaf_args_table *t, const void *args, mla
 
 static mlaf_status check_flags(const mlaf_args_table *t, const void *args, mlaf_err *err) {
   const uint32_t flags = u32_at(args, t->flags_at);
-  const int64_t count = mlaf_arguments_count(t, args);
-  if (flags & ~t->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, must be %s", flags, t->flags_must);
-  if (count < 0 || count > INT32_MAX)
-    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0..2^31-1", t->count_name, (long long)count);
+  const int64_t count = i64_at(args, t->count_at);
+  if (flags & ~t->flags) return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, %s", flags, t->flags_must);
+  if (count < 0 || count > t->count_most)
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must %s", t->count_name, (long long)count,
+                     t->count_most == INT32_MAX ? "be 0..2^31-1" : "not be negative");
   for (int i = 0; count && flags & t->in_place_flag && i < t->n_tensors; i++)
     if (t->tensors[i].in_place >= 0 && pointer_at(args, t->tensors[i].at))
       return mlaf_fail(err, MLAF_E_ARG, "%s", t->in_place_fault);
@@ -96,13 +85,18 @@ static mlaf_status check_address(const mlaf_args_table *t, const mlaf_arg_tensor
 
 static mlaf_status check_row_stride(const mlaf_arg_tensor *x, const mlaf_arg_axis *a, const void *args, const int64_t *n,
                                     mlaf_err *err) {
-  const int64_t given = given_stride(a, args), columns = n[x->columns];
-  if (!given || (given >= columns && given <= STRIDE_MOST && !(given & (x->multiple - 1)))) return MLAF_OK;
-  if (x->multiple == 1)
-    return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride is %lld, must be 0 or %lld and up", x->name, a->name, (long long)given,
-                     (long long)columns);
-  return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride is %lld, must be 0 or a multiple of %d from %lld on", x->name, a->name,
-                   (long long)given, x->multiple, (long long)columns);
+  const int64_t given = given_stride(a, args), least = n[x->least];
+  const bool sized = x->element == MLAF_ELEMENT_SIZED;
+  if (!given) return MLAF_OK;
+  if (given >= least && given <= STRIDE_MOST &&
+      !(sized ? given * n[x->unit] & (SIZED_MULTIPLE - 1) : given & (x->multiple - 1)))
+    return MLAF_OK;
+  const int multiple = sized ? (int)(SIZED_MULTIPLE / n[x->unit]) : x->multiple;
+  if (multiple == 1)
+    return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride is %lld, must be 0 or %lld and up", x->stem, a->name, (long long)given,
+                     (long long)least);
+  return mlaf_fail(err, MLAF_E_ARG, "%s_%s_stride is %lld, must be 0 or a multiple of %d from %lld on", x->stem, a->name,
+                   (long long)given, multiple, (long long)least);
 }
 
 /* Strides of single elements: both 0, or positive; one that is 0 beside another would lay rows on each other. */
@@ -128,8 +122,9 @@ static mlaf_status check_no_strides(const mlaf_arg_tensor *x, const void *args, 
 static mlaf_status check_tensor(const mlaf_args_table *t, const mlaf_arg_tensor *x, const void *args, const int64_t *n,
                                 mlaf_err *err) {
   if (mlaf_arguments_in_place(t, x, args)) return t->in_place_flag ? MLAF_OK : check_no_strides(x, args, err);
-  if (x->optional && !pointer_at(args, x->at)) return MLAF_OK;
+  if ((x->optional || !n[x->needed]) && !pointer_at(args, x->at)) return MLAF_OK;
   mlaf_status st = check_address(t, x, args, err);
+  if (!n[x->has]) return st;
   if (x->layout == MLAF_LAYOUT_ANY) return st ? st : check_any_strides(x, args, n, err);
   for (int k = 0; !st && k < x->n_axes; k++) st = check_row_stride(x, &x->axes[k], args, n, err);
   return st;
@@ -174,7 +169,7 @@ static mlaf_status check_over(const mlaf_arg_tensor *x, const mlaf_arg_place *al
 static mlaf_status check_together(const mlaf_args_table *t, const void *args, const int64_t *n, mlaf_err *err) {
   mlaf_arg_place all[MLAF_ARG_TENSORS];
   mlaf_status st = MLAF_OK;
-  mlaf_arguments_places(t, args, n, all);
+  t->places(args, n, all);
   for (int i = 0; !st && i < t->n_tensors; i++) {
     const mlaf_arg_tensor *x = &t->tensors[i];
     st = check_over(x, all, &all[i], err);
@@ -183,41 +178,35 @@ static mlaf_status check_together(const mlaf_args_table *t, const void *args, co
   return st;
 }
 
-mlaf_status mlaf_arguments_check(const mlaf_args_table *t, const int32_t *fields, uint32_t threads, uint32_t rows_per_wg,
-                            const void *args, mlaf_err *err) {
-  int64_t n[MLAF_ARG_SIZES];
-  mlaf_status st = check_flags(t, args, err);
-  if (st || !mlaf_arguments_count(t, args)) return st;
-  if ((st = check_scalars(t, args, err))) return st;
-  t->sizes(fields, args, n);
-  for (int i = 0; !st && i < t->n_tensors; i++) st = check_tensor(t, &t->tensors[i], args, n, err);
-  if (!st) st = check_together(t, args, n, err);
-  const uint64_t rows = (uint64_t)n[t->rows], blocks = (rows + rows_per_wg - 1) / rows_per_wg;
-  if (st || (rows <= ROWS_MOST && blocks <= THREADS_MOST / threads)) return st;
+static mlaf_status check_grid(const mlaf_args_table *t, const mlaf_stage *k, const void *args, uint64_t rows, mlaf_err *err) {
+  const uint64_t blocks = (rows + k->rows_per_wg - 1) / k->rows_per_wg;
+  if (rows <= ROWS_MOST && blocks <= THREADS_MOST / k->threads) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "%s is %lld: %s a launch has blocks for; launch fewer at once", t->count_name,
                    (long long)mlaf_arguments_count(t, args), t->too_many);
 }
 
+mlaf_status mlaf_arguments_check(const mlaf_args_table *t, const mlaf_bound *b, const void *args, mlaf_err *err) {
+  const int32_t *fields = b->point.v;
+  int64_t n[MLAF_ARG_SIZES];
+  mlaf_status st = check_flags(t, args, err);
+  if (!st && t->numbers) st = t->numbers(fields, args, err);
+  if (st || !mlaf_arguments_count(t, args)) return st;
+  if ((st = check_scalars(t, args, err))) return st;
+  t->sizes(fields, args, n);
+  for (int i = 0; !st && i < t->n_tensors; i++) st = check_tensor(t, &t->tensors[i], args, n, err);
+  if (!st && t->together) st = check_together(t, args, n, err);
+  if (st) return st;
+  return t->related ? t->related(b, args, n, err) : check_grid(t, &b->stage[0], args, (uint64_t)n[t->rows], err);
+}
+
 /* --- the block --- */
 
-int64_t mlaf_arguments_fill(const mlaf_args_table *t, const int32_t *fields, const void *args, void *block) {
-  int64_t n[MLAF_ARG_SIZES], value;
+int64_t mlaf_arguments_fill(const mlaf_args_table *t, const int32_t *fields, const void *args, int64_t *n, void *block) {
   mlaf_arg_place all[MLAF_ARG_TENSORS];
   if (!mlaf_arguments_count(t, args)) return 0;
   t->sizes(fields, args, n);
-  mlaf_arguments_places(t, args, n, all);
+  t->places(args, n, all);
   memset(block, 0, t->block_bytes);
-  for (const mlaf_arg_word *w = t->words, *end = w + t->n_words; w < end; w++) {
-    char *to = (char *)block + w->to;
-    if (w->kind == MLAF_WORD_COPY_32) {
-      const uint32_t x = u32_at(args, w->from);
-      memcpy(to, &x, sizeof x);
-      continue;
-    }
-    if (w->kind == MLAF_WORD_POINTER) memcpy(&value, &all[w->of].at, sizeof value);
-    else if (w->kind == MLAF_WORD_STRIDE) value = w->bytes * all[w->of].stride[w->axis];
-    else value = w->kind == MLAF_WORD_SIZE ? n[w->of] : i64_at(args, w->from);
-    memcpy(to, &value, sizeof value);
-  }
+  t->fill(args, n, all, block);
   return n[t->rows];
 }

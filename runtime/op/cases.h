@@ -29,6 +29,6 @@ typedef struct mlaf_case_buffer {
   size_t arg;        /* where in the struct of arguments its address goes */
   const void *input; /* host contents, which of MLAF_USE_INPUT must not change */
 } mlaf_case_buffer;
-enum { MLAF_CASE_BUFFERS = 32 };
+enum { MLAF_CASE_BUFFERS = 36 };
 
 #endif

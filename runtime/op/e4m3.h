@@ -13,6 +13,16 @@ static inline double mlaf_e4m3_decode(bool fnuz, uint8_t code) {
   return code & 0x80 ? -size : size;
 }
 
+static inline double mlaf_e4m3_most(bool fnuz) { return fnuz ? 240.0 : 448.0; }
+
+/* Distance of two neighbouring codes around x. */
+static inline double mlaf_e4m3_ulp(bool fnuz, double x) {
+  int exponent;
+  frexp(x, &exponent); /* |x| in [2^(exponent-1), 2^exponent) */
+  const int least = 1 - (fnuz ? 8 : 7);
+  return ldexp(1, (x == 0 || exponent - 1 < least ? least : exponent - 1) - 3);
+}
+
 /* The code nearest to x, the largest where x is beyond it. */
 static inline uint8_t mlaf_e4m3_encode(bool fnuz, double x) {
   const double size = fabs(x);

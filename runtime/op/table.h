@@ -8,13 +8,16 @@
 #include "op/args_check.h"
 #include "op/numeric.h"
 
+enum { MLAF_TABLE_OUTPUTS = 6 };
+
 typedef struct mlaf_table_case {
   const char *name;
   bool gaps;      /* between rows; those of two tensors differ */
   bool in_place;  /* outputs lie where their table says */
   bool spare;     /* the second run does without optional outputs */
-  uint32_t flags, straight; /* straight: tensors (bits) of any strides whose second axis is the inner one */
-  int64_t count;  /* rows of input; 0: by table->case_rows */
+  /* Tensors (bits): of any strides whose second axis is the inner one; that are NULL. */
+  uint32_t flags, straight, without;
+  int64_t count; /* rows of input; fewer where they are more than table->case_rows; 0: by that */
   const double *scalars; /* in the order of the table */
   const void *options;   /* struct <operation>_options; NULL: none are given */
 } mlaf_table_case;
@@ -23,6 +26,7 @@ typedef struct mlaf_table_case {
 typedef struct mlaf_host_tensor {
   unsigned char *data;   /* NULL: it has no memory of its own here */
   unsigned char *mine;   /* for each element whether a launch may write it; NULL: none */
+  bool absent;           /* the problem has none, or this launch */
   int64_t stride[MLAF_ARG_AXES], count; /* elements */
   bool pooled;           /* of timing data: it lies in the pool, */
   size_t first;          /* from this byte of its set on */
@@ -37,6 +41,9 @@ typedef struct mlaf_host {
   mlaf_whole_args args;        /* the operation's struct, without addresses */
   int64_t n[MLAF_ARG_SIZES];
   mlaf_host_tensor t[MLAF_ARG_TENSORS];
+  int n_outputs, outputs[MLAF_TABLE_OUTPUTS]; /* tensors that the launch writes, in order */
+  int walk[MLAF_ARG_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
+  int64_t *more;               /* numbers for the operation's own use, as many as the size table->more says */
   const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
 } mlaf_host;
 
@@ -46,6 +53,7 @@ static inline void *mlaf_host_at(const mlaf_host *h, int tensor, int64_t i, int6
 /* Output rows as they must be. */
 typedef struct mlaf_want_row {
   double *value, *slack; /* of each column; slack: what arithmetic before the rounding may be off by, 0 to begin with */
+  int64_t n;             /* columns, where those are not the tensor's elements; 0: they are */
   const void *bits;      /* not NULL: exactly these, whatever `value` says */
 } mlaf_want_row;
 
@@ -54,9 +62,9 @@ enum { MLAF_NOTE = 80 };
 /* One row of a launch, of all its tensors. */
 typedef struct mlaf_rows {
   const mlaf_host *h;
-  int64_t i, j;                      /* place on the axes of the first output */
+  int64_t i, j;                      /* place on the walk's axes */
   const void *row[MLAF_ARG_TENSORS]; /* of inputs that have such rows; else NULL */
-  mlaf_want_row want[MLAF_DATA_OUTPUTS]; /* in the order of outputs */
+  mlaf_want_row want[MLAF_TABLE_OUTPUTS]; /* in the order of the outputs that there are */
   char *note;                        /* MLAF_NOTE bytes for what a message should say of the row; NULL: nobody asks */
   size_t set;
   void *memory;
@@ -72,6 +80,23 @@ typedef struct mlaf_table_hooks {
   mlaf_status (*inject)(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_err *err);
   /* Fills inputs of timing data that the pool does not have. NULL: there are none. */
   void (*draw_timing)(mlaf_host *h, mlaf_rng *rng);
+
+  /* Rows of input of a case; NULL: the table says. */
+  int64_t (*count)(const mlaf_point *p, const mlaf_table_case *c);
+  /* Changes a launch's arguments for the variant, and adds buffers behind n; their number. NULL: there is nothing to change. */
+  int (*suit)(const mlaf_host *h, const mlaf_bound *b, void *args, int n, mlaf_case_buffer *out);
+
+  /* --- of outputs whose rows lie where a tensor on the device says; NULL: rows follow from the axes --- */
+  /* Fills arguments that are no scalars of the table's, before sizes are known; changes strides and counts that the table
+   * gave. */
+  void (*arguments)(mlaf_host *h);
+  void (*arrange)(mlaf_host *h);
+  /* The element that the row of place (i, j) begins with in an output; -1: no row is written for it. */
+  int64_t (*place)(const mlaf_host *h, int tensor, int64_t i, int64_t j);
+  /* The place of an output's row in timing data. */
+  void (*find)(const mlaf_host *h, int tensor, int64_t row, int64_t *i, int64_t *j);
+  /* Outputs of sized elements: the error of a column of `got` in units of the last place, and its value. */
+  double (*off)(const mlaf_rows *r, int k, const void *got, int64_t column, double *is);
 } mlaf_table_hooks;
 
 typedef struct mlaf_table {
@@ -80,25 +105,28 @@ typedef struct mlaf_table {
   const mlaf_table_case *cases;
   int dtype_field;              /* of the problem; -1: none */
   int case_rows, case_least;    /* a case's rows on both axes, about, and the least on the first */
+  uint8_t walk[MLAF_ARG_AXES];  /* sizes: rows of a launch on both axes; 0: those of the first output */
+  uint8_t more;                 /* size */
   double ulps;                  /* bound of 16-bit outputs */
-  const double *timing;         /* scalars */
+  const mlaf_table_case *timing;
   bool cold;                    /* each launch finds its inputs cold */
 } mlaf_table;
 
 static inline void *mlaf_host_at(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
   const mlaf_host_tensor *t = &h->t[tensor];
-  return t->data + (i * t->stride[0] + j * t->stride[1]) * mlaf_element_bytes(h->table->args->tensors[tensor].element);
+  return t->data + (i * t->stride[0] + j * t->stride[1]) * mlaf_element_bytes(&h->table->args->tensors[tensor], h->n);
 }
 
 /* --- table_host.c --- */
 /* Arguments of the case, and where its tensors lie; no memory yet. */
 void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c, int64_t count);
 mlaf_status mlaf_host_alloc(mlaf_host *h, int tensor, int fill, mlaf_err *err);
+mlaf_status mlaf_host_alloc_more(mlaf_host *h, mlaf_err *err);
 void mlaf_host_free(mlaf_host *h);
 /* A random element of a 16-bit tensor becomes NaN. */
 void mlaf_host_break(mlaf_host *h, int tensor, mlaf_rng *rng);
 static inline size_t mlaf_host_bytes(const mlaf_host *h, int tensor) {
-  return (size_t)(h->t[tensor].count * mlaf_element_bytes(h->table->args->tensors[tensor].element));
+  return (size_t)(h->t[tensor].count * mlaf_element_bytes(&h->table->args->tensors[tensor], h->n));
 }
 /* Rows on both axes of a tensor; 1 where it has no such axis. */
 static inline int64_t mlaf_host_rows(const mlaf_host *h, int tensor, int axis) {
@@ -106,22 +134,34 @@ static inline int64_t mlaf_host_rows(const mlaf_host *h, int tensor, int axis) {
   return axis < x->n_axes ? h->n[x->axes[axis].size] : 1;
 }
 static inline int64_t mlaf_host_columns(const mlaf_host *h, int tensor) { return h->n[h->table->args->tensors[tensor].columns]; }
-/* The element that a tensor's row of the first output's place (i, j) begins with; -1: it has no such rows. */
+static inline int64_t mlaf_host_walk(const mlaf_host *h, int axis) {
+  const int64_t n = h->n[h->walk[axis]]; /* n[0] is 1 */
+  return axis && n < 1 ? 1 : n;
+}
+/* The element that a tensor's row of place (i, j) begins with; -1: it has no such rows. */
 int64_t mlaf_host_row(const mlaf_host *h, int tensor, int64_t i, int64_t j);
+/* The same of a row that is written there. */
+int64_t mlaf_host_place(const mlaf_host *h, int tensor, int64_t i, int64_t j);
 
-/* Tensors that a launch writes, in order; their number. */
-int mlaf_table_outputs(const mlaf_table *t, int out[MLAF_DATA_OUTPUTS]);
 mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err);
 void mlaf_rows_close(mlaf_rows *r);
+/* Copies elements of an input, from its element `at` on. */
+void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void *to);
 /* Goes to a row, and asks the reference what it must be. */
 void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j);
+/* An output's row as it must be; NULL: the launch has no such output. */
+static inline mlaf_want_row *mlaf_rows_want(mlaf_rows *r, int tensor) {
+  for (int k = 0; k < r->h->n_outputs; k++)
+    if (r->h->outputs[k] == tensor) return &r->want[k];
+  return NULL;
+}
 /* The error of `got`, a row of the k-th output, and where it is worst: 16-bit numbers in units of the last place, others as a
  * multiple of their slack. */
 double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column);
 /* The bound of that. */
 double mlaf_rows_bound(const mlaf_host *h, int tensor);
-/* "token 3, head 5" */
-void mlaf_rows_name(const mlaf_host *h, int64_t i, int64_t j, char *out, size_t size);
+/* "token 3, head 5": of the k-th output */
+void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size);
 /* "column 3 is 1.5, reference 1.25" */
 void mlaf_rows_fault(const mlaf_rows *r, int k, const void *got, int column, char *out, size_t size);
 

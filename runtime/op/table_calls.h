@@ -33,11 +33,4 @@ mlaf_status mlaf_table_data_error(const mlaf_data *d, int set, int output, size_
                                   double *error, mlaf_err *err);
 void mlaf_table_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 
-#define MLAF_TABLE_CALLS                                                                                                      \
-  .n_mapped = 1, .check_stages = mlaf_arguments_check_stages, .check_args = mlaf_arguments_check_launch,                      \
-  .prepare = mlaf_arguments_prepare, .make_case = mlaf_table_make_case, .free_case = mlaf_table_free_case,                    \
-  .case_buffers = mlaf_table_case_buffers, .compare = mlaf_table_compare, .same = mlaf_table_same, .bound = mlaf_table_bound, \
-  .data_open = mlaf_table_data_open, .data_close = mlaf_table_data_close, .data_args = mlaf_table_data_args,                  \
-  .data_check = mlaf_table_data_check, .data_error = mlaf_table_data_error, .data_row = mlaf_table_data_row
-
 #endif

@@ -14,7 +14,10 @@ static int memory_of(const mlaf_made_case *c, int tensor) {
   return c->spec->in_place && x->in_place >= 0 ? x->in_place : tensor;
 }
 
-static bool left_out(const mlaf_made_case *c, int tensor) { return c->spec->spare && c->h.table->args->tensors[tensor].optional; }
+static bool left_out(const mlaf_made_case *c, int tensor) {
+  const mlaf_arg_tensor *x = &c->h.table->args->tensors[tensor];
+  return c->spec->spare && x->optional && x->out;
+}
 
 /* --- making one --- */
 
@@ -31,36 +34,40 @@ static mlaf_status mark_mine(mlaf_host *h, int tensor, mlaf_err *err) {
   mlaf_host_tensor *t = &h->t[tensor];
   if (!(t->mine = calloc((size_t)t->count, 1)))
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld marks", (long long)t->count);
-  for (int64_t i = 0; i < mlaf_host_rows(h, tensor, 0); i++)
-    for (int64_t j = 0; j < mlaf_host_rows(h, tensor, 1); j++)
-      memset(t->mine + i * t->stride[0] + j * t->stride[1], 1, (size_t)mlaf_host_columns(h, tensor));
+  for (int64_t i = 0; i < mlaf_host_walk(h, 0); i++)
+    for (int64_t j = 0; j < mlaf_host_walk(h, 1); j++) {
+      const int64_t at = mlaf_host_place(h, tensor, i, j);
+      if (at >= 0) memset(t->mine + at, 1, (size_t)mlaf_host_columns(h, tensor));
+    }
   return MLAF_OK;
 }
 
 static mlaf_status fill(mlaf_made_case *c, mlaf_inject inject, mlaf_rng *rng, mlaf_err *err) {
   mlaf_host *h = &c->h;
   const mlaf_args_table *a = h->table->args;
-  mlaf_status st = MLAF_OK;
+  mlaf_status st = mlaf_host_alloc_more(h, err);
   for (int i = 0; !st && i < a->n_tensors; i++) {
     const mlaf_arg_tensor *x = &a->tensors[i];
-    const int at = memory_of(c, i);
-    if (at == i) st = mlaf_host_alloc(h, i, x->out ? STALE : POISON, err);
-    if (!st && x->out) st = mark_mine(h, at, err);
+    if (h->t[i].absent) continue;
+    if (memory_of(c, i) == i) st = mlaf_host_alloc(h, i, x->out ? STALE : POISON, err);
     if (!st && !x->out && x->element == MLAF_ELEMENT_16) fill_normal(h, i, rng);
   }
   if (!st && h->table->hooks->draw) h->table->hooks->draw(h, rng);
-  return !st && inject ? h->table->hooks->inject(h, inject, rng, err) : st;
+  if (!st && inject) st = h->table->hooks->inject(h, inject, rng, err);
+  for (int i = 0; !st && i < a->n_tensors; i++)
+    if (a->tensors[i].out && !h->t[i].absent) st = mark_mine(h, memory_of(c, i), err);
+  return st;
 }
 
-/* As many rows of input as give about case_rows in all, an odd number. */
+/* The rows of input that the case says, fewer where those are more than case_rows in all; where it says none, as many as give
+ * about that, an odd number. */
 static int64_t count_of(const mlaf_table *t, const mlaf_point *p, const mlaf_table_case *c) {
   mlaf_host h;
-  int outputs[MLAF_DATA_OUTPUTS];
-  if (c->count) return c->count;
+  if (t->hooks->count) return t->hooks->count(p, c);
   mlaf_host_init(&h, p, c, 1);
-  mlaf_table_outputs(t, outputs);
-  const int64_t rows = t->case_rows / mlaf_host_rows(&h, outputs[0], 1);
-  return (rows > t->case_least ? rows : t->case_least) | 1;
+  const int64_t each = mlaf_host_walk(&h, 1), rows = t->case_rows / each;
+  if (c->count && (!t->case_rows || c->count * each <= t->case_rows || c->count < t->case_least)) return c->count;
+  return c->count || rows < t->case_least ? t->case_least | 1 : rows | 1;
 }
 
 mlaf_status mlaf_table_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
@@ -93,7 +100,7 @@ void mlaf_table_free_case(mlaf_case *head) {
 
 static mlaf_use use_of(const mlaf_made_case *c, int tensor) {
   const mlaf_arg_tensor *x = &c->h.table->args->tensors[tensor];
-  if (memory_of(c, tensor) != tensor) return MLAF_USE_NONE;
+  if (c->h.t[tensor].absent || memory_of(c, tensor) != tensor) return MLAF_USE_NONE;
   if (left_out(c, tensor)) return MLAF_USE_OPTIONAL_OUTPUT;
   return c->h.t[tensor].mine || x->out ? MLAF_USE_INOUT : MLAF_USE_INPUT;
 }
@@ -105,9 +112,10 @@ int mlaf_table_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t
   memcpy(args, c->h.args.bytes, b->point.op->calls->args_size);
   for (int i = 0; i < a->n_tensors; i++) {
     const mlaf_arg_tensor *x = &a->tensors[i];
+    memset((char *)args + x->at, 0, sizeof(void *));
     out[i] = (mlaf_case_buffer){x->name, use_of(c, i), mlaf_host_bytes(&c->h, i), x->at, left_out(c, i) ? NULL : c->h.t[i].data};
   }
-  return a->n_tensors;
+  return c->h.table->hooks->suit ? c->h.table->hooks->suit(&c->h, b, args, a->n_tensors, out) : a->n_tensors;
 }
 
 /* --- what came out --- */
@@ -115,13 +123,14 @@ int mlaf_table_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t
 /* The output's row in what a launch left, by the tensor that has its memory. */
 static const void *got_row(const mlaf_made_case *c, void *const *outputs, int tensor, int64_t i, int64_t j) {
   const int at = memory_of(c, tensor);
-  const mlaf_host_tensor *t = &c->h.t[at];
-  const int64_t bytes = mlaf_element_bytes(c->h.table->args->tensors[at].element);
-  return outputs[at] ? (const char *)outputs[at] + (i * t->stride[0] + j * t->stride[1]) * bytes : NULL;
+  const int64_t row = mlaf_host_place(&c->h, at, i, j);
+  return outputs[at] && row >= 0
+             ? (const char *)outputs[at] + row * mlaf_element_bytes(&c->h.table->args->tensors[at], c->h.n)
+             : NULL;
 }
 
-static void note_error(const mlaf_rows *r, int k, bool half, const void *got, double off, mlaf_verify_result *out) {
-  if (half) {
+static void note_error(const mlaf_rows *r, int k, bool log, const void *got, double off, mlaf_verify_result *out) {
+  if (!log) {
     out->error = out->row_error = fmax(out->error, off);
     return;
   }
@@ -135,25 +144,29 @@ static void describe(const mlaf_made_case *c, mlaf_rows *r, int k, const void *g
   r->note = note;
   mlaf_rows_seek(r, r->i, r->j);
   r->note = NULL;
-  mlaf_rows_name(&c->h, r->i, r->j, where, sizeof where);
+  mlaf_rows_name(&c->h, k, r->i, r->j, where, sizeof where);
   mlaf_rows_fault(r, k, got, column, what, sizeof what);
   snprintf(out->detail, sizeof out->detail, "case %s: %s%s%s%s: %s", c->head.name, where, note[0] ? " (" : "", note,
            note[0] ? ")" : "", what);
 }
 
-static bool compare_row(const mlaf_made_case *c, mlaf_rows *r, void *const *outputs, mlaf_verify_result *out) {
-  int list[MLAF_DATA_OUTPUTS];
-  const int n = mlaf_table_outputs(c->h.table, list);
+static bool compare_row(const mlaf_made_case *c, mlaf_rows *r, int64_t i, int64_t j, void *const *outputs,
+                        mlaf_verify_result *out) {
+  const int n = c->h.n_outputs, *list = c->h.outputs;
+  int column = 0;
+  const void *got[MLAF_TABLE_OUTPUTS], *any = NULL;
   bool good = true;
+  for (int k = 0; k < n; k++)
+    if ((got[k] = got_row(c, outputs, list[k], i, j))) any = got[k];
+  if (!any) return true;
   out->rows++;
+  mlaf_rows_seek(r, i, j);
   for (int k = 0; k < n; k++) {
-    const void *got = got_row(c, outputs, list[k], r->i, r->j);
-    int column = 0;
-    if (!got) continue;
-    const double off = mlaf_rows_off(r, k, got, &column);
-    note_error(r, k, c->h.table->args->tensors[list[k]].element == MLAF_ELEMENT_16, got, off, out);
+    if (!got[k]) continue;
+    const double off = mlaf_rows_off(r, k, got[k], &column);
+    note_error(r, k, c->h.table->args->tensors[list[k]].element == MLAF_ELEMENT_F32, got[k], off, out);
     if (off <= mlaf_rows_bound(&c->h, list[k])) continue;
-    if (!out->detail[0]) describe(c, r, k, got, column, out);
+    if (!out->detail[0]) describe(c, r, k, got[k], column, out);
     good = false;
   }
   return good;
@@ -162,7 +175,7 @@ static bool compare_row(const mlaf_made_case *c, mlaf_rows *r, void *const *outp
 /* The first element of an output that changed, and is none of its rows'; -1: there is none. */
 static int64_t changed(const mlaf_made_case *c, void *const *outputs, int at) {
   const mlaf_host_tensor *t = &c->h.t[at];
-  const size_t bytes = (size_t)mlaf_element_bytes(c->h.table->args->tensors[at].element);
+  const size_t bytes = (size_t)mlaf_element_bytes(&c->h.table->args->tensors[at], c->h.n);
   const unsigned char *got = outputs[at];
   for (int64_t i = 0; i < t->count; i++)
     if (!t->mine[i] && memcmp(got + (size_t)i * bytes, t->data + (size_t)i * bytes, bytes)) return i;
@@ -183,31 +196,25 @@ static bool check_unwritten(const mlaf_made_case *c, void *const *outputs, mlaf_
 
 bool mlaf_table_compare(const mlaf_case *head, void *const *outputs, mlaf_verify_result *out) {
   const mlaf_made_case *c = (const mlaf_made_case *)head;
-  int list[MLAF_DATA_OUTPUTS];
   mlaf_rows r = c->rows;
   bool good = true;
-  mlaf_table_outputs(c->h.table, list);
-  for (int64_t i = 0; i < mlaf_host_rows(&c->h, list[0], 0); i++)
-    for (int64_t j = 0; j < mlaf_host_rows(&c->h, list[0], 1); j++) {
-      mlaf_rows_seek(&r, i, j);
-      good &= compare_row(c, &r, outputs, out);
-    }
+  for (int64_t i = 0; i < mlaf_host_walk(&c->h, 0); i++)
+    for (int64_t j = 0; j < mlaf_host_walk(&c->h, 1); j++) good &= compare_row(c, &r, i, j, outputs, out);
   return good && check_unwritten(c, outputs, out);
 }
 
 bool mlaf_table_same(const mlaf_case *head, void *const *a, void *const *b, mlaf_verify_result *out) {
   const mlaf_made_case *c = (const mlaf_made_case *)head;
-  int list[MLAF_DATA_OUTPUTS];
-  const int n = mlaf_table_outputs(c->h.table, list);
+  const int n = c->h.n_outputs, *list = c->h.outputs;
   for (int k = 0; k < n; k++) {
     const mlaf_arg_tensor *x = &c->h.table->args->tensors[list[k]];
-    const size_t bytes = (size_t)(mlaf_host_columns(&c->h, list[k]) * mlaf_element_bytes(x->element));
-    for (int64_t i = 0; i < mlaf_host_rows(&c->h, list[k], 0); i++)
-      for (int64_t j = 0; j < mlaf_host_rows(&c->h, list[k], 1); j++) {
+    const size_t bytes = (size_t)(mlaf_host_columns(&c->h, list[k]) * mlaf_element_bytes(x, c->h.n));
+    for (int64_t i = 0; i < mlaf_host_walk(&c->h, 0); i++)
+      for (int64_t j = 0; j < mlaf_host_walk(&c->h, 1); j++) {
         const void *one = got_row(c, a, list[k], i, j), *other = got_row(c, b, list[k], i, j);
         char where[64];
         if (!one || !other || !memcmp(one, other, bytes)) continue;
-        mlaf_rows_name(&c->h, i, j, where, sizeof where);
+        mlaf_rows_name(&c->h, k, i, j, where, sizeof where);
         snprintf(out->detail, sizeof out->detail, "case %s: two runs differ in %s of %s", head->name, x->name, where);
         return false;
       }

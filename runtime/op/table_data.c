@@ -17,7 +17,6 @@ typedef struct table_data {
   const atomic_bool *cancel;
   mlaf_host h;
   void *device[MLAF_ARG_TENSORS]; /* of tensors that are not in the pool */
-  int outputs[MLAF_DATA_OUTPUTS];
   size_t set_bytes; /* that a set has in the pool */
 } table_data;
 
@@ -26,12 +25,18 @@ static const mlaf_args_table *args_of(const table_data *d) { return d->h.table->
 
 /* --- sets --- */
 
+/* True for 16-bit numbers, which the pool has, and bytes, which may be any. */
+static bool is_random(const mlaf_arg_tensor *x, const int64_t *n) {
+  return x->element == MLAF_ELEMENT_16 || x->element == MLAF_ELEMENT_8 ||
+         (x->element == MLAF_ELEMENT_SIZED && n[x->unit] == 2);
+}
+
 static void place_in_pool(table_data *d) {
   for (int i = 0; i < args_of(d)->n_tensors; i++) {
     const mlaf_arg_tensor *x = &args_of(d)->tensors[i];
     mlaf_host_tensor *t = &d->h.t[i];
-    t->pooled = !x->out && (x->element == MLAF_ELEMENT_16 || x->element == MLAF_ELEMENT_8) && mlaf_host_row(&d->h, i, 0, 0) == 0;
-    if (!t->pooled) continue;
+    if (x->out || t->absent || !is_random(x, d->h.n)) continue;
+    t->pooled = true;
     t->first = d->set_bytes;
     d->set_bytes += (mlaf_host_bytes(&d->h, i) + ALIGNED - 1) / ALIGNED * ALIGNED;
   }
@@ -68,9 +73,9 @@ static mlaf_status check_memory(const table_data *d, mlaf_err *err) {
 static mlaf_status draw(table_data *d, uint64_t seed, mlaf_err *err) {
   const mlaf_table *t = d->h.table;
   mlaf_rng rng = {seed};
-  mlaf_status st = MLAF_OK;
+  mlaf_status st = mlaf_host_alloc_more(&d->h, err);
   for (int i = 0; !st && i < t->args->n_tensors; i++)
-    if (!t->args->tensors[i].out && !d->h.t[i].pooled) st = mlaf_host_alloc(&d->h, i, 0, err);
+    if (!t->args->tensors[i].out && !d->h.t[i].pooled && !d->h.t[i].absent) st = mlaf_host_alloc(&d->h, i, 0, err);
   if (!st && t->hooks->draw_timing) t->hooks->draw_timing(&d->h, &rng);
   return st;
 }
@@ -80,7 +85,7 @@ static mlaf_status upload(table_data *d, mlaf_err *err) {
   void *now; /* other data may have the pool grow: arguments ask it where it is */
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)d->h.dtype, (size_t)d->head.pool_bytes, &now, err);
   for (int i = 0; !st && i < args_of(d)->n_tensors; i++) {
-    if (d->h.t[i].pooled) continue;
+    if (d->h.t[i].pooled || d->h.t[i].absent) continue;
     const size_t bytes = mlaf_host_bytes(&d->h, i);
     st = ops->mem_alloc(d->dev, bytes, &d->device[i], err);
     if (!st && d->h.t[i].data) st = ops->mem_write(d->dev, d->device[i], d->h.t[i].data, bytes, err);
@@ -89,12 +94,12 @@ static mlaf_status upload(table_data *d, mlaf_err *err) {
 }
 
 static void name_outputs(table_data *d) {
-  d->head.n_outputs = mlaf_table_outputs(d->h.table, d->outputs);
+  d->head.n_outputs = d->h.n_outputs;
   for (int k = 0; k < d->head.n_outputs; k++) {
-    const mlaf_arg_tensor *x = &args_of(d)->tensors[d->outputs[k]];
+    const mlaf_arg_tensor *x = &args_of(d)->tensors[d->h.outputs[k]];
     d->head.outputs[k] = (mlaf_data_output){x->name, x->at,
-        (size_t)(mlaf_host_rows(&d->h, d->outputs[k], 0) * mlaf_host_rows(&d->h, d->outputs[k], 1)),
-        (size_t)(mlaf_host_columns(&d->h, d->outputs[k]) * mlaf_element_bytes(x->element))};
+        (size_t)(mlaf_host_rows(&d->h, d->h.outputs[k], 0) * mlaf_host_rows(&d->h, d->h.outputs[k], 1)),
+        (size_t)(mlaf_host_columns(&d->h, d->h.outputs[k]) * mlaf_element_bytes(x, d->h.n))};
   }
 }
 
@@ -105,7 +110,8 @@ mlaf_status mlaf_table_data_open(mlaf_device *dev, const mlaf_point *p, const ml
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
   d->dev = dev, d->pool = pool, d->cancel = opts->cancel;
   /* Every output has its rows in the same order. */
-  const mlaf_table_case dense = {.name = "timing", .straight = ~0u, .scalars = calls->table->timing};
+  mlaf_table_case dense = *calls->table->timing;
+  dense.straight = ~0u;
   mlaf_host_init(&d->h, p, &dense, calls->rows_of(p));
   place_in_pool(d);
   d->head.work = calls->work(p);
@@ -145,15 +151,16 @@ void mlaf_table_data_args(const mlaf_data *data, int set, void *args) {
 
 /* --- what came out --- */
 
-static void place_of(const table_data *d, size_t row, int64_t *i, int64_t *j) {
-  const int64_t inner = mlaf_host_rows(&d->h, d->outputs[0], 1);
+static void place_of(const table_data *d, int output, size_t row, int64_t *i, int64_t *j) {
+  const int64_t inner = mlaf_host_rows(&d->h, d->h.outputs[output], 1);
   *i = (int64_t)row / inner, *j = (int64_t)row % inner;
+  if (d->h.table->hooks->find) d->h.table->hooks->find(&d->h, d->h.outputs[output], (int64_t)row, i, j);
 }
 
 void mlaf_table_data_row(const mlaf_data *data, int output, size_t row, char *out, size_t size) {
   int64_t i, j;
-  place_of(data_of(data), row, &i, &j);
-  mlaf_rows_name(&data_of(data)->h, i, j, out, size);
+  place_of(data_of(data), output, row, &i, &j);
+  mlaf_rows_name(&data_of(data)->h, output, i, j, out, size);
 }
 
 /* The rows' reader, over one set. */
@@ -179,47 +186,52 @@ mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, si
   }
   mlaf_status st = open_rows(d, set, &h, &r, err);
   if (st) return st;
-  place_of(d, row, &i, &j);
+  place_of(d, output, row, &i, &j);
   mlaf_rows_seek(&r, i, j);
   *error = mlaf_rows_off(&r, output, got, &column);
-  if (args_of(d)->tensors[d->outputs[output]].element != MLAF_ELEMENT_16) *error *= d->h.table->ulps;
+  if (args_of(d)->tensors[d->h.outputs[output]].element == MLAF_ELEMENT_F32) *error *= d->h.table->ulps;
   mlaf_rows_close(&r);
   return MLAF_OK;
 }
 
 static mlaf_status check_output(const table_data *d, const mlaf_rows *r, int set, int k, const void *got, mlaf_data_checked *out,
                                 mlaf_err *err) {
-  const bool half = args_of(d)->tensors[d->outputs[k]].element == MLAF_ELEMENT_16;
+  const bool log = args_of(d)->tensors[d->h.outputs[k]].element == MLAF_ELEMENT_F32;
   char where[64], what[160];
   int column = 0;
   const double off = mlaf_rows_off(r, k, got, &column);
-  if (half) out->error = out->row_error = fmax(out->error, off);
+  if (!log) out->error = out->row_error = fmax(out->error, off);
   else out->lse_ratio = fmax(out->lse_ratio, off);
-  if (off <= mlaf_rows_bound(&d->h, d->outputs[k])) return MLAF_OK;
-  mlaf_rows_name(&d->h, r->i, r->j, where, sizeof where);
+  if (off <= mlaf_rows_bound(&d->h, d->h.outputs[k])) return MLAF_OK;
+  mlaf_rows_name(&d->h, k, r->i, r->j, where, sizeof where);
   mlaf_rows_fault(r, k, got, column, what, sizeof what);
   return mlaf_fail(err, MLAF_E_INCORRECT, "%s of set %d: %s: off by %g%s", where, set, what, off,
-                   half ? " units in the last place" : " times its bound");
+                   log ? " times its bound" : " units in the last place");
 }
 
-static mlaf_status check_row(const table_data *d, mlaf_rows *r, int set, size_t row, void *const outputs[], void *buffer,
-                             mlaf_data_checked *out, mlaf_err *err) {
-  int64_t i, j;
+/* An output that has no row of its own at a place is looked at where it has one for the first axis. */
+static mlaf_status check_row(const table_data *d, mlaf_rows *r, int set, int64_t i, int64_t j, void *const outputs[],
+                             void *buffer, mlaf_data_checked *out, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
-  place_of(d, row, &i, &j);
   mlaf_rows_seek(r, i, j);
   out->rows++;
   for (int k = 0; !st && k < d->head.n_outputs; k++) {
     const size_t bytes = d->head.outputs[k].row_bytes;
-    st = mlaf_ops(d->dev)->mem_read(d->dev, buffer, (const char *)outputs[k] + row * bytes, bytes, err);
+    const int64_t own = mlaf_host_place(&d->h, d->h.outputs[k], i, j) < 0 ? 0 : j;
+    const int64_t at = mlaf_host_place(&d->h, d->h.outputs[k], i, own);
+    if (r->j != own) mlaf_rows_seek(r, i, own);
+    const int64_t unit = mlaf_element_bytes(&args_of(d)->tensors[d->h.outputs[k]], d->h.n);
+    st = mlaf_ops(d->dev)->mem_read(d->dev, buffer, (const char *)outputs[k] + at * unit, bytes, err);
     if (!st) st = check_output(d, r, set, k, buffer, out, err);
   }
   return st;
 }
 
+static size_t rows_of(const table_data *d) { return (size_t)(mlaf_host_walk(&d->h, 0) * mlaf_host_walk(&d->h, 1)); }
+
 /* Rows that `most_work` multiplications pay for. */
 static size_t affordable(const table_data *d, double most_work) {
-  const size_t rows = d->head.outputs[0].rows;
+  const size_t rows = rows_of(d);
   const double afford = most_work / (d->head.work.flops / (double)rows);
   const size_t n = afford > (double)rows ? rows : afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
   return n < rows ? n : rows;
@@ -229,7 +241,7 @@ static size_t affordable(const table_data *d, double most_work) {
 mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                                   mlaf_err *err) {
   const table_data *d = data_of(data);
-  const size_t rows = d->head.outputs[0].rows, n = affordable(d, most_work);
+  const size_t rows = rows_of(d), n = affordable(d, most_work), inner = (size_t)mlaf_host_walk(&d->h, 1);
   size_t largest = 0;
   mlaf_host h;
   mlaf_rows r;
@@ -240,8 +252,10 @@ mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const ou
   if (st) return st;
   void *buffer = malloc(largest);
   if (!buffer) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", largest);
-  for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++)
-    st = check_row(d, &r, set, n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1)) : 0, outputs, buffer, out, err);
+  for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++) {
+    const size_t row = n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1)) : 0;
+    st = check_row(d, &r, set, (int64_t)(row / inner), (int64_t)(row % inner), outputs, buffer, out, err);
+  }
   free(buffer);
   mlaf_rows_close(&r);
   snprintf(out->which, sizeof out->which, "%zu of %zu rows of set %d", (size_t)out->rows, rows, set);

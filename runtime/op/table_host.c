@@ -36,6 +36,31 @@ static void put_strides(mlaf_host *h, const mlaf_arg_tensor *x, const mlaf_host_
     if (x->axes[k].stride_at) put(h, x->axes[k].stride_at, &t->stride[k], sizeof t->stride[k]);
 }
 
+/* Some address of every tensor that there is, since sizes may depend on that. */
+static void put_addresses(mlaf_host *h, const mlaf_table_case *c) {
+  for (int i = 0; i < h->table->args->n_tensors; i++) {
+    const mlaf_arg_tensor *x = &h->table->args->tensors[i];
+    const uintptr_t some = 4096;
+    h->t[i].absent = !h->n[x->has] || (c->without >> i & 1);
+    if (!h->t[i].absent && !(c->in_place && x->in_place >= 0)) put(h, x->at, &some, sizeof some);
+  }
+}
+
+static void list_outputs(mlaf_host *h) {
+  const mlaf_table *t = h->table;
+  for (int i = 0; i < t->args->n_tensors && h->n_outputs < MLAF_TABLE_OUTPUTS; i++)
+    if (t->args->tensors[i].out && !h->t[i].absent) h->outputs[h->n_outputs++] = i;
+  const mlaf_arg_tensor *y = &t->args->tensors[h->outputs[0]];
+  for (int k = 0; k < MLAF_ARG_AXES; k++) h->walk[k] = t->walk[0] ? t->walk[k] : k < y->n_axes ? y->axes[k].size : 0;
+}
+
+/* Bytes between rows: no two tensors have the same. */
+static int64_t gap_of(const mlaf_host *h, int tensor) {
+  const mlaf_arg_tensor *x = &h->table->args->tensors[tensor];
+  const int64_t multiple = x->element == MLAF_ELEMENT_SIZED ? 16 / h->n[x->unit] : x->multiple;
+  return x->n_axes > 0 && x->axes[0].stride_at ? 3 * multiple * (tensor + 1) : 0;
+}
+
 void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c, int64_t count) {
   const mlaf_table *table = p->op->calls->table;
   const mlaf_args_table *a = table->args;
@@ -46,14 +71,16 @@ void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c,
   put(h, a->flags_at, &flags, sizeof flags);
   put(h, a->count_at, &count, sizeof count);
   for (int i = 0; i < a->n_scalars; i++) put_scalar(h, &a->scalars[i], c->scalars ? c->scalars[i] : 0);
+  if (table->hooks->arguments) table->hooks->arguments(h);
   a->sizes(p->v, h->args.bytes, h->n);
-  for (int i = 0; i < a->n_tensors; i++) {
-    const mlaf_arg_tensor *x = &a->tensors[i];
-    if (c->in_place && x->in_place >= 0) continue;
-    const bool may = x->n_axes > 0 && x->axes[0].stride_at;
-    lay_out(h, x, &h->t[i], may && c->gaps ? (int64_t)3 * x->multiple * (i + 1) : 0, c->straight >> i & 1);
-    put_strides(h, x, &h->t[i]);
-  }
+  put_addresses(h, c);
+  a->sizes(p->v, h->args.bytes, h->n);
+  list_outputs(h);
+  for (int i = 0; i < a->n_tensors; i++)
+    if (!h->t[i].absent && !(c->in_place && a->tensors[i].in_place >= 0))
+      lay_out(h, &a->tensors[i], &h->t[i], c->gaps ? gap_of(h, i) : 0, c->straight >> i & 1);
+  if (table->hooks->arrange) table->hooks->arrange(h);
+  for (int i = 0; i < a->n_tensors; i++) put_strides(h, &a->tensors[i], &h->t[i]);
 }
 
 mlaf_status mlaf_host_alloc(mlaf_host *h, int tensor, int fill, mlaf_err *err) {
@@ -65,7 +92,15 @@ mlaf_status mlaf_host_alloc(mlaf_host *h, int tensor, int fill, mlaf_err *err) {
   return MLAF_OK;
 }
 
+mlaf_status mlaf_host_alloc_more(mlaf_host *h, mlaf_err *err) {
+  const int64_t n = h->table->more ? h->n[h->table->more] : 0;
+  if (n && !(h->more = calloc((size_t)n, sizeof *h->more)))
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld numbers", (long long)n);
+  return MLAF_OK;
+}
+
 void mlaf_host_free(mlaf_host *h) {
+  free(h->more);
   for (int i = 0; i < MLAF_ARG_TENSORS; i++) {
     free(h->t[i].data);
     free(h->t[i].mine);
@@ -80,39 +115,40 @@ void mlaf_host_break(mlaf_host *h, int tensor, mlaf_rng *rng) {
 
 /* --- rows --- */
 
-int mlaf_table_outputs(const mlaf_table *t, int out[MLAF_DATA_OUTPUTS]) {
-  int n = 0;
-  for (int i = 0; i < t->args->n_tensors && n < MLAF_DATA_OUTPUTS; i++)
-    if (t->args->tensors[i].out) out[n++] = i;
-  return n;
+static bool has_axis(const mlaf_host *h, int tensor, int size) {
+  const mlaf_arg_tensor *x = &h->table->args->tensors[tensor];
+  for (int k = 0; k < x->n_axes; k++)
+    if (x->axes[k].size == size) return true;
+  return false;
 }
 
 int64_t mlaf_host_row(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
-  int outputs[MLAF_DATA_OUTPUTS];
-  mlaf_table_outputs(h->table, outputs);
-  const mlaf_arg_tensor *x = &h->table->args->tensors[tensor], *y = &h->table->args->tensors[outputs[0]];
+  const mlaf_arg_tensor *x = &h->table->args->tensors[tensor];
   int64_t at = 0;
   for (int k = 0; k < x->n_axes; k++) {
-    if (y->n_axes > 0 && x->axes[k].size == y->axes[0].size) at += i * h->t[tensor].stride[k];
-    else if (y->n_axes > 1 && x->axes[k].size == y->axes[1].size) at += j * h->t[tensor].stride[k];
+    if (x->axes[k].size == h->walk[0]) at += i * h->t[tensor].stride[k];
+    else if (x->axes[k].size == h->walk[1]) at += j * h->t[tensor].stride[k];
     else return -1;
   }
   return at;
 }
 
+int64_t mlaf_host_place(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
+  if (h->table->hooks->place) return h->table->hooks->place(h, tensor, i, j);
+  return j && !has_axis(h, tensor, h->walk[1]) ? -1 : mlaf_host_row(h, tensor, i, j);
+}
+
 mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
-  int outputs[MLAF_DATA_OUTPUTS];
-  const int n = mlaf_table_outputs(h->table, outputs);
   size_t bytes = 0;
-  for (int k = 0; k < n; k++) bytes += 2 * sizeof(double) * (size_t)mlaf_host_columns(h, outputs[k]);
+  for (int k = 0; k < h->n_outputs; k++) bytes += 2 * sizeof(double) * (size_t)mlaf_host_columns(h, h->outputs[k]);
   const size_t wanted = bytes;
   for (int i = 0; i < h->table->args->n_tensors; i++)
     if (h->t[i].pooled) bytes += 2 * (size_t)mlaf_host_columns(h, i);
   *r = (mlaf_rows){.h = h, .memory = malloc(bytes)};
   if (!r->memory) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", bytes);
   double *at = r->memory;
-  for (int k = 0; k < n; k++) {
-    const int64_t columns = mlaf_host_columns(h, outputs[k]);
+  for (int k = 0; k < h->n_outputs; k++) {
+    const int64_t columns = mlaf_host_columns(h, h->outputs[k]);
     r->want[k] = (mlaf_want_row){.value = at, .slack = at + columns};
     at += 2 * columns;
   }
@@ -124,41 +160,35 @@ mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
 
 void mlaf_rows_close(mlaf_rows *r) { free(r->memory); }
 
-static void gather(const mlaf_rows *r, int tensor, int64_t at) {
-  const size_t bytes = (size_t)mlaf_element_bytes(r->h->table->args->tensors[tensor].element),
+void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void *out) {
+  const size_t bytes = (size_t)mlaf_element_bytes(&r->h->table->args->tensors[tensor], r->h->n),
                block = MLAF_POOL_BLOCK * sizeof(uint16_t);
-  const size_t size = bytes * (size_t)mlaf_host_columns(r->h, tensor), from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
-  unsigned char *to = (unsigned char *)(uintptr_t)r->row[tensor];
-  for (size_t i = 0, n; i < size; i += n) {
+  const size_t size = bytes * (size_t)n, from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
+  if (!r->h->t[tensor].pooled) memcpy(out, r->h->t[tensor].data + bytes * (size_t)at, size);
+  for (size_t i = 0, step; r->h->t[tensor].pooled && i < size; i += step) {
     const size_t here = (from + i) % block;
-    n = size - i < block - here ? size - i : block - here;
-    memcpy(to + i, (const char *)r->h->pool + here, n);
+    step = size - i < block - here ? size - i : block - here;
+    memcpy((char *)out + i, (const char *)r->h->pool + here, step);
   }
 }
 
 void mlaf_rows_seek(mlaf_rows *r, int64_t i, int64_t j) {
   const mlaf_args_table *a = r->h->table->args;
-  int outputs[MLAF_DATA_OUTPUTS];
   r->i = i, r->j = j;
   for (int k = 0; k < a->n_tensors; k++) {
     const int64_t at = mlaf_host_row(r->h, k, i, j);
-    if (r->h->t[k].pooled) gather(r, k, at);
-    else r->row[k] = at < 0 || !r->h->t[k].data ? NULL : r->h->t[k].data + at * mlaf_element_bytes(a->tensors[k].element);
+    if (r->h->t[k].pooled && at >= 0) mlaf_rows_read(r, k, at, mlaf_host_columns(r->h, k), (void *)(uintptr_t)r->row[k]);
+    else if (r->h->t[k].pooled) continue;
+    else r->row[k] = at < 0 || !r->h->t[k].data ? NULL : r->h->t[k].data + at * mlaf_element_bytes(&a->tensors[k], r->h->n);
   }
-  for (int k = mlaf_table_outputs(r->h->table, outputs); k-- > 0;) {
+  for (int k = 0; k < r->h->n_outputs; k++) {
     r->want[k].bits = NULL;
-    memset(r->want[k].slack, 0, (size_t)mlaf_host_columns(r->h, outputs[k]) * sizeof *r->want[k].slack);
+    memset(r->want[k].slack, 0, (size_t)mlaf_host_columns(r->h, r->h->outputs[k]) * sizeof *r->want[k].slack);
   }
   r->h->table->hooks->reference(r);
 }
 
 /* --- beside the reference --- */
-
-static int output_of(const mlaf_host *h, int k) {
-  int outputs[MLAF_DATA_OUTPUTS];
-  mlaf_table_outputs(h->table, outputs);
-  return outputs[k];
-}
 
 /* The error of an fp32 number as a multiple of its slack; above 1 is wrong. */
 static double ratio(double got, double want, double slack) {
@@ -168,41 +198,46 @@ static double ratio(double got, double want, double slack) {
   return isnan(off) ? INFINITY : off;
 }
 
-static double off_at(const mlaf_rows *r, const mlaf_arg_tensor *x, const mlaf_want_row *w, const void *got, int64_t c) {
-  const size_t bytes = (size_t)mlaf_element_bytes(x->element), at = (size_t)c * bytes;
+/* The error of a column, and its value. */
+static double off_at(const mlaf_rows *r, int k, const void *got, int64_t c, double *is) {
+  const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
+  const mlaf_want_row *w = &r->want[k];
+  const size_t bytes = (size_t)mlaf_element_bytes(x, r->h->n), at = (size_t)c * bytes;
+  if (x->element == MLAF_ELEMENT_SIZED) return r->h->table->hooks->off(r, k, got, c, is);
+  *is = x->element == MLAF_ELEMENT_16 ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)got)[c])
+                                      : (double)((const float *)got)[c];
   if (w->bits) return memcmp((const char *)got + at, (const char *)w->bits + at, bytes) ? INFINITY : 0;
   if (x->element == MLAF_ELEMENT_16) return mlaf_off16(r->h->dtype, ((const uint16_t *)got)[c], w->value[c], w->slack[c]);
-  return ratio((double)((const float *)got)[c], w->value[c], w->slack[c]);
+  return ratio(*is, w->value[c], w->slack[c]);
 }
 
 double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column) {
-  const int tensor = output_of(r->h, k);
-  const mlaf_arg_tensor *x = &r->h->table->args->tensors[tensor];
-  const int64_t columns = mlaf_host_columns(r->h, tensor);
-  double worst = -1;
+  const int64_t columns = r->want[k].n ? r->want[k].n : mlaf_host_columns(r->h, r->h->outputs[k]);
+  double worst = -1, is;
   for (int64_t c = 0; c < columns; c++) {
-    const double off = off_at(r, x, &r->want[k], got, c);
+    const double off = off_at(r, k, got, c, &is);
     if (off > worst) worst = off, *column = (int)c;
   }
   return worst;
 }
 
 double mlaf_rows_bound(const mlaf_host *h, int tensor) {
-  return h->table->args->tensors[tensor].element == MLAF_ELEMENT_16 ? h->table->ulps : 1;
+  return h->table->args->tensors[tensor].element == MLAF_ELEMENT_F32 ? 1 : h->table->ulps;
 }
 
-void mlaf_rows_name(const mlaf_host *h, int64_t i, int64_t j, char *out, size_t size) {
-  const mlaf_arg_tensor *y = &h->table->args->tensors[output_of(h, 0)];
-  if (y->n_axes > 1) snprintf(out, size, "%s %lld, %s %lld", y->axes[0].name, (long long)i, y->axes[1].name, (long long)j);
+void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size) {
+  const mlaf_arg_tensor *y = &h->table->args->tensors[h->outputs[k]];
+  if (!has_axis(h, h->outputs[k], h->walk[0])) snprintf(out, size, "token %lld", (long long)i);
+  else if (y->n_axes > 1) snprintf(out, size, "%s %lld, %s %lld", y->axes[0].name, (long long)i, y->axes[1].name, (long long)j);
   else snprintf(out, size, "%s %lld", y->axes[0].name, (long long)i);
 }
 
 void mlaf_rows_fault(const mlaf_rows *r, int k, const void *got, int column, char *out, size_t size) {
-  const mlaf_arg_tensor *x = &r->h->table->args->tensors[output_of(r->h, k)];
+  const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
   const mlaf_want_row *w = &r->want[k];
   const bool half = x->element == MLAF_ELEMENT_16;
-  const double is =
-      half ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)got)[column]) : (double)((const float *)got)[column];
+  double is;
+  off_at(r, k, got, column, &is);
   const double kept = !w->bits ? 0 : half ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)w->bits)[column])
                                           : (double)((const float *)w->bits)[column];
   mlaf_snprintf(out, size, "%s column %d is %.9g, reference %.9g%s", x->name, column, is, w->bits ? kept : w->value[column],

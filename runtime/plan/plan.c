@@ -60,11 +60,11 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
 static void chain(mlaf_plan *plan, const mlaf_op *op, mlaf_shared *shared) {
   const mlaf_second_form *const *forms = op->calls->second;
   const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
-  mlaf_loaded_chain(plan->from.loaded, 0, NULL);
+  mlaf_loaded_chain(plan->from.loaded, 0, NULL, 0);
   for (int i = 0; forms && forms[i]; i++) {
     if (!mlaf_second_kernels(shared, forms[i], fns)) continue;
     const mlaf_launch ahead = forms[i]->like(fns[0]);
-    mlaf_loaded_chain(plan->from.loaded, i + 1, &ahead);
+    mlaf_loaded_chain(plan->from.loaded, i + 1, &ahead, forms[i]->ahead);
   }
 }
 

@@ -72,14 +72,14 @@ static mlaf_launch like(const mlaf_loaded *l, int stage) {
   return x;
 }
 
-void mlaf_loaded_chain(mlaf_loaded *l, int slot, const mlaf_launch *ahead) {
+void mlaf_loaded_chain(mlaf_loaded *l, int slot, const mlaf_launch *ahead, size_t n_ahead) {
   const mlaf_device_ops *ops = mlaf_ops(l->bound.dev);
   mlaf_chain **chain = &l->chains[slot];
-  mlaf_launch all[MLAF_STAGES_MAX + 1];
+  mlaf_launch all[MLAF_STAGES_MAX + MLAF_SECOND_LAUNCHES];
   mlaf_err ignored;
   size_t n = 0;
   if (*chain || !ops->chain_open) return;
-  if (ahead) all[n++] = *ahead;
+  while (n < n_ahead) all[n++] = *ahead;
   for (int i = 0; i < MLAF_STAGES_MAX; i++) {
     if (l->bound.stage[i].launch.flags & MLAF_KERNEL_LIBRARY) return;
     if (l->bound.stage[i].fn) all[n++] = like(l, i);

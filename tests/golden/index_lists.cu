@@ -1,10 +1,10 @@
 // Generated from templates/index_lists.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_index_lists_e1f46e62
+// symbol: mlaf_index_lists_7d240fa7
 // parameters:
-//   threads = 256
-// regenerate: lua5.4 gen/cli.lua render index_lists target=gfx942 threads=256
+//   threads = 512
+// regenerate: lua5.4 gen/cli.lua render index_lists target=gfx942 threads=512
 
 
 // [templates/lib/wave.h]
@@ -20,7 +20,8 @@ MLAF_DEV void publish() {}
 MLAF_DEV int read(const int* p) { return *(const MLAF_GLOBAL int*)(u64)p; }
 MLAF_DEV void write(int* p, int x) { *(MLAF_GLOBAL int*)(u64)p = x; }
 
-constexpr int LANES = 64, THREADS = 256, WAVES = 4, DEPTH = 4;
+constexpr int LANES = 64, THREADS = 512, WAVES = 8;
+constexpr int DEPTH = 2048 / THREADS; // loads in flight: lists of 2048 are in registers as a whole
 constexpr int COUNT = 1, PLACE = 2; // phases of a launch
 
 struct mlaf_index_lists_args { // runtime/ops/mla_decode/index_lists.c fills it
@@ -66,15 +67,25 @@ MLAF_DEV int sum_of_wave(int x, int lane) {
   return x;
 }
 
+struct entries {
+  int of[DEPTH];
+};
+MLAF_DEV entries read_entries(const list& x, int k, int to, int step) {
+  entries e;
+#pragma unroll
+  for (int i = 0; i < DEPTH; i++) e.of[i] = k + i * step < to ? read(x.at + k + i * step) : -1;
+  return e;
+}
+MLAF_DEV int count_there(const mlaf_index_lists_args& a, const entries& e) {
+  int n = 0;
+#pragma unroll
+  for (int i = 0; i < DEPTH; i++) n += is_there(a, e.of[i]);
+  return n;
+}
+
 MLAF_DEV int count(const mlaf_index_lists_args& a, const list& x, int from, int to, int lane, int lanes) {
   int n = 0;
-  for (int k = from + lane; k < to; k += DEPTH * lanes) {
-    int entry[DEPTH];
-#pragma unroll
-    for (int i = 0; i < DEPTH; i++) entry[i] = k + i * lanes < to ? read(x.at + k + i * lanes) : -1;
-#pragma unroll
-    for (int i = 0; i < DEPTH; i++) n += is_there(a, entry[i]);
-  }
+  for (int k = from + lane; k < to; k += DEPTH * lanes) n += count_there(a, read_entries(x, k, to, lanes));
   return n;
 }
 
@@ -96,25 +107,21 @@ MLAF_DEV sums add_up(int mine, int whole, int wave, int lane) {
   return s;
 }
 
-MLAF_DEV void place(const mlaf_index_lists_args& a, const list& x, int from, int to, i64 out, int lane) {
-  for (int k = from + lane; k - lane < to; k += DEPTH * LANES) {
-    int entry[DEPTH];
+MLAF_DEV i64 place(const mlaf_index_lists_args& a, const entries& e, i64 out, int lane) {
 #pragma unroll
-    for (int i = 0; i < DEPTH; i++) entry[i] = k + i * LANES < to ? read(x.at + k + i * LANES) : -1;
-#pragma unroll
-    for (int i = 0; i < DEPTH; i++) {
-      const bool there = is_there(a, entry[i]);
-      const u64 all = votes(there);
-      if (there) write(a.kv_indices + out + ones(all & (((u64)1 << lane) - 1)), row_of(a, entry[i]));
-      out += ones(all);
-    }
+  for (int i = 0; i < DEPTH; i++) {
+    const bool there = is_there(a, e.of[i]);
+    const u64 all = votes(there);
+    if (there) write(a.kv_indices + out + ones(all & (((u64)1 << lane) - 1)), row_of(a, e.of[i]));
+    out += ones(all);
   }
+  return out;
 }
 
-extern "C" __global__ void __launch_bounds__(256) mlaf_index_lists(mlaf_index_lists_args a) {
-  let_next_launch_start(); // which waits for this one before it reads what is made here
-  wait_for_previous_launch(); // it may still read the tables that are written here
+extern "C" __global__ void __launch_bounds__(512) mlaf_index_lists(mlaf_index_lists_args a) {
   const int t = my_block(), thread = my_thread(), lane = thread % LANES, wave = thread / LANES;
+  if (a.phases & COUNT) wait_for_previous_launch();
+  let_next_launch_start(); // which waits for this one before it reads what is made here
   const list mine = list_of(a, t);
   if (!(a.phases & PLACE)) {
     const sums s = add_up(0, count(a, mine, 0, mine.n, thread, THREADS), wave, lane);
@@ -122,6 +129,10 @@ extern "C" __global__ void __launch_bounds__(256) mlaf_index_lists(mlaf_index_li
     publish();
     return;
   }
+  const int each = (mine.n + WAVES * LANES - 1) / (WAVES * LANES) * LANES, round = DEPTH * LANES;
+  const int from = smaller(wave * each, mine.n), to = smaller(from + each, mine.n);
+  const entries first_round = read_entries(mine, from + lane, to, LANES);
+  const int here = count_there(a, first_round) + count(a, mine, smaller(from + round, to), to, lane, LANES);
   int before = 0; // entries of all tokens before, as this thread has them
   if (a.phases & COUNT) {
     for (int i = wave; i < t; i += WAVES) {
@@ -129,23 +140,18 @@ extern "C" __global__ void __launch_bounds__(256) mlaf_index_lists(mlaf_index_li
       before += count(a, x, 0, x.n, lane, LANES);
     }
   } else {
+    wait_for_previous_launch();
     for (int i = thread; i < t; i += THREADS) before += read(a.counts + i);
   }
-  const int each = (mine.n + WAVES * LANES - 1) / (WAVES * LANES) * LANES;
-  const int from = smaller(wave * each, mine.n), to = smaller(from + each, mine.n);
-  const int here = count(a, mine, from, to, lane, LANES);
   const sums own = add_up(here, before, wave, lane);
-  const i64 first = own.all;
-  place(a, mine, from, to, first + own.before, lane);
+  i64 out = place(a, first_round, (i64)own.all + own.before, lane);
+  for (int k = from + round; k < to; k += round) out = place(a, read_entries(mine, k + lane, to, LANES), out, lane);
   if (wave == WAVES - 1 && lane == 0) {
-    write(a.kv_indptr + t, (int)first);
+    write(a.kv_indptr + t, own.all);
     write(a.qo_indptr + t, t);
     write(a.kv_last_page_lens + t, 1);
-  }
-  if (t == a.tokens - 1) {
-    const int rest = sum_of_wave(here, lane);
-    if (wave == WAVES - 1 && lane == 0) {
-      write(a.kv_indptr + a.tokens, (int)(first + own.before) + rest);
+    if (t == a.tokens - 1) {
+      write(a.kv_indptr + a.tokens, (int)out);
       write(a.qo_indptr + a.tokens, a.tokens);
     }
   }

@@ -97,33 +97,57 @@ static bool is_in_place(const bench *z, const mlaf_arg_tensor *y) {
   return y->in_place >= 0 && (z->t->in_place_flag ? flags & z->t->in_place_flag : !get_64(z, y->at));
 }
 
-/* A stride as given; else the product of what lies inside, written out anew. */
+/* A stride as given, of what is not NULL; else the product of what lies inside, written out anew. */
 static int64_t stride_of(const bench *z, const mlaf_arg_tensor *y, int axis) {
   int64_t given[2] = {0, 0}, dense = y->layout == MLAF_LAYOUT_ANY ? 1 : z->n[y->columns];
-  for (int k = 0; k < y->n_axes; k++) given[k] = y->axes[k].stride_at ? get_64(z, y->axes[k].stride_at) : 0;
+  for (int k = 0; k < y->n_axes; k++) given[k] = y->axes[k].stride_at && get_64(z, y->at) ? get_64(z, y->axes[k].stride_at) : 0;
   if (y->layout == MLAF_LAYOUT_ANY ? given[0] || given[1] : given[axis]) return given[axis];
   for (int k = 0; k < y->n_axes; k++)
     if (y->layout == MLAF_LAYOUT_ANY ? k < axis : k > axis) dense *= z->n[y->axes[k].size];
   return dense;
 }
 
-static void check_block(const bench *z) {
-  static mlaf_prepared p;
+static const int64_t *prepared(const bench *z, mlaf_prepared *p) {
   mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(z->op->calls->prepare(&z->b, 1, z->a.bytes, &p, &err), MLAF_OK);
-  assert_int_equal(p.n, 1);
-  assert_int_equal(p.launches[0].grid[0], (z->n[z->t->rows] + z->b.stage[0].rows_per_wg - 1) / z->b.stage[0].rows_per_wg);
-  assert_int_equal(p.launches[0].args_size, z->t->block_bytes);
-  for (int i = 0; i < z->t->n_words; i++) {
-    const mlaf_arg_word *w = &z->t->words[i];
-    const mlaf_arg_tensor *y = &z->t->tensors[w->of < z->t->n_tensors ? w->of : 0];
-    if (is_in_place(z, y)) y = &z->t->tensors[y->in_place];
-    int64_t got = 0;
-    memcpy(&got, p.parameters + w->to, w->kind == MLAF_WORD_COPY_32 ? 4 : 8);
-    if (w->kind == MLAF_WORD_POINTER) assert_int_equal(got, get_64(z, y->at));
-    else if (w->kind == MLAF_WORD_STRIDE) assert_int_equal(got, w->bytes * stride_of(z, y, w->axis));
-    else if (w->kind == MLAF_WORD_SIZE) assert_int_equal(got, z->n[w->of]);
-    else assert_memory_equal(p.parameters + w->to, z->a.bytes + w->from, w->kind == MLAF_WORD_COPY_32 ? 4 : 8);
+  assert_int_equal(z->op->calls->prepare(&z->b, 1, z->a.bytes, p, &err), MLAF_OK);
+  assert_int_equal(p->n, 1);
+  assert_int_equal(p->launches[0].grid[0], (z->n[z->t->rows] + z->b.stage[0].rows_per_wg - 1) / z->b.stage[0].rows_per_wg);
+  assert_int_equal(p->launches[0].args_size, z->t->block_bytes);
+  return (const void *)p->parameters;
+}
+
+/* Words that differ by so much, once at least; no others differ. */
+static void differ(const bench *z, const int64_t *was, const int64_t *is, int64_t by, int64_t or_by, const char *what) {
+  int n = 0;
+  for (int i = 0; i < z->t->block_bytes / 8; i++) {
+    if (is[i] == was[i]) continue;
+    if (is[i] - was[i] != by && is[i] - was[i] != or_by) fail_msg("%s, %s: word %d is off", z->op->name, what, i);
+    n++;
+  }
+  if (!n) fail_msg("%s: the block has no %s", z->op->name, what);
+}
+
+/* The block has every address and every stride: it changes as these do, and in nothing else. Strides of 0 are dense ones. */
+static void check_block(const bench *z) {
+  static mlaf_prepared p, q;
+  const int64_t *was = prepared(z, &p);
+  bench other = *z;
+  for (int i = 0; i < z->t->n_tensors; i++) {
+    const mlaf_arg_tensor *y = &z->t->tensors[i];
+    const int64_t bytes = mlaf_element_bytes(y, z->n);
+    if (!get_64(z, y->at)) continue;
+    for (int k = 0; k < y->n_axes; k++)
+      if (y->axes[k].stride_at) put_64(&other, y->axes[k].stride_at, stride_of(z, y, k));
+    assert_memory_equal(prepared(&other, &q), was, z->t->block_bytes);
+    put_64(&other, y->at, get_64(z, y->at) + 65536);
+    differ(z, was, prepared(&other, &q), 65536, 65536, y->name);
+    put_64(&other, y->at, get_64(z, y->at));
+    for (int k = 0; k < y->n_axes; k++) {
+      if (!y->axes[k].stride_at) continue;
+      put_64(&other, y->axes[k].stride_at, stride_of(z, y, k) + y->multiple);
+      differ(z, was, prepared(&other, &q), y->multiple, y->multiple * bytes, y->name);
+      put_64(&other, y->axes[k].stride_at, stride_of(z, y, k));
+    }
   }
 }
 
@@ -255,8 +279,9 @@ static void try_one(const mlaf_op *op, int tried[FAULTS]) {
     fail_msg("%s, fault %d: '%s' where '%s' is wanted", op->name, fault, err.text, says);
 }
 
+/* Operations whose table says all: of others the arguments drawn here would have to be related to each other. */
 static const mlaf_op *table_op(int *at) {
-  while (mlaf_ops_all[*at] && !mlaf_ops_all[*at]->calls->arguments) ++*at;
+  while (mlaf_ops_all[*at] && (!mlaf_ops_all[*at]->calls->arguments || mlaf_ops_all[*at]->calls->arguments->related)) ++*at;
   return mlaf_ops_all[*at] ? mlaf_ops_all[(*at)++] : NULL;
 }
 
@@ -295,8 +320,7 @@ static void wild_numbers_are_survived(void **state) {
 
 /* Outputs as the reference wants them, over what was there before. */
 static void answer(const mlaf_made_case *c, void **outputs) {
-  int list[MLAF_DATA_OUTPUTS];
-  const int n = mlaf_table_outputs(c->h.table, list);
+  const int n = c->h.n_outputs, *list = c->h.outputs;
   mlaf_rows r;
   mlaf_err err = {MLAF_OK, ""};
   assert_int_equal(mlaf_rows_open(&c->h, &r, &err), MLAF_OK);
@@ -326,7 +350,7 @@ static bool compared(const mlaf_op *op, const mlaf_case *c, void **outputs, cons
 /* A byte that a launch may (mine) or may not write. */
 static int64_t some_byte(const mlaf_made_case *c, int at, bool mine) {
   const mlaf_host_tensor *t = &c->h.t[at];
-  const int64_t first = (int64_t)next((uint64_t)t->count), bytes = mlaf_element_bytes(c->h.table->args->tensors[at].element);
+  const int64_t first = (int64_t)next((uint64_t)t->count), bytes = mlaf_element_bytes(&c->h.table->args->tensors[at], c->h.n);
   for (int64_t i = 0; i < t->count; i++)
     if (t->mine[(first + i) % t->count] == mine) return (first + i) % t->count * bytes + bytes - 1;
   return -1;

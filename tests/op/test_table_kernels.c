@@ -2,7 +2,8 @@
  * every injection, and each mistake in a kernel is found. A line of the list is
  *   shape     PROBLEM  VARIANT          "-": the baseline
  *   kernel    PROBLEM  VARIANT          whose mistakes stand below
- *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. Fourth "oob-page": found under that injection */
+ *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. Fourth "oob-page", "nan-q": found under that
+ *             injection */
 #include <stdio.h>
 
 #include "op/table.h"
@@ -52,7 +53,8 @@ static void shape_verifies(verdict_bench *b, char *const *cell) {
 static void mistake_is_found(verdict_bench *b, char *const *kernel, char *const *cell) {
   const char *to = or_nothing(cell[2]);
   mlaf_verify_result r;
-  const mlaf_inject inject = strcmp(cell[3], "oob-page") ? MLAF_INJECT_NONE : MLAF_INJECT_OOB_PAGE;
+  const bool nan = !strcmp(cell[3], "nan-q"), oob = !strcmp(cell[3], "oob-page");
+  const mlaf_inject inject = nan ? MLAF_INJECT_NAN_Q : oob ? MLAF_INJECT_OOB_PAGE : MLAF_INJECT_NONE;
   const mlaf_status st = verdict_of(b, kernel[1], or_nothing(kernel[2]), cell[1], to ? to : "", inject, &r);
   if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT) fail_msg("'%s' as '%s': %s", cell[1], cell[2], mlaf_status_text(st));
   assert_true(r.detail[0]);

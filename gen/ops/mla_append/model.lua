@@ -18,7 +18,7 @@ local BLOCK_NS = 160   -- a workgroup takes on its compute unit, however little 
 
 local ceil_div = require("whole").ceil_div
 
-local SPREAD = 64 -- workgroups that tokens are spread over before one takes a second token: runtime/ops/mla_append/prepare.c
+local SPREAD = 64 -- workgroups that tokens are spread over before one takes a second token: runtime/ops/mla_append/relations.c
 
 -- Workgroups of a launch.
 function model.blocks(p, cost)

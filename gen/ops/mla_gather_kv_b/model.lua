@@ -3,7 +3,7 @@
 --   T = launch + the larger of bytes / bandwidth and rounds of workgroups x (gathering + output tiles of one)
 --
 -- A workgroup owns rows_per_wg tokens and a share of the outputs. In how many shares they go is decided at the launch: here the
--- same rule as in runtime/ops/mla_gather_kv_b/prepare.c.
+-- same rule as in runtime/ops/mla_gather_kv_b/relations.c.
 local shape = require("ops/mla_gather_kv_b/shape")
 local budget = require("budget")
 local formats = require("formats")

@@ -209,5 +209,6 @@ const mlaf_second_form mlaf_block_tables = {.kind = MLAF_SECOND_TABLES,
                                             .wanted = wanted,
                                             .workspace = workspace,
                                             .like = like,
+                                            .ahead = 1,
                                             .prepare = prepare,
                                             .prepare_at = prepare_at};

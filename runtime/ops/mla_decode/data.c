@@ -123,7 +123,7 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
   for (size_t i = 0; i < MLAF_DECODE_TOKENS && i * row < all; i++) draw_token(p, f, d->tokens + i * row, &rng);
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, row, &ignored, err); /* Q's numbers are the pool's */
   if (!st) st = ops->mem_alloc(d->dev, all, cache, err);
-  d->args.ckv = *cache;
+  d->args.ckv = d->head.pool = *cache;
   for (size_t at = 0; !st && at < all; at += once)
     st = ops->mem_write(d->dev, (char *)*cache + at, d->tokens, all - at < once ? all - at : once, err);
   if (st || f->scale != MLAF_SCALE_LAUNCH) return st;

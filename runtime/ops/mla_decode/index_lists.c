@@ -7,9 +7,10 @@
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 
-enum { THREADS = 256, COUNT = 1, PLACE = 2, TOPK_MOST = 1 << 20 };
-/* Entries of all lists before a token that its block counts by itself. Beyond, a separate kernel counts each list once. */
-enum { COUNTED_BY_EACH = 16 * 2048 };
+enum { THREADS = 512, COUNT = 1, PLACE = 2, TOPK_MOST = 1 << 20, SINK_THREADS = 256 };
+/* Entries of all lists before a token that its block counts by itself: what its threads count in one round of loads. Beyond, a
+ * separate kernel counts each list once. */
+enum { COUNTED_BY_EACH = 2048 };
 
 /* templates/index_lists declares the same. */
 typedef struct lists_args {
@@ -36,10 +37,10 @@ _Static_assert(sizeof(parameters) <= MLAF_SECOND_PARAMETERS, "arguments of the k
 
 enum { LISTS, SINK };
 static const mlaf_kernel_ref kernels[] = {
-    [LISTS] = {.template_name = "index_lists", .params = "threads=256", .symbol = "mlaf_index_lists", .threads = THREADS,
+    [LISTS] = {.template_name = "index_lists", .params = "threads=512", .symbol = "mlaf_index_lists", .threads = THREADS,
                .rows_per_wg = 1},
     /* rows_per_wg is a wave's row: the grid is made here, by the device's waves */
-    [SINK] = {.template_name = "attn_sink", .params = "threads=256", .symbol = "mlaf_attn_sink", .threads = THREADS,
+    [SINK] = {.template_name = "attn_sink", .params = "threads=256", .symbol = "mlaf_attn_sink", .threads = SINK_THREADS,
               .rows_per_wg = 1},
 };
 
@@ -185,7 +186,7 @@ static mlaf_launch like(const mlaf_function *fn) { return launch_of(fn, NULL, si
 static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, const mlaf_execute_args *a, const places *at,
                           const mlaf_execute_args *first, mlaf_second_prepared *out) {
   parameters *p = (parameters *)(void *)out->parameters;
-  const uint32_t tokens = (uint32_t)a->total_q, waves = THREADS / (uint32_t)mlaf_info(b->dev)->wave_size;
+  const uint32_t tokens = (uint32_t)a->total_q, waves = SINK_THREADS / (uint32_t)mlaf_info(b->dev)->wave_size;
   const mlaf_problem problem = mlaf_decode_problem(b);
   out->n = 0;
   fill_lists(a, at, &p->place);
@@ -201,7 +202,8 @@ static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, 
   const int64_t rows = a->total_q * problem.heads;
   p->sink = (sink_args){.o = a->o, .lse = first->lse, .sink = a->attn_sink, .rows = rows, .heads = problem.heads,
                         .rank = problem.rank, .f16 = problem.dtype == MLAF_F16};
-  out->launch[out->n++] = launch_of(fns[SINK], &p->sink, sizeof p->sink, (uint32_t)((rows + waves - 1) / waves));
+  out->launch[out->n] = launch_of(fns[SINK], &p->sink, sizeof p->sink, (uint32_t)((rows + waves - 1) / waves));
+  out->launch[out->n++].block[0] = SINK_THREADS;
 }
 
 /* All is checked before anything is launched. */
@@ -236,6 +238,7 @@ const mlaf_second_form mlaf_index_lists = {.kind = MLAF_SECOND_LISTS,
                                            .wanted = wanted,
                                            .workspace = workspace,
                                            .like = like,
+                                           .ahead = 2,
                                            .prepare = prepare};
 
 const mlaf_second_form *const mlaf_decode_forms[] = {&mlaf_index_lists, &mlaf_block_tables, NULL};

@@ -66,6 +66,13 @@ typedef struct prefill_case {
   double *o, *lse, *magnitude; /* [Tq, H, V], [Tq, H] */
 } prefill_case;
 
+/* --- cases.c --- */
+enum { PREFILL_CASES = 4 };
+mlaf_status prefill_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err);
+void prefill_free_case(mlaf_case *c);
+double prefill_bound(const mlaf_point *p);
+
+/* --- case.c --- */
 mlaf_status prefill_case_make(const mlaf_point *p, const prefill_spec *spec, uint64_t seed, mlaf_inject inject,
                               prefill_case **out, mlaf_err *err);
 void prefill_case_free(prefill_case *c);

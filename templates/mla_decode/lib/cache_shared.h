@@ -1,10 +1,12 @@
 // A tile of an 8-bit cache in shared memory: rows as the cache stores them become rows of 16-bit numbers, which is exact, by all
 // threads of a workgroup. One factor for all tokens goes into the softmax scale and O. Where tokens hold scales of their own
-// (`scaled`, handed over: four fp32 behind R bytes, for 128 columns each), these multiply scores and probabilities in fp32, which
-// is exact for any scale too:
+// (`scaled`, handed over: four fp32 behind R bytes, for 128 columns each), these multiply scores and probabilities in fp32:
 //
 //   S = sum over groups g of s_g (Q K_g) + Q K_rope        O's columns of group g = (P s_g) V_g
 //
+// P s_g is two numbers of 16 bits, the second what the first was rounded by: one alone would turn a token that is all its row
+// sees by the same factor in all columns. In f16, which has few exponents, the scale's power of two multiplies the numbers of the
+// tile (exact from 2^-14 to 2^7) and only the rest, mostly in [1, 2), scores and probabilities.
 //@ needs("BLOCKS", "CHAINS", "COLS", "NT", "PITCH", "PITCH_P", "R", "ROPE", "ROW_BYTES", "TILE", "UNITS", "WARPS")
 constexpr int DECODED = ${scaled and "R" or "R + ROPE"}; // codes of a row
 constexpr int GROUPS = (R + 127) / 128, SCALES_AT = R;
@@ -19,14 +21,31 @@ MLAF_DEV void store_words(u32 at, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }
 
+//@ local split = scaled and dtype == "f16"
+//@ if split then
+// The exponent of a scale's part that goes into the tile.
+MLAF_DEV int power_of(float scale) {
+  const int exponent = (int)(bits_of(scale) >> 23 & 0xff) - 127;
+  return max(-14, min(exponent, 7));
+}
+
+//@ end
 // Eight codes become 16 bytes at a time: neighbouring lanes read and write neighbouring words.
 MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
 #pragma unroll 4
   for (int i = thread; i < TILE * (DECODED / 8); i += 32 * WARPS) {
     const int token = i / (DECODED / 8), unit = i % (DECODED / 8);
-    u32 x[2];
+    u32 x[2], y[4];
     load_words(x, from + token * ROW_BYTES + 8 * unit);
-    store_words(to + token * PITCH + 16 * unit, expand2<0>(x[0]), expand2<1>(x[0]), expand2<0>(x[1]), expand2<1>(x[1]));
+    y[0] = expand2<0>(x[0]), y[1] = expand2<1>(x[0]), y[2] = expand2<0>(x[1]), y[3] = expand2<1>(x[1]);
+//@ if split then
+    float scale;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(scale) : "r"(from + token * ROW_BYTES + SCALES_AT + unit / 16 * 4) : "memory");
+    const u32 power = (u32)(power_of(scale) + 15) << 10, twice = power << 16 | power; // as two f16
+#pragma unroll
+    for (int k = 0; k < 4; k++) asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(y[k]) : "r"(twice));
+//@ end
+    store_words(to + token * PITCH + 16 * unit, y[0], y[1], y[2], y[3]);
   }
 //@ if scaled then
   for (int i = thread; i < TILE * (ROPE / 8); i += 32 * WARPS) { // rope columns are of 16 bits
@@ -39,12 +58,12 @@ MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
 }
 //@ if scaled then
 
-// The four scales of a token of the tile at `raw`.
+// The four scales of a token of the tile at `raw`${split and ", less what is in the tile" or ""}.
 MLAF_DEV void load_scales(float (&s)[4], u32 raw, int token) {
   u32 x[4];
   load_words(x, raw + token * ROW_BYTES + SCALES_AT);
 #pragma unroll
-  for (int g = 0; g < 4; g++) s[g] = float_of(x[g]);
+  for (int g = 0; g < 4; g++) s[g] = float_of(x[g])${split and " * float_of((u32)(127 - power_of(float_of(x[g]))) << 23)" or ""};
 }
 
 // Scores of a warp's tokens, whose decoded rows are at `k` and stored rows at `raw`.
@@ -97,37 +116,8 @@ MLAF_DEV void multiply_scaled_qk(u32 q, u32 k, u32 raw, int lane, float (&s)[NT]
   }
 }
 
-//@ if dtype == "f16" then
-// In f16 a probability times a small scale would lose its bits, so that scales are divided by a power of two first: one for each
-// group, no scale of the tiles so far larger. O's columns are multiplied by it at the end. Its exponent, biased, is 1..253.
-constexpr int LEAST_POWER = 1, MOST_POWER = 253;
-MLAF_DEV float power_of(int exponent) { return float_of((u32)exponent << 23); }
-MLAF_DEV float inverse_power_of(int exponent) { return float_of((u32)(254 - exponent) << 23); }
-
-// Raises the exponents to those of a tile. `shrink`: what O's columns so far are to be multiplied by.
-MLAF_DEV void raise_powers(int (&power)[GROUPS], float (&shrink)[GROUPS], u32 raw, int lane) {
-  int most[4] = {};
-#pragma unroll
-  for (int t = lane; t < TILE; t += 32) {
-    float s[4];
-    load_scales(s, raw, t);
-#pragma unroll
-    for (int g = 0; g < 4; g++) most[g] = (int)max((u32)most[g], (bits_of(s[g]) >> 23 & 0xff) + 1);
-  }
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    const int all = (int)__reduce_max_sync(~0u, (u32)most[g]), now = max(power[g], smaller(all, MOST_POWER));
-    const int less = now - power[g];
-    shrink[g] = less < 127 ? power_of(127 - less) : 0.0f;
-    power[g] = now;
-  }
-}
-//@ end
-
 // O's columns of this warp. p: probabilities in fp32.
-//@ local power = dtype == "f16" and " const int (&power)[GROUPS]," or ""
-MLAF_DEV void multiply_scaled_pv(u32 p, u32 v, u32 raw, int col_warp, int lane,${power}
-                                 float (&o)[UNITS][BLOCKS][2][4]) {
+MLAF_DEV void multiply_scaled_pv(u32 p, u32 v, u32 raw, int col_warp, int lane, float (&o)[UNITS][BLOCKS][2][4]) {
   const int row = lane >> 2, token = 2 * (lane & 3);
   const u32 va = v + (lane & 15) * PITCH + (lane >> 4) * 16;
 #pragma unroll
@@ -145,7 +135,7 @@ MLAF_DEV void multiply_scaled_pv(u32 p, u32 v, u32 raw, int col_warp, int lane,$
         load_words(w, p + (16 * b + row + 8 * (i & 1)) * PITCH_P + 4 * (16 * t + token + 8 * (i >> 1)));
         x[b][i][0] = float_of(w[0]), x[b][i][1] = float_of(w[1]);
       }
-    u32 a[BLOCKS][4];
+    u32 a[BLOCKS][4], rest[BLOCKS][4];
 #pragma unroll
     for (int u = 0; u < UNITS; u++) {
       const int g = COLS * u / 8; // of all warps' units u
@@ -154,12 +144,9 @@ MLAF_DEV void multiply_scaled_pv(u32 p, u32 v, u32 raw, int col_warp, int lane,$
         for (int b = 0; b < BLOCKS; b++)
 #pragma unroll
           for (int i = 0; i < 4; i++) {
-//@ if dtype == "f16" then
-            const float unit = inverse_power_of(power[g]);
-            a[b][i] = pack2(x[b][i][0] * (scale[i >> 1][0][g] * unit), x[b][i][1] * (scale[i >> 1][1][g] * unit));
-//@ else
-            a[b][i] = pack2(x[b][i][0] * scale[i >> 1][0][g], x[b][i][1] * scale[i >> 1][1][g]);
-//@ end
+            const float p0 = x[b][i][0] * scale[i >> 1][0][g], p1 = x[b][i][1] * scale[i >> 1][1][g];
+            a[b][i] = pack2(p0, p1);
+            rest[b][i] = pack2(p0 - unpack_lo(a[b][i]), p1 - unpack_hi(a[b][i]));
           }
       }
       if (R / 16 % COLS != 0 && col_warp + COLS * u >= R / 16) break;
@@ -169,6 +156,8 @@ MLAF_DEV void multiply_scaled_pv(u32 p, u32 v, u32 raw, int col_warp, int lane,$
       for (int b = 0; b < BLOCKS; b++) {
         mma16(o[u][b][0], a[b], b4[0], b4[1]);
         mma16(o[u][b][1], a[b], b4[2], b4[3]);
+        mma16(o[u][b][0], rest[b], b4[0], b4[1]);
+        mma16(o[u][b][1], rest[b], b4[2], b4[3]);
       }
     }
   }

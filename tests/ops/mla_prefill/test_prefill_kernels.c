@@ -116,7 +116,7 @@ static mlaf_status checked(const mlaf_prefill_args *a, mlaf_err *err) {
   mlaf_bound b = {.stage = {{.threads = 256, .rows_per_wg = 128}}};
   assert_int_equal(mlaf_point_parse(NULL, V3, &b.point, NULL, 0), MLAF_OK);
   *err = (mlaf_err){MLAF_OK, ""};
-  return prefill_check_args(&b, 1, a, err);
+  return mlaf_prefill_calls.check_args(&b, 1, a, err);
 }
 
 static void arguments_are_checked(void **state) {

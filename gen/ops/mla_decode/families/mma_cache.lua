@@ -28,8 +28,9 @@ return {
     cost.inflight = (v.stages - 1) * v.tile * shape.token_bytes(p) // (v.cols * v.teams)
     if scaled then
       local groups, tokens = shape.ceil_div(p.rank, 128), v.tile // v.cols
-      cost.regs[#cost.regs + 1] = { "scales", tokens // 8 * 8 + 16 + 16 * v.blocks }
-      cost.wave.issue = cost.wave.issue + groups * v.blocks * (4 * tokens // 8 + 12 * v.tile // 16)
+      cost.regs[#cost.regs + 1] = { "scales", tokens // 8 * 8 + 16 + 20 * v.blocks }
+      cost.wave.issue = cost.wave.issue + groups * v.blocks * (4 * tokens // 8 + 36 * v.tile // 16)
+      cost.wave.mfma = cost.wave.mfma + v.tile // 16 * shape.ceil_div(p.rank // 16, v.cols) * 2 * v.blocks
     end
     return cost
   end,

@@ -22,8 +22,8 @@ static const struct {
   const char *name;
   int32_t size;
 } dtypes[] = {{"bfloat16", 2}, {"float16", 2}, {"int32", 4}, {"float32", 4}, {"int64", 8}, {"float64", 8}, {"uint8", 1},
-              {"of another type", 1}};
-static int known_dtype(int32_t dtype) { return (unsigned)dtype < MLAF_VIEW_OTHER ? dtype : MLAF_VIEW_OTHER; }
+              {"of another type", 1}, {"float8_e4m3fn", 1}, {"float8_e4m3fnuz", 1}};
+static int known_dtype(int32_t dtype) { return (unsigned)dtype <= MLAF_VIEW_E4M3FNUZ ? dtype : MLAF_VIEW_OTHER; }
 
 /* A call as it was read. */
 typedef struct reading {
@@ -145,7 +145,9 @@ static mlaf_status read_rows(const reading *r, const char *name, const mlaf_view
   if (tokens < 1) return bad_layout(r, name, k, "must have pages of one token at least");
   if ((k->shape[3] > 1 && k->stride[3] != 1) || *row < k->shape[3] || *row < 1)
     return bad_layout(r, name, k, "must hold its rows at one distance, with columns side by side");
-  if (*row > MLAF_ROW_STRIDE_MAX) return bad_layout(r, name, k, "must have rows at most 2^27 elements apart");
+  if (*row > (r->problem.cache ? 2 : 1) * MLAF_ROW_STRIDE_MAX)
+    return bad_layout(r, name, k, r->problem.cache ? "must have rows at most 2^28 bytes apart"
+                                                   : "must have rows at most 2^27 elements apart");
   if (k->shape[0] <= 1 || k->stride[0] == tokens * *row) return MLAF_OK;
   if (k->stride[0] % *row || k->stride[0] < tokens * *row)
     return bad_layout(r, name, k, "must have its pages a whole number of rows apart: the kernels count rows");
@@ -198,13 +200,48 @@ static mlaf_status check_lse(const reading *r) {
                                         : "must be [batch, heads, q_len] of q over memory of [batch, q_len, heads]");
 }
 
-/* Bytes whose rows are as long as those of a format that decode does not read: refused by its name. */
-static mlaf_status check_format(const reading *r, const mlaf_view *k, int dims) {
+static bool is_bytes(int32_t dtype) {
+  return dtype == MLAF_VIEW_U8 || dtype == MLAF_VIEW_E4M3FN || dtype == MLAF_VIEW_E4M3FNUZ;
+}
+
+/* Bytes without a format: those whose rows are as long as of a format that decode does not read are refused by its name. */
+static mlaf_status refuse_bytes(const reading *r, const mlaf_view *k, int rank, int rope) {
+  const char *const why = mlaf_cache_format_refused_row("mla_decode", k->shape[3], rank, rope);
+  return mlaf_fail(r->err, MLAF_E_ARG, "the cache is %s, must be %s: %s", dtypes[k->dtype].name, dtypes[r->c->q.dtype].name,
+                   why ? why : "an 8-bit cache is read where the call says its format");
+}
+
+/* Takes the format of an 8-bit cache, and checks that its tensor holds that. */
+static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
+  const int32_t format = r->c->cache_format;
   const mlaf_view *q = &r->c->q, *o = &r->c->o;
-  if (k->dims != 4 || k->dtype != MLAF_VIEW_U8 || o->dims != dims) return MLAF_OK;
-  const int64_t rank = o->shape[dims - 1], rope = q->shape[dims - 1] - rank;
-  const char *const why = mlaf_cache_format_refused_row("mla_decode", k->shape[3], (int)rank, (int)rope);
-  return why ? mlaf_fail(r->err, MLAF_E_ARG, "the cache is uint8, must be %s: %s", dtypes[q->dtype].name, why) : MLAF_OK;
+  if (format < 0 || format > MLA_DECODE_CACHE_LAST || r->c->reserved_format)
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: cache_format is %d, must be 0..%d; reserved_format is %d, must be 0", format,
+                     MLA_DECODE_CACHE_LAST, r->c->reserved_format);
+  if (k->dims != 4 || o->dims != dims) return MLAF_OK; /* which is refused as that */
+  const int rank = (int)o->shape[dims - 1], rope = (int)(q->shape[dims - 1] - rank);
+  if (!format) return is_bytes(k->dtype) ? refuse_bytes(r, k, rank, rope) : MLAF_OK;
+  r->problem.cache = format;
+  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, false);
+  const int own = mlaf_stored_fnuz(f->latent) ? MLAF_VIEW_E4M3FNUZ : MLAF_VIEW_E4M3FN;
+  if (k->dtype != own && k->dtype != MLAF_VIEW_U8)
+    return mlaf_fail(r->err, MLAF_E_ARG, "the cache is %s, must be %s or uint8: its format is %s",
+                     dtypes[known_dtype(k->dtype)].name, dtypes[own].name, f->name);
+  if (k->shape[3] != mlaf_extent_bytes(f->row, rank, rope))
+    return mlaf_fail(r->err, MLAF_E_ARG, "the cache has rows of %lld bytes, of %s with %d + %d columns they have %lld",
+                     (long long)k->shape[3], f->name, rank, rope, (long long)mlaf_extent_bytes(f->row, rank, rope));
+  return MLAF_OK;
+}
+
+/* The scale of a cache that has one for all tokens. The launch says where there is none. */
+static mlaf_status read_kv_scale(reading *r) {
+  const mlaf_view *s = &r->c->kv_scale;
+  if (!s->dims) return MLAF_OK;
+  mlaf_status st = check_view(r, "kv_scale", s, 1, MLAF_VIEW_F32);
+  if (!st && s->shape[0] != 1)
+    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s->shape[0]);
+  r->args.kv_scale = s->data;
+  return st;
 }
 
 static mlaf_status read_tensors(reading *r, int dims) {
@@ -213,13 +250,14 @@ static mlaf_status read_tensors(reading *r, int dims) {
   if (q->dtype != MLAF_VIEW_BF16 && q->dtype != MLAF_VIEW_F16)
     return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[known_dtype(q->dtype)].name);
   mlaf_status st = check_view(r, "q", q, dims, q->dtype);
-  if (!st) st = check_format(r, &k, dims);
-  if (!st) st = check_view(r, "the cache", &k, 4, q->dtype);
+  if (!st) st = read_format(r, &k, dims);
+  if (!st) st = check_view(r, "the cache", &k, 4, c->cache_format ? k.dtype : q->dtype);
   if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, q->dtype);
   if (!st) st = check_view(r, "the output", o, dims, q->dtype);
   if (st) return st;
   const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
-  bool fits = rank <= columns && k.shape[3] == (kpe.dims ? rank : columns) && (!kpe.dims || kpe.shape[3] == columns - rank);
+  bool fits = rank <= columns && (c->cache_format || k.shape[3] == (kpe.dims ? rank : columns)) &&
+              (!kpe.dims || kpe.shape[3] == columns - rank);
   for (int i = 0; i < dims - 1; i++) fits = fits && o->shape[i] == q->shape[i];
   if (!fits) return no_fit(r);
   if (!is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");
@@ -233,6 +271,7 @@ static mlaf_status read_tensors(reading *r, int dims) {
   r->args.lse = c->lse.data;
   r->args.scale = c->scale != 0 || c->flags & MLAF_CALL_SCALE ? c->scale : (float)(1 / sqrt((double)columns));
   st = check_lse(r);
+  if (!st) st = read_kv_scale(r);
   return st ? st : read_cache(r, &k, &kpe);
 }
 

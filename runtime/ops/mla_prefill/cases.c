@@ -1,4 +1,4 @@
-/* The table of mla_prefill's functions, and its cases. */
+/* The cases of mla_prefill, and what follows from its fields. */
 #include "ops/mla_prefill/data.h"
 
 enum { FEW_HEADS = 8 };
@@ -34,14 +34,15 @@ static void crowd(prefill_spec *s, bool few) {
 static const struct {
   void (*fill)(prefill_spec *s, bool few);
   prefill_spec spec;
-} cases[] = {
+} cases[PREFILL_CASES] = {
     {ragged, {.name = "ragged", .layout = PREFILL_TWO_SOURCES, .score_std = 1.7}},
     {deep, {.name = "deep", .layout = PREFILL_PLAIN, .gaps = true, .lse_by_token = true, .score_std = 1.7}},
     {sharp, {.name = "sharp", .layout = PREFILL_TWO_SOURCES, .gaps = true, .spare = true, .score_std = 14}},
     {crowd, {.name = "crowd", .layout = PREFILL_PLAIN, .zero_k = true, .score_std = 1.7}},
 };
 
-static mlaf_status make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err) {
+mlaf_status prefill_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
+                              mlaf_err *err) {
   prefill_spec spec = cases[index].spec;
   prefill_case *c = NULL;
   cases[index].fill(&spec, p->v[MLA_PREFILL_HEADS] <= FEW_HEADS);
@@ -50,41 +51,39 @@ static mlaf_status make_case(const mlaf_point *p, int index, uint64_t seed, mlaf
   return st;
 }
 
-static void free_case(mlaf_case *c) { prefill_case_free((prefill_case *)c); }
+void prefill_free_case(mlaf_case *c) { prefill_case_free((prefill_case *)c); }
 
-static double bound(const mlaf_point *p) {
+double prefill_bound(const mlaf_point *p) {
   const prefill_shape s = prefill_shape_of(p);
   return prefill_error_bound(&s);
 }
 
-static int64_t rows(const void *args) { return ((const mlaf_prefill_args *)args)->total_q; }
-static int64_t rows_of(const mlaf_point *p) { return (int64_t)p->v[MLA_PREFILL_BATCH] * p->v[MLA_PREFILL_TOKENS]; }
+int64_t prefill_rows_of(const mlaf_point *p) { return (int64_t)p->v[MLA_PREFILL_BATCH] * p->v[MLA_PREFILL_TOKENS]; }
 
-const mlaf_calls mlaf_prefill_calls = {
-    .args_name = "mlaf_prefill_args",
-    .args_init = "MLAF_PREFILL_ARGS_INIT",
-    .args_size = sizeof(mlaf_prefill_args),
-    .args_first = offsetof(mlaf_prefill_args, q_scale),
-    .n_mapped = PREFILL_MAP_V,
-    .rows = rows,
-    .rows_of = rows_of,
-    .parameter_bytes = prefill_parameter_bytes,
-    .check_stages = prefill_check_stages,
-    .check_args = prefill_check_args,
-    .prepare = prefill_prepare,
-    .work = prefill_work,
-    .n_cases = sizeof cases / sizeof *cases,
-    .make_case = make_case,
-    .free_case = free_case,
-    .case_buffers = prefill_case_buffers,
-    .compare = prefill_compare,
-    .same = prefill_same,
-    .bound = bound,
-    .error_about = "relative Frobenius error against fp64",
-    .data_open = prefill_data_open,
-    .data_close = prefill_data_close,
-    .data_args = prefill_data_args,
-    .data_check = prefill_data_check,
-    .data_error = prefill_data_error,
-    .data_row = prefill_data_row,
-};
+prefill_shape prefill_shape_of(const mlaf_point *p) {
+  const int32_t *v = p->v;
+  return (prefill_shape){
+      .heads = v[MLA_PREFILL_HEADS],
+      .nope = v[MLA_PREFILL_NOPE],
+      .rope = v[MLA_PREFILL_ROPE],
+      .qk = v[MLA_PREFILL_NOPE] + v[MLA_PREFILL_ROPE],
+      .vdim = v[MLA_PREFILL_VDIM],
+      .dtype = v[MLA_PREFILL_DTYPE],
+      .inputs = v[MLA_PREFILL_INPUTS],
+      .bytes = v[MLA_PREFILL_INPUTS] ? 1 : 2,
+      .causal = v[MLA_PREFILL_CAUSAL],
+      .batch = v[MLA_PREFILL_BATCH],
+      .tokens = v[MLA_PREFILL_TOKENS],
+      .ctx = v[MLA_PREFILL_CTX],
+  };
+}
+
+/* Q, K with k_pe once for all heads, V, O and LSE; two products of the scores that are seen. */
+mlaf_work prefill_work(const mlaf_point *p) {
+  const prefill_shape s = prefill_shape_of(p);
+  const double q = (double)s.batch * (double)s.tokens * s.heads, k = (double)s.batch * (double)s.ctx;
+  const double n = (double)(s.tokens < s.ctx ? s.tokens : s.ctx), ctx = (double)s.ctx;
+  const double seen = s.causal ? s.heads * (double)s.batch * n * (ctx - (n - 1) / 2) : q * ctx;
+  return (mlaf_work){.bytes = s.bytes * (q * s.qk + k * (s.heads * (double)(s.nope + s.vdim) + s.rope)) + q * (2 * s.vdim + 4),
+                     .flops = 2 * seen * (s.qk + s.vdim)};
+}

@@ -1,0 +1,35 @@
+-- The arguments of mla_prefill. What each key means: tools/args_model.lua.
+local function rows(axes, t)
+  t[2], t.axes, t.strides, t.align = t[2] or "UNIT", axes, "rows", 16
+  return t
+end
+local function scale(name) return { name, "f32", axes = "", optional = true } end
+
+return {
+  count = { "total_q", also = "batch" },
+  -- UNIT: bytes of an element of Q, K and V. KCOLUMNS: of a row of k, N+P where k_pe is NULL.
+  sizes = {
+    { "TQ", "total_q", each = "token" }, { "TK", "total_k", each = "token" }, { "ENDS", "batch + 1" },
+    { "H", "heads", each = "head" }, { "N", "nope" }, { "P", "rope" }, { "QK", "N + P" }, { "V", "vdim" },
+    { "UNIT" }, { "KCOLUMNS" },
+  },
+  args = {
+    rows("TQ H | QK", { "q" }), rows("TK H | KCOLUMNS", { "k", needed = "TK" }), rows("TK | P", { "k_pe", optional = true }),
+    rows("TK H | V", { "v", needed = "TK" }),
+    { "cu_seqlens_q", "i32", axes = "ENDS" }, { "cu_seqlens_k", "i32", axes = "ENDS" },
+    rows("TQ H | V", { "o", "16", multiple = 8, out = true }),
+    { "lse", "f32", axes = "TQ H", strides = "any", out = true, optional = true },
+    scale("q_scale"), scale("k_scale"), scale("v_scale"),
+    { "batch", "int32_t" }, { "total_k", "int64_t" }, { "scale", "float" },
+  },
+  block = [[q k k_pe v cu_seqlens_q cu_seqlens_k o lse q.token q.head k.token k.head k_pe_token=k_pe.token k_pe_head!i64
+    v.token v.head o.token o.head lse:token lse:head total_q=TQ total_k=TK batch scale_log2e!float q_scale k_scale v_scale]],
+  scales_from = "q_scale",
+  rows = "TQ", relations = true,
+  error_about = "relative Frobenius error against fp64",
+  calls = { args_first = "offsetof(mlaf_prefill_args, q_scale)", n_mapped = "PREFILL_MAP_V", n_cases = "PREFILL_CASES",
+    check_stages = "prefill_check_stages" },
+  header = "ops/mla_prefill/data.h",
+  embed = { inside = { "ops/mla_prefill/prefill.h" },
+    about = "batch, tokens and ctx select the kernel of the nearest sizes; a plan serves any requests of any lengths." },
+}
