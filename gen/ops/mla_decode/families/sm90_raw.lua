@@ -2,6 +2,7 @@
 local shape = require("ops/mla_decode/shape")
 local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
+local protocol = require("ops/mla_decode/protocol/rules")
 local raw_plan = require("ops/mla_decode/plans/sm90_raw")
 local ceil_div = shape.ceil_div
 
@@ -14,7 +15,7 @@ local function scales_of(p) return CACHES[shape.cache(p).name] end
 -- Nanoseconds of a launch.
 local function nanoseconds(p, v, arch, slots)
   local groups, scales = ceil_div(p.heads * p.q_len, v.rows), scales_of(p)
-  local block_ns = times.tile + times.row * math.max(0, v.rows - 8) + (scales > 0 and times.scales_row * v.rows or 0)
+  local block_ns = times.tile + times.row * math.max(0, v.rows - 16) + (scales > 0 and times.scales_row * v.rows or 0)
   local merge = v.cluster > 1 and times.merge * v.cluster or 0
   return hopper.launch(p, v, arch, {
     family = "sm90_raw", cut = 0, bits = partials.bits("sm90_raw", v.schedule),
@@ -30,6 +31,7 @@ local function plan_of(p, v, isa)
 end
 
 return {
+  scales_of = scales_of,
   template = "mla_decode/sm90_raw",
   arch = { hopper = true },
   problem = shape.CACHE_FIELDS,
@@ -69,7 +71,8 @@ return {
   },
   cost = function(p, v, arch)
     local g = plan_of(p, v, arch.isa)
-    if g.refused then return { refused = g.refused } end
+    local why = g.refused or protocol.sm90_raw(g, v)
+    if why then return { refused = why } end
     local slots = v.cluster * arch.device.clusters[v.cluster]
     return hopper.cost({
       threads = g.threads,
