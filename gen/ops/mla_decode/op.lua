@@ -54,12 +54,10 @@ local op = {
 
 function op.rows(p) return p.heads * p.q_len end
 
--- Architecture families with kernels that read 8-bit caches.
-local READS_BYTES = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, hopper = true, blackwell = true }
-function op.absent(p, arch)
-  if p.cache == 0 then return end
-  if p.rotate ~= 0 then return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out" end
-  if not READS_BYTES[arch.isa.family] then return "it has no kernel for 8-bit caches: those of 16 bits are what it reads" end
+function op.absent(p)
+  if p.cache ~= 0 and p.rotate ~= 0 then
+    return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out"
+  end
 end
 
 op.second = {

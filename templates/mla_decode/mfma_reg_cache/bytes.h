@@ -1,11 +1,12 @@
-// Bytes of e4m3 as operands of 16-bit MFMAs, exactly. The includer says how, as `how`:
+// Bytes of e4m3 as operands of 16-bit MFMAs, exactly. The includer says as `how` how K's become operands:
 //
 //   cvt    the target's instruction decodes this encoding: two fp32 each, whose upper halves are bf16
 //   bits   a byte in the upper half of 16 bits, shifted right by one, is the f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, subnormals
 //          and -0 too. Its NaN is an ordinary number there: nan_bits() finds it
+//   halved e4m3fn by an instruction for e4m3fnuz, which reads half the value: -0, its NaN, becomes 0 first
 //
-// and as `score` and `value` the types that K's and V's operands have, as `lifts` whether a byte by bits is multiplied to its own
-// size before an MFMA that would flush its subnormals.
+// as `how_v` the same of V, as `score` and `value` the types that K's and V's operands have, and as `lifts` whether a byte by bits
+// is multiplied to its own size before an MFMA that would flush its subnormals.
 //@ needs("BYTE_UNIT")
 typedef short i16x2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));
@@ -53,7 +54,7 @@ MLAF_DEV byte_masks masks_of_bytes() {
   return m;
 }
 
-//@ if how == "bits" then
+//@ if how == "bits" or how_v == "bits" then
 // The two bytes in the upper halves of 16 bits as f16.
 MLAF_DEV u32 halves(u32 x, const byte_masks& m) {
   return __builtin_bit_cast(u32, __builtin_bit_cast(i16x2, x) >> (short)1) & m.half;
@@ -66,7 +67,8 @@ MLAF_DEV u32 lifted_halves(u32 x, const byte_masks& m) {
 //@   else
 MLAF_DEV u32 lifted_halves(u32 x, const byte_masks& m) { return halves(x, m); }
 //@   end
-//@ else
+//@ end
+//@ if how == "cvt" or how_v ~= "bits" then
 MLAF_DEV void decode4(u32 x, float (&f)[4]) {
   const f32x2 a = __builtin_amdgcn_cvt_pk_f32_fp8((int)x, false), b = __builtin_amdgcn_cvt_pk_f32_fp8((int)x, true);
   f[0] = a.x, f[1] = a.y, f[2] = b.x, f[3] = b.y;
@@ -102,20 +104,34 @@ MLAF_DEV u32 nan_bits(u32 x, const byte_masks& m) {
 }
 //@ end
 
+//@ if how_v == "halved" then
+MLAF_DEV u32 without_minus_zero(u32 x, const byte_masks& m) {
+  const u32 some = (x & m.seven) + m.seven; // bit 7 of a byte that has more than a sign
+  return x & (some | m.seven);
+}
+//@ end
+
 // Four columns of four tokens as four A operands, one a column.
 MLAF_DEV void operands_of_v(u32 a, u32 b, u32 c, u32 d, u32x2 (&out)[4], const byte_masks& m) {
-//@ if how == "bits" then
+//@ if how_v == "bits" then
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const u32 upper = 0x000c000cu | (u32)(4 + i) << 24 | (u32)i << 8; // byte i of both in the upper halves
+//@   if value == "bf16" then
+    const f32x2 low = seen_f16(halves(__builtin_amdgcn_perm(b, a, upper), m));
+    const f32x2 high = seen_f16(halves(__builtin_amdgcn_perm(d, c, upper), m));
+    out[i] = {exact_bf16(low.x, low.y), exact_bf16(high.x, high.y)};
+//@   else
     out[i] = {lifted_halves(__builtin_amdgcn_perm(b, a, upper), m), lifted_halves(__builtin_amdgcn_perm(d, c, upper), m)};
+//@   end
   }
 //@ else
+//@   local function read(x) return how_v == "halved" and fmt("without_minus_zero(%s, m)", x) or x end
   float f[4][4];
-  decode4(a, f[0]);
-  decode4(b, f[1]);
-  decode4(c, f[2]);
-  decode4(d, f[3]);
+  decode4(${read("a")}, f[0]);
+  decode4(${read("b")}, f[1]);
+  decode4(${read("c")}, f[2]);
+  decode4(${read("d")}, f[3]);
 #pragma unroll
   for (int i = 0; i < 4; i++) out[i] = {exact_${value}(f[0][i], f[1][i]), exact_${value}(f[2][i], f[3][i])};
 //@ end

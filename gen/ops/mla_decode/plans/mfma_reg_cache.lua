@@ -9,7 +9,7 @@ local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
 
 -- VALU instructions for four bytes of K, and for a dword of each of V's four tokens, by the way to operands.
 local K_VALU = { cvt = 4, bits = 8 } -- bits: the test for NaN as well
-local V_VALU = { cvt = 16, bits = 24 }
+local V_VALU = { cvt = 16, bits = 24, halved = 32 }
 
 -- Ways to operands (templates/mla_decode/mfma_reg_cache/bytes.h) and their types.
 local function types(p, isa)
@@ -18,13 +18,14 @@ local function types(p, isa)
   local lifts = isa.family == "cdna2" -- its MFMA takes subnormals for 0
   local size = fnuz and 128 or 256    -- a byte's value over that of its bits
   local g = { how = cvt and "cvt" or "bits", lifts = lifts, score = cvt and p.dtype or "f16" }
-  g.value = inside and "f16" or g.score
   g.k_unit = (cvt or lifts) and 1 or size
-  g.v_unit = g.k_unit
-  -- P's rounding: towards zero where f16's is far below that of O. Beside O in f16 what it loses of a product with a scale goes
-  -- through a second MFMA: no sum of such products divides O
+  g.value, g.how_v, g.v_unit, g.terms = g.score, g.how, g.k_unit, 1
+  if inside then -- P times a scale takes bf16's range
+    g.value, g.how_v, g.terms = "bf16", cvt and "cvt" or CVT[isa.family] and "halved" or "bits", 2
+    g.v_unit = g.how_v == "halved" and 2 or g.how_v == "bits" and size or 1
+  end
+  -- P's rounding: towards zero where f16's is far below that of O
   g.pack = g.value == "f16" and p.dtype == "bf16" and "exact_f16" or "round_" .. g.value
-  g.terms = inside and p.dtype == "f16" and 2 or 1
   return g
 end
 
@@ -41,11 +42,11 @@ function plan.make(p, v, isa)
   g.o_regs = 4 * g.v_bytes * g.nj * v.blocks
   g.groups = inside and ceil_div(p.rank, 128) or 1 -- of columns that share a scale
   g.s_regs = (inside and 4 + 4 * g.groups or 4) * v.blocks
-  g.p_regs = (inside and 1 + 2 * g.terms or 2) * g.groups * v.blocks -- with scales: and their power of two
+  g.p_regs = 2 * g.terms * g.groups * v.blocks
   g.kv_regs = g.bytes // 16 + (inside and p.rope // 8 + 32 or 0) + g.v_bytes * g.nj
   g.q_regs = v.qsrc == "reg" and 4 * g.nq * v.blocks or 16
-  g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how] * g.v_bytes // 4 * g.nj
-  g.p_valu = inside and (2 + 8 * g.terms) * g.groups or 0 -- beside what a row's softmax takes
+  g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how_v] * g.v_bytes // 4 * g.nj
+  g.p_valu = inside and 20 * g.groups or 0 -- beside what a row's softmax takes
   g.held = g.q_regs + g.o_regs + g.s_regs + g.p_regs + g.kv_regs
   g.scores_in_v = g.o_regs + g.s_regs > 256 -- S does not fit beside O in the accumulators
   g.rest = v.schedule == "splits" and 64 or 80 -- addresses and temporaries
