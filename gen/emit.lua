@@ -56,13 +56,15 @@ function emit.render(template, text, target)
   return source, host.sha256(bare.kernel(source)), declared, symbol
 end
 
--- The text as goldens hold it: without the closure's hash, which moves with every edit anywhere, and with plain partials
--- folded to their names, since such a file is its own golden.
+-- The text as goldens hold it: without the closure's hash, which moves with every edit anywhere, with plain partials folded to
+-- their names, since such a file is its own golden, and without lines of comments, which the template has.
 function emit.golden(template, text, target)
   local values = params.parse(text)
   local symbol = emit.symbol(template, params.print(values), target)
   local body = run(template, target, values, symbol, { fold = true })
-  return preamble(template, target, values, symbol, "(not part of a golden)") .. body
+  return preamble(template, target, values, symbol, "(not part of a golden)") .. body:gsub("[^\n]*\n", function(line)
+    if line:find("^%s*//") and not line:find("^// %[") then return "" end
+  end)
 end
 
 return emit

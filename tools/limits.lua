@@ -134,12 +134,12 @@ function make.formats_python()
   for i, f in ipairs(formats.list) do
     local e, taken, plain = formats.extents(f), {}, {}
     for _, op in ipairs(formats.operations) do
-      if f.takes[op] then taken[#taken + 1] = ('"%s"'):format(op) end
+      if f.takes[op] then taken[#taken + 1] = ('"%s": %d'):format(op, f.takes[op]) end
     end
     for k, target in ipairs(f.plain or {}) do plain[k] = ('"%s"'):format(target) end
-    out[i] = ('    ("%s", "%s", "%s", %d, %d, %s, %s, %s, %s),'):format(f.name, formats.stream(f, "latent").type,
+    out[i] = ('    ("%s", "%s", "%s", %d, %d, %s, %s, {%s}, %s),'):format(f.name, formats.stream(f, "latent").type,
       f.scale or "none", formats.stream(f, "rope").place == "tensor" and 2 or 1, formats.unit(f), tuple(e.row), tuple(e.token),
-      tuple(taken), tuple(plain))
+      table.concat(taken, ", "), tuple(plain))
   end
   for _, op in ipairs(formats.operations) do
     for _, f in ipairs(formats.list) do
@@ -183,6 +183,7 @@ end
 local function field_row(f, index)
   local function member(name, value) return (".%s = %s, "):format(name, value) end
   local row = member("name", ('"%s"'):format(f.field)) .. member("label", ('"%s"'):format(f.word))
+  if f.option then row = row .. member("option", ('"%s"'):format(f.option)) end
   if f.words then
     local words = {}
     for i, word in ipairs(f.words) do words[i] = ('"%s"'):format(word) end
@@ -243,6 +244,7 @@ function make.fields(op)
   add("  %s_FIELDS = %d,", NAME, #fields)
   for _, f in ipairs(fields) do
     if f.key then add("  %s_%s_MAX = %d,", NAME, f.field:upper(), f.most) end
+    if f.words then add("  %s_%s_LAST = %d,", NAME, f.field:upper(), #f.words - 1) end
   end
   add("};")
   add_parts(op, add)

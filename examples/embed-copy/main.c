@@ -140,8 +140,9 @@ int main(int argc, char **argv) {
     fprintf(stderr, "no device: %s\n", why);
     return 1;
   }
-  const mlaf_embed_decode_problem problem = {HEADS, RANK, ROPE, 1, 0, MLAF_EMBED_DECODE_BF16, PAGE, BATCH,
-                                      argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 200, 0}; /* of which shape the kernel is */
+  const mlaf_embed_decode_problem problem = {.heads = HEADS, .rank = RANK, .rope = ROPE, .q_len = 1, .page_size = PAGE,
+                                             .dtype = MLAF_EMBED_DECODE_BF16, .batch = BATCH, /* of which shape the kernel is */
+                                             .ctx = argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 200};
   const mlaf_embed_plan *plan = NULL;
   if (mlaf_embed_decode_plan(e, &problem, &plan, why, sizeof why)) {
     fprintf(stderr, "no plan: %s\n", why);

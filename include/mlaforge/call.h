@@ -9,9 +9,10 @@
 #include "mlaforge/context.h"
 #include "mlaforge/plan.h"
 
-/* mlaf_view.dtype. Only the first four are taken; the others are told apart for messages, and for the caller's workspace. */
+/* mlaf_view.dtype. The first four are taken, and of 8-bit caches bytes; the others are told apart for messages, and for the
+ * caller's workspace. */
 enum { MLAF_VIEW_BF16 = 0, MLAF_VIEW_F16, MLAF_VIEW_INT32, MLAF_VIEW_F32, MLAF_VIEW_INT64, MLAF_VIEW_F64, MLAF_VIEW_U8,
-       MLAF_VIEW_OTHER };
+       MLAF_VIEW_OTHER, MLAF_VIEW_E4M3FN, MLAF_VIEW_E4M3FNUZ };
 enum { MLAF_ON_HOST = -1, MLAF_WHERE_UNKNOWN = -2 }; /* mlaf_view.where */
 
 /* A tensor. Strides are in elements. */
@@ -30,7 +31,8 @@ typedef struct mlaf_call {
   int32_t causal;                    /* as mlaf_mla_decode_problem's; not looked at with q_len 1 */
   mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
-                                      * rows apart. With cache_kpe [pages, page, 1, R], or without the 1 */
+                                      * rows apart. With cache_kpe [pages, page, 1, R], or without the 1. With cache_format a
+                                      * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64 */
   mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
   mlaf_view lse;                     /* float32, [T, H], or [B, q_len, H] or [B, H, q_len] over such memory; may be left out */
   mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */
@@ -42,7 +44,8 @@ typedef struct mlaf_call {
   int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
   float scale;                       /* of the softmax, finite. 0 without MLAF_CALL_SCALE: 1/sqrt(R+P) */
   int32_t rotate;                    /* mlaf_rotate of the problem: of a cache whose rope columns are not rotated */
-  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES is added where it is needed */
+  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES and MLAF_PLAN_LISTS are added where they are
+                                      * needed */
   mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
   void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
                                       * at most once, while the stream captures always when there is one. NULL or returning
@@ -53,6 +56,15 @@ typedef struct mlaf_call {
                                       * many rows from page to page as in `cache`. Left out: `cache` has all columns */
   uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
   int32_t reserved;                  /* 0 */
+  /* Sparse attention, in place of all tables: each query token has a list of the cache's rows (mla_decode.h: indices). */
+  mlaf_view indices;                 /* int32, [T, topk] or [T, 1, topk], or [B, q_len, topk] with q [B, q_len, H, R+P]:
+                                      * page * tokens of a page + token in it; outside the cache: absent. Entries of a list
+                                      * side by side */
+  mlaf_view topk_length;             /* int32, [T], or [B] for the tokens of a request: entries that count. Left out: all */
+  mlaf_view attn_sink;               /* float32, [H]: mla_decode.h. Left out: none */
+  mlaf_view kv_scale;                /* float32, [1], on the device: of a cache with one scale for all. Left out: 1 */
+  int32_t cache_format;              /* mlaf_kv_format: what an 8-bit cache holds */
+  int32_t reserved_format;           /* 0 */
 } mlaf_call;
 /* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };

@@ -35,32 +35,37 @@ typedef struct mlaf_problem {
   int32_t rope;         /* P, rope dim in elements */
   int32_t q_len;        /* largest number of query tokens of a request */
   int32_t causal;       /* 1: query token i of n sees the first kv_len - (n-1-i) tokens. Same as 0 when q_len is 1 */
-  int32_t dtype;        /* mlaf_dtype of Q, KV and O */
+  int32_t dtype;        /* mlaf_dtype of Q and O, and of a cache of 16 bits */
   int32_t page_size;    /* tokens per page */
   int32_t batch;        /* requests */
   int32_t ctx;          /* cached tokens per request */
   int32_t rotate;       /* mlaf_rotate. Not NONE: the cache holds rope columns that are not rotated; those of key j are rotated
                            to position j as they are read, by a table of the launch. Q comes rotated. NONE where rope is 0 */
+  int32_t cache;        /* mlaf_kv_format: of 16 bits or of 8. With one of 8 bits `rotate` is NONE */
 } mlaf_mla_decode_problem;
 #define MLAF_MLA_DECODE_PROBLEM_INIT                                                                                         \
   {                                                                                                                          \
     MLAF_SET(struct_size, sizeof(mlaf_mla_decode_problem)), MLAF_SET(heads, 16), MLAF_SET(rank, 512),                        \
         MLAF_SET(rope, 64), MLAF_SET(q_len, 1), MLAF_SET(causal, 0), MLAF_SET(dtype, MLAF_BF16),                             \
-        MLAF_SET(page_size, 64), MLAF_SET(batch, 1), MLAF_SET(ctx, 1024), MLAF_SET(rotate, MLAF_ROTATE_NONE)                 \
+        MLAF_SET(page_size, 64), MLAF_SET(batch, 1), MLAF_SET(ctx, 1024), MLAF_SET(rotate, MLAF_ROTATE_NONE),                \
+        MLAF_SET(cache, MLAF_KV_16)                                                                                          \
   }
 
 /* --- a launch --- */
 
 /* One launch. Pointers are device pointers of the plan's device and must stay valid until the launch has finished; strides are in
- * elements of the problem's dtype. */
+ * elements of the problem's dtype, those of an 8-bit cache in bytes. */
 typedef struct mlaf_execute_args {
   uint32_t struct_size;             /* sizeof(mlaf_mla_decode_args), set by MLAF_MLA_DECODE_ARGS_INIT */
   int32_t batch;                    /* B: 0 and up (docs/limits.md) */
   int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
   const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
-  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. */
-  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
-  int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
+  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. Of an 8-bit
+                                     * cache a token's bytes: R+P numbers, or R numbers, 4 fp32 scales and P of 16 bits */
+  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. NULL with an
+                                     * 8-bit cache */
+  int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R). Of an 8-bit cache
+                                     * bytes, a multiple of 16, at most 2^28; 0: a token's (576 or 656 of R 512, P 64) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
   const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
                                      * the problem's q_len, or with some outside [0, T): its rows are NaN */
@@ -97,6 +102,21 @@ typedef struct mlaf_execute_args {
   int64_t w_v_row_stride;           /* elements, a multiple of 8 from R on */
   int64_t w_v_head_stride;          /* elements, a multiple of the row stride */
   void *values;                     /* [T, H, V] dense, 16-byte aligned */
+  /* The tables' third form, for plans of pages of 1 (page_size) made with MLAF_PLAN_LISTS; all 0: another form. Sparse attention:
+   * each query token has a list of its own of the cache's rows. batch is total_q, and the four tables, block_table and seq_lens
+   * are NULL. Lists and lengths are read on the device at each launch, by one or two small kernels on the same stream. */
+  const int32_t *indices;           /* [T, topk] page * page_tokens + token in the page. An entry outside of the cache (-1, or
+                                     * num_pages * page_tokens and more) is absent: nothing is read there. One that comes twice
+                                     * counts twice. A token without entries: o is 0, lse -inf */
+  const int32_t *topk_length;       /* [ceil(T / topk_share)] entries that count, 0..topk (more are topk, fewer than 0 none): what
+                                     * lies behind them is not read. NULL: topk */
+  const float *attn_sink;           /* [H] a term more in the softmax's denominator, e^sink, of no value; lse is without it. -inf:
+                                     * no sink; +inf: o is 0. NULL: none. Applied to o as it was rounded, by one more kernel */
+  int64_t indices_stride;           /* entries from list to list, topk or more; 0: topk */
+  int32_t topk;                     /* entries of a list, 1..2^20; T * topk below 2^31 */
+  int32_t topk_share;               /* tokens in a row that share an entry of topk_length (those of a request); 0: 1 */
+  /* The scale of 8-bit caches that have one for all tokens: a key's value is its stored number times this. */
+  const float *kv_scale;            /* [1] fp32 on the device, read by each launch; NULL: 1. NULL for other caches */
 } mlaf_mla_decode_args;
 #define MLAF_MLA_DECODE_ARGS_INIT                                                                                            \
   {                                                                                                                          \
@@ -108,7 +128,9 @@ typedef struct mlaf_execute_args {
         MLAF_SET(block_table, NULL), MLAF_SET(seq_lens, NULL), MLAF_SET(block_table_stride, 0),                              \
         MLAF_SET(block_table_width, 0), MLAF_SET(page_tokens, 0), MLAF_SET(page_rows, 0),                                    \
         MLAF_SET(kv_indices_size, 0), MLAF_SET(rope_table, NULL), MLAF_SET(rope_rows, 0), MLAF_SET(reserved, 0),             \
-        MLAF_SET(w_v, NULL), MLAF_SET(w_v_row_stride, 0), MLAF_SET(w_v_head_stride, 0), MLAF_SET(values, NULL)               \
+        MLAF_SET(w_v, NULL), MLAF_SET(w_v_row_stride, 0), MLAF_SET(w_v_head_stride, 0), MLAF_SET(values, NULL),              \
+        MLAF_SET(indices, NULL), MLAF_SET(topk_length, NULL), MLAF_SET(attn_sink, NULL), MLAF_SET(indices_stride, 0),        \
+        MLAF_SET(topk, 0), MLAF_SET(topk_share, 0), MLAF_SET(kv_scale, NULL)                                                 \
   }
 
 /* Host copies of the tables of one launch, for mlaf_mla_decode_check_tables. */

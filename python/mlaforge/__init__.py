@@ -1,6 +1,6 @@
 """Multi-head Latent Attention by kernels that mlaforge generates, compiles, tunes and serves.
 
-mla_decode_fwd takes AITER's arguments, flash_mla_with_kvcache and get_mla_metadata take FlashMLA's. Tensors are any objects with
+mla_decode_fwd takes AITER's arguments, flash_mla_with_kvcache, flash_mla_sparse_fwd and get_mla_metadata take FlashMLA's. Tensors are any objects with
 data_ptr(), shape, stride() and dtype, e.g. PyTorch's. On an emulator arrays in host memory do, too: NumPy's, PyTorch's on the CPU, any with
 __array_interface__ or DLPack. Nothing is imported but the standard library.
 
@@ -11,14 +11,14 @@ from .aiter import mla_decode_fwd
 from .buffers import Buffer
 from .context import Context, default_context, set_default_context
 from .errors import MlafError
-from .flashmla import flash_mla_with_kvcache, get_mla_metadata
+from .flashmla import flash_mla_sparse_fwd, flash_mla_with_kvcache, get_mla_metadata
 from .library import version
 
 import importlib as _importlib
 import pkgutil as _pkgutil
 
-__all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_with_kvcache", "get_mla_metadata", "mla_decode_fwd",
-           "set_default_context", "version"]
+__all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_sparse_fwd", "flash_mla_with_kvcache", "get_mla_metadata",
+           "mla_decode_fwd", "set_default_context", "version"]
 
 
 def __getattr__(name):

@@ -481,7 +481,12 @@ static PyObject *none(void) {
   return Py_None;
 }
 
-static PyObject *flash_with(PyObject *const *a, flash_refs *r, int inverts) {
+/* Index lists, how many of their entries count, and sinks, in place of tables. */
+static int read_index_lists(PyObject *const *a, mlaf_call *c) {
+  return fast_read_view(a[0], &c->indices) && fast_read_view(a[1], &c->topk_length) && fast_read_view(a[2], &c->attn_sink);
+}
+
+static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r, int inverts) {
   mlaf_call c = MLAF_CALL_INIT;
   int status = 0;
   const int64_t size = PyLong_AsLongLong(a[SIZE]);
@@ -490,20 +495,22 @@ static PyObject *flash_with(PyObject *const *a, flash_refs *r, int inverts) {
   if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
   if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
-  if (!read_tables(a + TABLES, 2, &c) || !make_call(a, &c, &status)) return NULL;
+  if (tables == 3 ? !read_index_lists(a + TABLES, &c) : !read_tables(a + TABLES, 2, &c)) return NULL;
+  if (!make_call(a, &c, &status)) return NULL;
   if (status) return PyLong_FromLong(status);
   return inverts && !invert(r->lse) ? NULL : PyTuple_Pack(2, r->out, r->lse);
 }
 
 /* flash(ctx, plan_opts, causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, cache, out, lse, block_table, seq_lens,
- * inverts) -> (out, lse), made where they are None; a status; or None: not served here. inverts: lse of rows without keys is
- * +inf, not -inf. */
+ * inverts), or with indices, topk_length and attn_sink for the two tables -> (out, lse), made where they are None; a status; or
+ * None: not served here. inverts: lse of rows without keys is +inf, not -inf. */
 static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   flash_refs r = {NULL, NULL, NULL};
-  if (!run_call || n != TABLES + 3)
+  const Py_ssize_t tables = n - TABLES - 1;
+  if (!run_call || (tables != 2 && tables != 3))
     return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
   fast_find_torch();
-  PyObject *result = flash_with(a, &r, PyObject_IsTrue(a[TABLES + 2]));
+  PyObject *result = flash_with(a, tables, &r, PyObject_IsTrue(a[n - 1]));
   Py_XDECREF(r.dense);
   Py_XDECREF(r.out);
   Py_XDECREF(r.lse);

@@ -1,12 +1,15 @@
 """AITER's entry points for MLA decode and for attention of new tokens."""
-from . import context, mla_prefill
+import math
+
+from . import cache_format, context, mla_prefill
 from .entry import FAULTS, Arguments, entry
 from .tensors import check_page, fail
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
                    logit_cap=0.0, num_kv_splits=None, *, page_size=None, nhead_kv=1, lse=None, causal=True, mean_kv_len=None,
-                   workspace=None, rope_style=None, rope_table=None, batch_invariant=False, ctx=None, stream=None):
+                   workspace=None, rope_style=None, rope_table=None, batch_invariant=False, q_scale=None, kv_scale=None, ctx=None,
+                   stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
     q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
@@ -20,6 +23,10 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     Of a cache whose rope columns are not rotated, rope_style says which columns turn together: "pairs" (2i and 2i+1) or "halves" (i
     and i + P/2), and rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. Keys are rotated as they
     are read; q comes rotated. A request longer than the table becomes NaN.
+
+    8-bit caches: kv_buffer [pages, page_size, 1, R+P] of float8_e4m3fn or float8_e4m3fnuz, or uint8 (e4m3fnuz on gfx942, else e4m3fn), with
+    kv_scale, a tensor of one float32 on the device, read at each launch (None: 1): a key is its stored number times that. Or uint8 rows of
+    R + 16 + 2P bytes (656 of DeepSeek-V3.2 and GLM-5), which hold their scales. q has 16 bits; q_scale, a number, goes into the softmax scale.
     """
     ctx = ctx or context._default or context.default_context()
     if batch_invariant:
@@ -31,18 +38,42 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
+        kind = 0
+        if getattr(kv_buffer, "dtype", None) != getattr(q, "dtype", None) or kv_scale is not None or q_scale is not None:
+            kind, kv_scale = _bytes_of(ctx, q, kv_buffer, o, kv_scale)
+            sm_scale = _scaled(sm_scale, q_scale, q)
         ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
-                 qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
+                 qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table, cache_format=kind,
+                 kv_scale=kv_scale)
     except FAULTS as why:
         _DECODE.explain(why, not ctx.emulated, (), locals())
     return o, lse
+
+
+def _bytes_of(ctx, q, kv_buffer, o, kv_scale):
+    """(format of an 8-bit cache as mlaf_kv_format, 0: it is none; its scale as a tensor of one dimension)."""
+    if kv_scale is not None and not hasattr(kv_scale, "shape"):
+        fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
+    if kv_scale is not None and not len(kv_scale.shape):
+        kv_scale = kv_scale.reshape(1)
+    if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):
+        return 0, kv_scale
+    return cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale
+
+
+def _scaled(sm_scale, q_scale, q):
+    if q_scale is None:
+        return sm_scale
+    if hasattr(q_scale, "shape"):
+        fail("q_scale is a tensor, must be a number: q has 16 bits, and what it is to be multiplied by goes into the softmax scale on the host")
+    return (1 / math.sqrt(q.shape[-1]) if sm_scale is None else sm_scale) * q_scale
 
 
 _DECODE = Arguments(mla_decode_fwd, {
     "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
     "o": "[T, H, R]", "qo_indptr": "[B+1]", "kv_indptr": "[B+1]", "kv_indices": "[pages]",
     "kv_last_page_lens": "[B]", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
-    "rope_table": "[positions, P]"})
+    "rope_table": "[positions, P]", "q_scale": float, "kv_scale": "[1] or []"})
 
 
 @entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,

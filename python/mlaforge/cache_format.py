@@ -2,6 +2,7 @@
 from typing import NamedTuple
 
 from . import formats
+from .tensors import dtype_name, fail
 
 
 class Format(NamedTuple):
@@ -12,7 +13,7 @@ class Format(NamedTuple):
     unit: int          # bytes of an element of the cache's tensor
     row: tuple         # bytes of a row there: rank times, rope dim times, and as they are
     token: tuple       # the same in all tensors
-    operations: tuple  # that take it
+    operations: dict   # that take it, with its number there
     plain: tuple       # targets where bytes without a type hold it
 
     def columns(self, rank, rope):
@@ -62,3 +63,25 @@ def of_tensor(operation, dtype, row, rank, rope, wide, target):
                 f.scale == "none" and dtype == wide:
             return f
     return None
+
+
+def of_bytes(name, cache, columns, rank, target):
+    """The number that mla_decode has for what an 8-bit cache holds, of queries of so many columns; 0: it is none of 8 bits."""
+    dtype, row = dtype_name(cache, name), cache.shape[-1] if len(cache.shape) else 0
+    for f in taken_by("mla_decode"):
+        own = dtype == "uint8" or dtype == "float8_" + f.latent
+        if f.scale != "none" and own and row == f.columns(rank, columns - rank) and (f.scale == "stored" or f == with_one_scale(dtype, target)):
+            return f.operations["mla_decode"] - 1  # paged and split are 0 there
+    if dtype != "uint8" and not dtype.startswith("float8"):
+        return 0
+    sizes = ", ".join(f"{f.columns(rank, columns - rank)} ({f.name})" for f in taken_by("mla_decode") if f.scale != "none")
+    fail(f"{name} is {dtype} with rows of {row} bytes" + (f": {why}" if (why := refusal_of_rows("mla_decode", row, rank, columns - rank)) else
+         f"; of {rank} + {columns - rank} columns they have {sizes}"))
+
+
+def number(name, word):
+    """The number that mla_decode has for an 8-bit format; None: 0, of 16 bits."""
+    numbers = {f.name: f.operations["mla_decode"] - 1 for f in taken_by("mla_decode") if f.scale != "none"}
+    if word is not None and word not in numbers:
+        fail(f"{name} is {word!r}; accepted are None, " + ", ".join(map(repr, numbers)))
+    return numbers[word] if word else 0

@@ -7,13 +7,14 @@ import threading
 from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, library
 from .tensors import contiguous, dtype_name, place
 
-DTYPES = {"bfloat16": 0, "float16": 1, "int32": 2, "float32": 3, "int64": 4, "float64": 5, "uint8": 6}
+DTYPES = {"bfloat16": 0, "float16": 1, "int32": 2, "float32": 3, "int64": 4, "float64": 5, "uint8": 6, "float8_e4m3fn": 8, "float8_e4m3fnuz": 9}
 OTHER, UNKNOWN = 7, -2
 # mlaf_view of so many dimensions: data, dtype, dims, where, reserved, shape[4], stride[4]
 VIEWS = [struct.Struct(f"@Piiii{n}q{32 - 8 * n}x{n}q{32 - 8 * n}x") for n in range(5)]
 HEAD, TAIL = struct.Struct("@Ii"), struct.Struct("@iifiP")  # mlaf_call up to its first view, and from q_len to plan
 TAIL_AT, ALLOC_AT, FLAGS_AT = Call.q_len.offset, Call.alloc.offset, Call.flags.offset
 FLAGS, SCALE_GIVEN = struct.Struct("@I"), 1  # MLAF_CALL_SCALE
+FORMAT, FORMAT_AT = struct.Struct("@i"), Call.cache_format.offset
 ADDRESS, EMPTY = struct.Struct("@P"), bytes(CALL_SIZE)
 LIST_NAMES, BLOCK_NAMES = ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), ("block_table", "cache_seqlens")
 LISTS, BLOCK = [CALL_VIEWS[name] for name in LIST_NAMES], [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
@@ -82,7 +83,7 @@ def _memory():
 
 
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables, rotate=0,
-                rope_table=None):
+                rope_table=None, indices=None, topk_length=None, attn_sink=None, cache_format=0, kv_scale=None):
     kept = _memory()
     memory, address = kept
     memory[:] = EMPTY
@@ -108,6 +109,11 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
+    _pack(memory, CALL_VIEWS["indices"], indices)
+    _pack(memory, CALL_VIEWS["topk_length"], topk_length)
+    _pack(memory, CALL_VIEWS["attn_sink"], attn_sink)
+    _pack(memory, CALL_VIEWS["kv_scale"], kv_scale)
+    FORMAT.pack_into(memory, FORMAT_AT, cache_format)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
@@ -137,4 +143,4 @@ def runners(module=None):
 
 
 ROTATE = {"pairs": 1, "halves": 2}
-run_rotated = _run_ctypes  # with rotate and rope_table, which the compiled module knows nothing of
+run_more = _run_ctypes  # with rotate and rope_table, index lists, or a cache of 8 bits, which the compiled module knows nothing of

@@ -5,14 +5,14 @@ import os
 import threading
 
 from .errors import MlafError
-from . import calls, host
+from . import cache_format as cache_formats, calls, host
 from .entry import explained
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
 from .tensors import expect, fail, room, span, style_of
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
-NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT = 1, 2, 4, 8
+NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT, LISTS = 1, 2, 4, 8, 16
 DTYPES = {"bfloat16": 0, "float16": 1}
 ADDRESS = range(1 << 63)
 ANY_STREAM = ctypes.c_void_p(-1)
@@ -172,8 +172,10 @@ class Context:
         names = [name for name, _ in Problem._fields_[1:]]
         if not isinstance(problem, (tuple, list)):
             raise TypeError(f"problem is {problem!r}, must be a tuple of numbers ({', '.join(names)})")
-        if len(problem) not in (len(names) - 1, len(names)):
-            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}; the last may be left out), not {len(problem)}")
+        least = names.index("rotate")  # what was added later may be left out
+        if not least <= len(problem) <= len(names):
+            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}; from rotate on they may be left out), not "
+                             f"{len(problem)}")
         p, plan, opts = _struct(Problem, **dict(zip(names, problem))), PTR(), self._plan_opts
         if flags:
             opts = PlanOpts.from_buffer_copy(opts)
@@ -231,9 +233,10 @@ class Context:
 
     @explained(heads=int)
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
-                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None):
+                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
-        calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. reserve: also set aside the workspace that
+        calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. cache_format: of an 8-bit
+        cache ("e4m3fn", "e4m3fnuz" or "fp8_ds_mla"). reserve: also set aside the workspace that
         the largest of them needs, for the stream that is first to want it (reserve_workspace). Returns what was done as a dictionary:
         plans, kernels, compiles, workspace (bytes), seconds."""
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
@@ -241,7 +244,7 @@ class Context:
         batch, kv_len = span("batch", batch), span("kv_len", kv_len)
         problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
                           dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0],
-                          rotate=_rotate(rope_style))
+                          rotate=_rotate(rope_style), cache=cache_formats.number("cache_format", cache_format))
         opts = _struct(WarmUpOpts, batch_min=batch[0], batch_max=batch[1], ctx_min=kv_len[0], ctx_max=kv_len[1],
                        plan=ctypes.addressof(plan))
         result = WarmUpResult(struct_size=ctypes.sizeof(WarmUpResult))
@@ -277,7 +280,7 @@ class Context:
         if self._invariant:
             self._invariant.use(module)
 
-    def call(self, *arguments, rope_style=None, rope_table=None):
+    def call(self, *arguments, rope_style=None, rope_table=None, cache_format=0, kv_scale=None):
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
         if self._address is None:
@@ -285,20 +288,30 @@ class Context:
         if self.emulated:
             arguments = [host.adopt(self, name, x) for name, x in calls.named(arguments)]
             rope_table = host.adopt(self, "rope_table", rope_table)
-        if rope_style is None and rope_table is None:
+            kv_scale = host.adopt(self, "kv_scale", kv_scale)
+        if rope_style is None and rope_table is None and not cache_format and kv_scale is None:
             status = self._run(self._address, self._plan_address, *arguments)
-        elif rope_style is None or rope_table is None:
+        elif (rope_style is None) != (rope_table is None):
             fail(f"rope_style is {rope_style!r} and rope_table {'None' if rope_table is None else 'given'}: a cache whose rope columns are not "
                  "rotated wants both, any other neither")
         else:
-            status = calls.run_rotated(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
-                                       rope_table=rope_table)
+            status = calls.run_more(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
+                                    rope_table=rope_table, cache_format=cache_format, kv_scale=kv_scale)
         if status:
             self.check(status)
 
+    def call_sparse(self, *arguments, cache_format=0, **lists):
+        """The same with indices, topk_length and attn_sink (None: left out) in place of the tables."""
+        if self._address is None:
+            raise MlafError("MLAF_E_ARG", "the context is closed")
+        if self.emulated:
+            arguments = [host.adopt(self, name, x) for name, x in zip(calls.NAMES, arguments)]
+            lists = {name: host.adopt(self, name, x) for name, x in lists.items()}
+        self.check(calls.run_more(self._address, self._plan_address, *arguments, cache_format=cache_format, **lists))
+
     def call_flash(self, *arguments):
-        """The same with head_dim_v for q_len, a block table, outputs that may be None, and whether lse of rows without keys is +inf, not
-        -inf: (out, lse), or None where `call` has to do."""
+        """The same with head_dim_v for q_len, a block table (or indices, topk_length and attn_sink), outputs that may be None, and whether
+        lse of rows without keys is +inf, not -inf: (out, lse), or None where `call` or `call_sparse` has to do."""
         if self._flash is None or self._address is None or self.emulated:
             return None
         made = self._flash(self._address, self._plan_address, *arguments)
@@ -324,7 +337,7 @@ class Context:
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
         unchecked. Without `workspace` the context's for this stream is used, by one call at a time; what cannot be captured says so."""
         args = _struct(ExecuteArgs, **arguments)
-        plan = self._plan(problem, TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
+        plan = self._plan(problem, LISTS if args.indices else TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
             self.check(self._lib.mlaf_execute(plan, ctypes.byref(args), stream))
         finally:

@@ -3,8 +3,7 @@ import math
 import struct
 import sys
 
-from . import context
-from .cache_format import refusal_of_rows
+from . import cache_format, context
 from .calls import current_stream
 from .errors import MlafError
 from .entry import FAULTS, Arguments
@@ -76,14 +75,38 @@ def _with_empty(ctx, out, lse, value, stream):
     return out, lse
 
 
-def _refuse(q, k_cache, rank, is_fp8_kvcache, no_tables):
-    if is_fp8_kvcache:
-        shapes = [getattr(x, "shape", None) for x in (q, k_cache)]
-        refused = all(shapes) and refusal_of_rows("mla_decode", shapes[1][-1], rank, shapes[0][-1] - rank)
-        fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served" + (f": {refused}" if refused else ""))
-    if no_tables:
-        fail("block_table and cache_seqlens are wanted")
-    fail("indices, attn_sink, extra_k_cache, extra_indices_in_kvcache, topk_length and extra_topk_length (sparse decode) must be None")
+def _fp8_format(ctx, q, k_cache, rank):
+    """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales inside."""
+    shape = getattr(k_cache, "shape", None)
+    if not shape or not getattr(q, "shape", None):
+        fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656]")
+    kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target)
+    wanted = next(f for f in cache_format.taken_by("mla_decode") if f.scale == "stored")
+    if kind != wanted.operations["mla_decode"] - 1:
+        fail(f"is_fp8_kvcache is True and k_cache has rows of {shape[-1]} numbers, must be uint8 or float8_{wanted.latent} with rows of "
+             f"{wanted.columns(rank, q.shape[-1] - rank)} bytes; mla_decode_fwd takes caches with one scale for all")
+    return kind
+
+
+def _refuse(extra):
+    if extra:
+        fail("extra_k_cache, extra_indices_in_kvcache and extra_topk_length (a second pool) must be None")
+    fail("block_table and cache_seqlens are wanted")
+
+
+def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind):
+    """Attention over index lists: (out, lse)."""
+    q, indices, topk_length, attn_sink, out, lse = (
+        adopt(ctx, name, x) if ctx.emulated and x is not None else x
+        for name, x in (("q", q), ("indices", indices), ("topk_length", topk_length), ("attn_sink", attn_sink), ("out", out), ("lse", lse)))
+    if len(q.shape) != 4:
+        fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
+    if out is None or lse is None:
+        made = _outputs(ctx, q, rank)
+        out, lse = made[0] if out is None else out, made[1] if lse is None else lse
+    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, indices=indices, topk_length=topk_length, attn_sink=attn_sink,
+                    cache_format=kind)
+    return out, lse
 
 
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
@@ -96,17 +119,26 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
-    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). fp8 caches, sparse decode and more
-    than one KV head are not served.
+    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). A second pool (extra_*)
+    and more than one KV head are not served.
+
+    is_fp8_kvcache: k_cache [blocks, page_size, 1, R + 16 + 2P], uint8 or float8_e4m3fn, whose tokens hold their scales (656 bytes of 512 + 64
+    columns): R numbers of e4m3fn, a float32 scale for every 128 of them, any number, and P of q's type. With or without indices. Tokens of 584 bytes
+    (DeepSeek-V4) and caches with one scale are refused; mla_decode_fwd takes the latter.
+
+    Sparse attention: indices [B, q_len, topk] int32, block * page_size + token in the block, in place of block_table and cache_seqlens,
+    which are not looked at. Any topk from 1 on and any number of heads. An entry outside the cache (-1, say) is absent, one that comes twice counts
+    twice. topk_length [B] int32 (or one for each query token): entries of each list that count; what lies behind them is not read. attn_sink [H]
+    float32: out is multiplied by exp(lse) / (exp(lse) + exp(attn_sink)), lse is without it.
 
     empty_lse: what lse says of a row that sees no key. FlashMLA's is +inf, and so is this default; all other entries of this package say
     -inf, as their kernels do. +inf costs one small launch behind the call (PyTorch's nan_to_num_); for tensors of other libraries the
     host waits for the stream and writes it. With -math.inf there is neither.
     """
-    if is_fp8_kvcache or indices is not None or extra_indices_in_kvcache is not None or extra_k_cache is not None or \
-            topk_length is not None or extra_topk_length is not None or attn_sink is not None or block_table is None or \
-            cache_seqlens is None:
-        _refuse(q, k_cache, head_dim_v, is_fp8_kvcache, block_table is None or cache_seqlens is None)
+    sparse = indices is not None or topk_length is not None or attn_sink is not None
+    extra = extra_indices_in_kvcache is not None or extra_k_cache is not None or extra_topk_length is not None
+    if extra or (not sparse and (block_table is None or cache_seqlens is None)):
+        _refuse(extra)
     if empty_lse != INFINITY and empty_lse != -INFINITY:
         fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()
@@ -114,8 +146,20 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         ctx = ctx.with_batch_invariance()
     try:
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
-        made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens,
-                              empty_lse == INFINITY)
+        kind = _fp8_format(ctx, q, k_cache, head_dim_v) if is_fp8_kvcache else 0
+        if sparse:
+            if causal:
+                fail("causal is True with indices, must be False: lists say what each query token sees")
+            if indices is None:
+                fail("indices is None, and topk_length or attn_sink is given: they come with lists")
+            made = None if kind else ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, k_cache, out, lse, indices, topk_length,
+                                                    attn_sink, empty_lse == INFINITY)
+            if made is not None:
+                return made
+            out, lse = _sparse(ctx, q, k_cache, head_dim_v, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind)
+            return given(_with_empty(ctx, out, lse, empty_lse, stream))
+        made = None if kind else ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table,
+                                                cache_seqlens, empty_lse == INFINITY)
         if made is not None:
             return made
         if ctx.emulated:
@@ -127,7 +171,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         if out is None or lse is None:
             made = _outputs(ctx, q, head_dim_v)
             out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
+        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens, cache_format=kind)
         out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
     except FAULTS as why:
         _FLASH.explain(why, not ctx.emulated, (), locals())
@@ -136,5 +180,40 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
 
 _FLASH = Arguments(flash_mla_with_kvcache, {
     "q": "[B, q_len, H, R+P]", "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
-    "block_table": "[B, most]", "cache_seqlens": "[B]", "head_dim_v": int,
-    "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v]", "lse": "[B, H, q_len]"})
+    "block_table": "[B, most] or None", "cache_seqlens": "[B] or None", "head_dim_v": int,
+    "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v]", "lse": "[B, H, q_len]",
+    "indices": "[B, q_len, topk]", "topk_length": "[B]", "attn_sink": "[H]"})
+
+
+def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk_length=None, *, workspace=None, out=None, lse=None,
+                         empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
+    """Sparse attention of new tokens, FlashMLA's prefill: (out [T, H, d_v], None, lse [T, H] float32).
+
+    q [T, H, R+P]; kv [rows, 1, R+P]; indices [T, 1, topk] int32 (or [T, topk]), outside 0..rows - 1: absent; topk_length [T] int32; attn_sink
+    [H] float32. sm_scale: any finite number. lse is the natural logarithm, as flash_mla_with_kvcache's, with its empty_lse. FlashMLA's second result, the largest logit of each
+    row, is not computed: None stands in its place. At most 65536 tokens in a call.
+    """
+    ctx = ctx or context._default or context.default_context()
+    if batch_invariant:
+        ctx = ctx.with_batch_invariance()
+    try:
+        if ctx.emulated:
+            q, kv = (adopt(ctx, name, x) for name, x in (("q", q), ("kv", kv)))
+        if len(q.shape) != 3 or len(kv.shape) != 3:
+            fail(f"q has shape {tuple(q.shape)} and kv {tuple(kv.shape)}; 3 dimensions are expected")
+        tokens, heads, columns = q.shape
+        if not 0 < d_v <= columns:
+            fail(f"d_v is {d_v}, q {tuple(q.shape)}: they do not fit together")
+        out = empty(ctx, q, (tokens, heads, d_v), None) if out is None else out
+        lse = empty(ctx, q, (tokens, heads), "float32") if lse is None else lse
+        ctx.call_sparse(0, 1, 0, sm_scale, stream, workspace, q, kv, out, lse, indices=indices, topk_length=topk_length,
+                        attn_sink=attn_sink)
+        out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
+    except FAULTS as why:
+        _SPARSE.explain(why, not ctx.emulated, (), locals())
+    return given((out, None, lse))
+
+
+_SPARSE = Arguments(flash_mla_sparse_fwd, {
+    "q": "[T, H, R+P]", "kv": "[rows, 1, R+P]", "indices": "[T, 1, topk] or [T, topk]", "sm_scale": float, "d_v": int,
+    "attn_sink": "[H]", "topk_length": "[T]", "out": "[T, H, d_v]", "lse": "[T, H]"})

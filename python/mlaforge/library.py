@@ -41,7 +41,8 @@ class ExecuteArgs(ctypes.Structure):
                 ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float), ("block_table", PTR),
                 ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("page_tokens", I32),
                 ("page_rows", I64), ("kv_indices_size", I64), ("rope_table", PTR), ("rope_rows", I32), ("reserved", I32), ("w_v", PTR),
-                ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR)]
+                ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR), ("indices", PTR), ("topk_length", PTR), ("attn_sink", PTR),
+                ("indices_stride", I64), ("topk", I32), ("topk_share", I32), ("kv_scale", PTR)]
 
 
 class View(ctypes.Structure):
@@ -56,7 +57,8 @@ class Call(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("causal", I32)] + [(name, View) for name in (
         "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
         ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
-        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32)]
+        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32),
+        ("indices", View), ("topk_length", View), ("attn_sink", View), ("kv_scale", View), ("cache_format", I32), ("reserved_format", I32)]
 
 
 CALL_SIZE = ctypes.sizeof(Call)

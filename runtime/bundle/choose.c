@@ -284,15 +284,19 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
   return st;
 }
 
-/* Enters the kernel that serves every problem whose arguments come in their second form. */
+/* Enters the kernels that serve every problem whose arguments come in a further form. */
 static mlaf_status enter_second_forms(make_target *t, mlaf_err *err) {
   const mlaf_kernel_desc plain = {.template_name = NULL};
   for (size_t k = 0; k < t->request->n; k++) {
     const mlaf_op *op = t->request->problems[k].op;
-    if (!op->calls->second || (k && t->request->problems[k - 1].op == op)) continue; /* one that is there is found again */
-    const int i = kernel_index(t, op, op->calls->second->kernel, &plain, 0, false, true);
-    if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
-    t->kernels[i].always = true;
+    const mlaf_second_form *const *forms = op->calls->second;
+    if (k && t->request->problems[k - 1].op == op) continue; /* one that is there is found again */
+    for (int f = 0; forms && forms[f]; f++)
+      for (int n = 0; n < forms[f]->n_kernels; n++) {
+        const int i = kernel_index(t, op, &forms[f]->kernels[n], &plain, 0, false, true);
+        if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
+        t->kernels[i].always = forms[f]->what;
+      }
   }
   return MLAF_OK;
 }

@@ -131,7 +131,7 @@ static mlaf_status take(maker *m, make_target *t, make_kernel *k, mlaf_compile_j
   if (k->baseline)
     return mlaf_fail(err, bad.status,
                      "%s for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
-                     "%.3000s", k->always ? k->op->calls->second->what : "the baseline",
+                     "%.3000s", k->always ? k->always : "the baseline",
                      t->request->target, k->ref.symbol, k->ref.params, bad.text);
   mlaf_log_line(m->opts->log, MLAF_LOG_WARN, "%s %s (%s) is left out: %.300s", t->request->target, k->ref.symbol, k->ref.params,
                 bad.text);

@@ -20,7 +20,7 @@ typedef struct make_kernel {
   size_t size;
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */
-  bool always; /* no plan's, but every bundle has it; a baseline, too */
+  const char *always; /* what it is, where it is no plan's and every bundle has it; a baseline, too. NULL: a plan's */
   const mlaf_op *op;
   int stage;   /* of the operation, unless always */
   mlaf_budget budget;

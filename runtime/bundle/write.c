@@ -19,7 +19,7 @@ static void use(make_target *t, int kernel) {
 }
 
 static void mark_used(make_target *t) {
-  for (size_t i = 0; i < t->n_kernels; i++) t->kernels[i].used = t->kernels[i].always;
+  for (size_t i = 0; i < t->n_kernels; i++) t->kernels[i].used = t->kernels[i].always != NULL;
   for (size_t i = 0; i < t->request->n; i++) {
     const make_choice *choices[] = {make_in_force(&t->entries[i]), &t->entries[i].baseline};
     for (int k = 0; k < 2; k++)

@@ -90,7 +90,7 @@ static void print_default(const mlaf_field *f, char *out, size_t size) {
 
 void mlaf_cli_option_of(const mlaf_field *f, char *name, size_t name_size, char *help, size_t help_size) {
   char otherwise[40];
-  snprintf(name, name_size, "%s", f->name);
+  snprintf(name, name_size, "%s", f->option ? f->option : f->name);
   for (char *s = name; *s; s++)
     if (*s == '_') *s = '-';
   print_default(f, otherwise, sizeof otherwise);

@@ -56,6 +56,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"3ef2f7a9b79c66af", "847a2dfb88035c90b633140673f3185e52064ad84dfbc4bbaa861a1a09c8d5d1"}, /* mla_v_out/ring_fp8 sm_90a */
     {"3fe8e49baa613223", "4688f8af6acfb47a31a6a38e6038931c529dc2efa186943aaf19e2fa158cc3a8"}, /* mla_o_proj/ring_fp8 sm_90a */
     {"410726ea7b6bfd7a", "1032eb98904ced0ffabc82bf82f359e36acf8b91e4e5d68b6e25626df565f3a0"}, /* mla_qkv_a/stream sm_90a */
+    {"421af555c8555a0b", "924be2de32f3ab64415ceb142f1a27e87412995710ad23e533ae301e5adb3c2b"}, /* mla_decode/mfma_reg gfx950 */
     {"42b5d3895244ce0f", "be8ffb9ae2e2a544f5a465ddcf6760d7da7d0430df7275290969bf45fc0166b1"}, /* mla_qkv_a/dot gfx942 */
     {"431c6b315b71458b", "9a90d2d50d96031cdda9224692dc3b11bc9de98e3838d94af721e0cb2675aca8"}, /* mla_decode/sm90_few sm_90a */
     {"434b918acd7cc0bb", "6742b2dcb3f0718cdc85a37d130dc9413f734f961f97fcb75d9523beca39089f"}, /* mla_v_out/dot gfx942 */
@@ -100,6 +101,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"6da1b95e0f465270", "f87373c9516fbbcceb61f499b1df2d1dcb85f994fbb99cdad12b9bdc8b6b9e39"}, /* mla_decode/mma_rotate sm_80 */
     {"6dd9f8c6cebc185b", "6882f65f16c455c8b7ab7022b87a5fdc5ff2ac7c2d62ccf6a6688f07dfed05e8"}, /* mla_q_absorb/ring sm_90a */
     {"6e19b1ae22409607", "825481246183f227116e753808ef1175d59a23b6cca14b0fbce27a159b38b77b"}, /* mla_merge/rows sm_80 */
+    {"71657ad6b467a1c5", "67038726fec36dc628577d71ea05e86a4875eb0bde6301f644df762369da0c0f"}, /* mla_decode/mfma_reg gfx942 */
     {"71f0c2dd25be2bde", "b9fd5ab84f14ca85c31e227f2f6aae04c9d4cd3ce6ecbbc12c382c9fe8c3785e"},
       /* mla_q_b/stream_fp8_append sm_90a */
     {"72aa5759fbe5577a", "ad48640e3ac022a54e82bdc80d410bbd060788bfb9254bb1ca7eaed5b91cd7c9"}, /* mla_q_absorb/mfma_fp8 gfx942 */
@@ -125,6 +127,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
       /* mla_decode/combine_early sm_90a */
     {"8671a60a46e2cd86", "24890a82b3314e99de59b1810613784a543dd5a090d10e9a708d1eb2e9203a65"}, /* mla_v_out/stream sm_90a */
     {"88e8ddc0bf1df79d", "806092043f43ce9f876651cf2fca14321cf67027d0562e583272808fea368ae5"}, /* mla_qkv_a/mma sm_80 */
+    {"8b5fa8ce92aa9d56", "4d67b2f7e3fab863d115c12f793d0d391b5eb5a61c7073b7a43c8ef773a590b5"}, /* mla_decode/mfma_reg gfx90a */
     {"8c2105be27cdb9a6", "bdd6924ebb60a765d6fd843f49b465b70348198352d4bb0a041c47638eff0eb0"}, /* mla_v_out/stream_fp8 sm_90a */
     {"8cd0683652dadd62", "ee91589c9721178fb63124fec6c0da3c964220fbf6c22b9fc75983c3fb422344"}, /* mla_q_b/mma_append sm_90a */
     {"8e05af6fe2f87d09", "23455190dd08e62cd8bdca0f285b1248ef935027c12ec374453bb1de254fc1a5"}, /* mla_q_absorb/mfma gfx942 */
@@ -140,7 +143,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"9aa985e2e3c47340", "5b7ee567c192eac46e989a8b50f28a7168275989fd380aebb4b34daf52382429"}, /* mla_q_absorb/dot sm_90a */
     {"9b012a35a13f46d5", "e36c0b142ce0220af74d2d1ab76e7d16c321e4bb588498b379a80b63e56ed3d9"}, /* mla_q_b/ring sm_90a */
     {"9bfd03980d8e9678", "268ca0c6443a6453d18ddccc971ac1d4767fbfcca647fdf9db21f55572896419"}, /* mla_dequant/rows sm_90a */
-    {"9c9c76eab82d91e4", "8b5fa8ce92aa9d5627d974e830b05c8ec1c7a773d1d703369272bf600069fb3a"}, /* mla_decode/mfma_reg gfx90a */
+    {"9c9c76eab82d91e4", "4d67b2f7e3fab863d115c12f793d0d391b5eb5a61c7073b7a43c8ef773a590b5"}, /* mla_decode/mfma_reg gfx90a */
     {"9e417b363cb1d8ec", "f4e9327d0c2323a963494c5912f9038326e748d1e1ca0dcfce831d2821900a54"}, /* mla_v_out/mma_fp8 sm_80 */
     {"9f3871459b971efa", "7e7d077b9982e02598df5330f3bd53248708bebe8e6678ff74dbc31b4c2038d2"}, /* mla_v_out/mfma gfx942 */
     {"a09e9a876811bebb", "77c36535c51c4fcfe11de6039f7356939ffbce19cdb115ba3be2d055e9d8e805"}, /* mla_decode/combine_warp sm_90a */
@@ -169,7 +172,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"b7e02e8677038e0a", "eda0723824ec859e34cc949d3bb6fac5eb67838938f0b77f9679ba124518413c"}, /* mla_qkv_a/mfma gfx942 */
     {"b8e1df8086884e7e", "c397823d2ef1154fbbe0160e62e598a131cb8421b4f0bc604e8a5509326121fa"}, /* mla_v_out/ring sm_90a */
     {"b93851c31cfccd73", "b700fe35bd7bcce310731703e28a807bb149a44d2c79edbdf75f1821cc6e649f"}, /* mla_dequant/rows gfx942 */
-    {"bca4455dd9513827", "421af555c8555a0be132db1c005f55a9d321183a31259a4471e69883bb739430"}, /* mla_decode/mfma_reg gfx950 */
+    {"bca4455dd9513827", "924be2de32f3ab64415ceb142f1a27e87412995710ad23e533ae301e5adb3c2b"}, /* mla_decode/mfma_reg gfx950 */
     {"c08bc396b464ef4a", "c46d3c1bda8816135e9ba12b6a8e1d9a0364238c5510b9ada9ff549db64f69d0"}, /* mla_prefill/mfma_asm gfx942 */
     {"c0f8b61afcd80638", "7188ec6e7235fcb326f3880b1f57b695c286a57b4c1731ce745663da06f355aa"}, /* mla_q_b/mfma_fp8 gfx942 */
     {"c42f0d135432acfb", "2a82f4ef0d1075e7605f4c5bc5b8b53aeeecc92e775e762be5ef9801fa5404fb"}, /* mla_append/rows sm_80 */
@@ -183,10 +186,10 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"ccf5e35f481808cb", "8364a77e80c5df52cdbdeeb367f2d2b78f61f37d2ee94663b06d8b476b91f4f5"}, /* mla_o_proj/mma sm_80 */
     {"cd10c0438631488c", "0783966d0b0829ef9f80553b6fa625340235e6150511b9b388c4bcdd5dfa61a6"},
       /* mla_q_absorb/stationary_fp8 sm_90a */
-    {"cdc0fe067299937a", "f6a2a0bb7da35eed48a880193f7f485809be72b572c9e569fbcb56f994dd27f9"},
+    {"cdc0fe067299937a", "d6bf1419e22879ec39dc704eebe3a07b90cb9c4324e5aae8a24d228165420b38"},
       /* mla_decode/mfma_reg_rotate gfx942 */
     {"cdd5cbbf85eda0ca", "c397823d2ef1154fbbe0160e62e598a131cb8421b4f0bc604e8a5509326121fa"}, /* mla_v_out/ring sm_90a */
-    {"d13efa6abd3d3c6e", "71657ad6b467a1c5604f32062ea2cdc686062660593ab12a5210a92322261e1f"}, /* mla_decode/mfma_reg gfx942 */
+    {"d13efa6abd3d3c6e", "67038726fec36dc628577d71ea05e86a4875eb0bde6301f644df762369da0c0f"}, /* mla_decode/mfma_reg gfx942 */
     {"d232da02ec8d7a98", "1bdc529c9c3ed776fac95c59d05aee370942bf3c5054100e7da7f890564c8c09"}, /* mla_o_proj/dot sm_90a */
     {"d2c29f83f87fee98", "7024c3338026f86965852a135442d2725a360bf00f528b14954230bfe12d5563"}, /* mla_q_b/dot_fp8_append sm_90a */
     {"d3172dcda4937dbc", "8f214c918c590adfd28c8796c6307c7bab77afd64cccb154fbaa991c6258e961"}, /* mla_o_proj/staged gfx942 */
@@ -214,6 +217,8 @@ const mlaf_known_hash mlaf_known_hashes[] = {
       /* mla_decode/combine_values sm_90a */
     {"f695cbac4053a7e2", "687e6901ed9ea13eb6897fa729a3bfc25004d1f63274e24112f4276deecc5454"}, /* mla_q_b/mfma_fp8_append gfx942 */
     {"f6a28c889e8e6892", "a3b6b7c69613e15759f70b4d7d72b7f06eb87fcfe14303518eaebb4b7361da81"}, /* mla_q_b/dot_append sm_90a */
+    {"f6a2a0bb7da35eed", "d6bf1419e22879ec39dc704eebe3a07b90cb9c4324e5aae8a24d228165420b38"},
+      /* mla_decode/mfma_reg_rotate gfx942 */
     {"f9d40e1e27a0ba48", "9555662c1c7885cc7a0874811f9ceabb9382d3d2431b990ca8c43ef3c6eef38e"}, /* mla_prefill/mfma_fp8 gfx942 */
     {"fa7567379258e5ab", "b1561958ac08dc137ae9f606aa5816f6a8a0f6d0a87bc0a61f3bea19764b9879"}, /* mla_o_proj/dot gfx942 */
     {"faf8f403fe6608d3", "fda4bad61cc9fc3b0f967b40fe795cea3162afb566792368b404594c984e7847"}, /* mla_o_proj/dot_fp8 sm_90a */

@@ -276,23 +276,35 @@ mlaf_embed_status mlaf_embed_plan_for(mlaf_embed *e, const mlaf_embed_op *op, co
 
 /* --- kernels that are no plan's --- */
 
-const mlaf_embed_function *mlaf_embed_second(const mlaf_embed *e, const mlaf_embed_second_form *second) {
-  for (int32_t i = 0; i < e->target->n_kernels; i++)
-    if (!strcmp(e->target->kernels[i].symbol, second->kernel->symbol)) return e->kernels[i].function ? &e->kernels[i] : NULL;
-  return NULL;
+/* Its place among the target's kernels; their number: it is not there. */
+static int32_t place_of(const mlaf_embed *e, const char *symbol) {
+  int32_t i = 0;
+  while (i < e->target->n_kernels && strcmp(e->target->kernels[i].symbol, symbol)) i++;
+  return i;
+}
+
+const mlaf_embed_function *const *mlaf_embed_second(const mlaf_embed *e, const mlaf_embed_second_form *second,
+                                                    const mlaf_embed_function *fns[MLAF_EMBED_SECOND_KERNELS_EACH]) {
+  for (int k = 0; k < second->n_kernels; k++) {
+    const int32_t i = place_of(e, second->kernels[k].symbol);
+    if (i == e->target->n_kernels || !e->kernels[i].function) return NULL;
+    fns[k] = &e->kernels[i];
+  }
+  return fns;
 }
 
 mlaf_embed_status mlaf_embed_second_load(mlaf_embed *e, const mlaf_embed_second_form *second, char *why, size_t size) {
   mlaf_embed_err err = {MLAF_EMBED_OK, ""};
-  int32_t i = 0;
   int code;
   if (!e) return mlaf_embed_say(&err, mlaf_embed_fail(&err, MLAF_EMBED_ARG, "a NULL pointer"), why, size);
-  while (i < e->target->n_kernels && strcmp(e->target->kernels[i].symbol, second->kernel->symbol)) i++;
-  if (i == e->target->n_kernels)
-    mlaf_embed_fail(&err, MLAF_EMBED_NO_KERNEL, "no kernel embedded: %s, on %s: make the bundle again and embed again",
-                    second->what, e->target->name);
-  else if (!e->kernels[i].function && (code = load(e, &e->kernels[i])))
-    mlaf_embed_fail(&err, MLAF_EMBED_DRIVER, "%s does not load: driver error %d", second->what, code);
+  for (int k = 0; !err.status && k < second->n_kernels; k++) {
+    const int32_t i = place_of(e, second->kernels[k].symbol);
+    if (i == e->target->n_kernels)
+      mlaf_embed_fail(&err, MLAF_EMBED_NO_KERNEL, "no kernel embedded: %s, on %s: make the bundle again and embed again",
+                      second->what, e->target->name);
+    else if (!e->kernels[i].function && (code = load(e, &e->kernels[i])))
+      mlaf_embed_fail(&err, MLAF_EMBED_DRIVER, "%s: one does not load: driver error %d", second->what, code);
+  }
   return mlaf_embed_say(&err, err.status, why, size);
 }
 
@@ -346,13 +358,37 @@ mlaf_embed_status mlaf_embed_launch_one(mlaf_embed *e, const mlaf_embed_launch *
   return launch_all(e, l, 1, stream, err);
 }
 
+/* The first form of arguments that came in another, and what is launched around the kernels. */
+typedef struct within {
+  mlaf_embed_whole_args first;
+  mlaf_embed_second_prepared launches;
+} within;
+
+static mlaf_embed_status prepare_within(const mlaf_embed_plan *x, const mlaf_embed_second_form *form, const void *args,
+                                        within *w, mlaf_embed_err *err) {
+  const mlaf_embed_function *fns[MLAF_EMBED_SECOND_KERNELS_EACH];
+  const mlaf_embed_function *const *loaded = mlaf_embed_second(x->owner, form, fns);
+  if (!loaded)
+    return mlaf_embed_fail(err, MLAF_EMBED_ARG, "%s: load them when you plan, by the function that opens them", form->what);
+  return form->prepare(&x->bound, x->bound.knob, loaded, args, &w->first, &w->launches, err);
+}
+
 mlaf_embed_status mlaf_embed_run(const mlaf_embed_plan *x, const mlaf_embed_op *op, const void *args, void *stream, char *why,
                                  size_t size) {
-  mlaf_embed_prepared prepared;
+  mlaf_embed_prepared prepared = {.n = 0};
+  mlaf_embed_launch all[MLAF_EMBED_STAGES_MAX + MLAF_EMBED_SECOND_LAUNCHES];
+  within w = {.launches = {.n = 0}};
+  size_t n = 0;
+  uint32_t some = 1;
   mlaf_embed_err err; /* a text is in it where something fails */
   mlaf_embed_status status = mlaf_embed_expect(x, args, op, &err);
-  if (!status) status = op->calls->check_args(&x->bound, x->bound.knob, args, &err);
-  if (!status) status = op->calls->prepare(&x->bound, x->bound.knob, args, &prepared, &err);
-  if (!status && prepared.n) status = launch_all(x->owner, prepared.launches, prepared.n, stream, &err);
+  const mlaf_embed_second_form *form = status ? NULL : mlaf_embed_second_of(op->calls, args);
+  if (form && !(status = prepare_within(x, form, args, &w, &err))) memcpy(&some, args = &w.first, sizeof some);
+  if (!status && some) status = op->calls->check_args(&x->bound, x->bound.knob, args, &err);
+  if (!status && some) status = op->calls->prepare(&x->bound, x->bound.knob, args, &prepared, &err);
+  for (size_t i = 0; i < w.launches.ahead; i++) all[n++] = w.launches.launch[i];
+  for (size_t i = 0; i < prepared.n; i++) all[n++] = prepared.launches[i];
+  for (size_t i = w.launches.ahead; i < w.launches.n; i++) all[n++] = w.launches.launch[i];
+  if (!status && prepared.n) status = launch_all(x->owner, all, n, stream, &err);
   return mlaf_embed_say(&err, status, why, size);
 }

@@ -86,13 +86,19 @@ typedef struct mlaf_embed_calls {
   size_t (*workspace)(const mlaf_embed_bound *b, uint32_t knob, int64_t rows);
   mlaf_embed_status (*prepare)(const mlaf_embed_bound *b, uint32_t knob, const void *args, mlaf_embed_prepared *out,
                                mlaf_embed_err *err);
-  const mlaf_embed_second_form *second;
+  const mlaf_embed_second_form *const *second;
   uint32_t (*fit_knob)(const mlaf_embed_point *p, const mlaf_embed_fit_kernel *k, uint32_t knob);
   bool (*stands_back)(const mlaf_embed_point *asked, const mlaf_embed_point *tuned);
   bool (*any_lengths)(uint32_t flags);
   bool (*needs_second)(uint32_t flags);
   double reach; /* of the tuning database */
 } mlaf_embed_calls;
+/* The further form that arguments are in; NULL: they are in the first. */
+static inline const mlaf_embed_second_form *mlaf_embed_second_of(const mlaf_embed_calls *calls, const void *args) {
+  for (int i = 0; calls->second && calls->second[i]; i++)
+    if (calls->second[i]->wanted(args)) return calls->second[i];
+  return NULL;
+}
 #include "mlaf_embed_op_offer.h"
 
 /* --- between the loader and the operations' files --- */
@@ -115,10 +121,11 @@ mlaf_embed_status mlaf_embed_plan_for(mlaf_embed *e, const mlaf_embed_op *op, co
 mlaf_embed_status mlaf_embed_run(const mlaf_embed_plan *plan, const mlaf_embed_op *op, const void *args, void *stream, char *why,
                                  size_t why_size);
 
-/* A kernel that is no plan's, by its symbol: loaded once by the thread that plans, in second->kernel's place; then any thread may
- * ask for it. NULL: not loaded. */
+/* Kernels that are no plan's, by their symbols: loaded once by the thread that plans; then any thread may ask for them, into
+ * `fns`. NULL: not loaded. */
 mlaf_embed_status mlaf_embed_second_load(mlaf_embed *e, const mlaf_embed_second_form *second, char *why, size_t why_size);
-const mlaf_embed_function *mlaf_embed_second(const mlaf_embed *e, const mlaf_embed_second_form *second);
+const mlaf_embed_function *const *mlaf_embed_second(const mlaf_embed *e, const mlaf_embed_second_form *second,
+                                                    const mlaf_embed_function *fns[MLAF_EMBED_SECOND_KERNELS_EACH]);
 /* Launch one that was prepared. */
 mlaf_embed_status mlaf_embed_launch_one(mlaf_embed *e, const mlaf_embed_launch *launch, void *stream, mlaf_embed_err *err);
 

@@ -41,7 +41,7 @@ typedef struct mlaf_calls {
   /* Fails only where the device refuses a tensor map. */
   mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
   mlaf_work (*work)(const mlaf_point *p);           /* the least there is, by the sizes of the problem */
-  const mlaf_second_form *second; /* NULL: the arguments have one form */
+  const mlaf_second_form *const *second; /* further forms of the arguments, NULL behind the last; NULL: there is one form */
 
   /* --- choosing; NULL: there is nothing to say --- */
   /* The largest knob that makes sense, of a kernel whose workgroups cover `step` in a round. NULL: 1. */
@@ -111,5 +111,12 @@ const void *mlaf_args_take(const mlaf_calls *calls, const void *args, mlaf_whole
 
 /* True if the knob of the operation's variants is a split count. */
 static inline bool mlaf_has_splits(const mlaf_op *op) { return op->calls && op->calls->knob_most; }
+
+/* The further form that arguments are in; NULL: they are in the first. */
+static inline const mlaf_second_form *mlaf_second_of(const mlaf_calls *calls, const void *args) {
+  for (int i = 0; calls->second && calls->second[i]; i++)
+    if (calls->second[i]->wanted(args)) return calls->second[i];
+  return NULL;
+}
 
 #endif

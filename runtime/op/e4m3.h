@@ -23,4 +23,18 @@ static inline double mlaf_e4m3_ulp(bool fnuz, double x) {
   return ldexp(1, (x == 0 || exponent - 1 < least ? least : exponent - 1) - 3);
 }
 
+/* The code nearest to x, the largest where x is beyond it. */
+static inline uint8_t mlaf_e4m3_encode(bool fnuz, double x) {
+  const double size = fabs(x);
+  int low = 0, high = fnuz ? 0x7f : 0x7e;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (mlaf_e4m3_decode(fnuz, (uint8_t)middle) <= size) low = middle;
+    else high = middle;
+  }
+  const double below = size - mlaf_e4m3_decode(fnuz, (uint8_t)low), above = mlaf_e4m3_decode(fnuz, (uint8_t)high) - size;
+  const int code = below <= above ? low : high;
+  return (uint8_t)(x < 0 && code ? code | 0x80 : code);
+}
+
 #endif

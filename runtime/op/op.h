@@ -18,6 +18,7 @@ typedef enum mlaf_role { MLAF_SHAPE, MLAF_SIZE } mlaf_role;
 /* A field; the build makes the rows of gen/ops/<operation>/fields.lua. */
 typedef struct mlaf_field {
   const char *name;         /* "rank": in structs, in Lua and as an option */
+  const char *option;       /* the option's name where that is another; NULL: it is not */
   const char *label;        /* "kv_lora_rank": in messages */
   const char *key;          /* "r": letters before the number in the text; NULL: one of `words` */
   const char *const *words; /* max + 1 of them, what stands for 0, 1, ...; "": nothing does (a flag) */

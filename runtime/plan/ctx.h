@@ -16,10 +16,10 @@
 #include "gen/gen.h"
 #include "mlaforge/plan.h"
 
-/* The kernel of an operation's second form (plan/second_kernel.h). */
+/* A kernel of a further form of an operation's arguments (plan/second_kernel.h). */
 enum { MLAF_SECOND_KERNELS = 8 };
 typedef struct mlaf_second_loaded {
-  const struct mlaf_second_form *form;
+  const struct mlaf_kernel_ref *kernel;
   mlaf_module *module; /* NULL until a plan wants it */
   _Atomic(mlaf_function *) fn;
 } mlaf_second_loaded;
@@ -58,7 +58,7 @@ struct mlaf_ctx {
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
-/* Makes what MLAF_PLAN_TABLES asks for, beside a plan that is there. Takes the lock. */
+/* Makes what the flags of MLAF_PLAN_FORMS ask for, beside a plan that is there. Takes the lock. */
 mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts);
 /* The generator, opened on first use. The lock must be held. */
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);

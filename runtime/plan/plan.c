@@ -39,7 +39,7 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
                      in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");
-  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES | MLAF_PLAN_LIBRARY | MLAF_PLAN_BATCH_INVARIANT;
+  const uint32_t known = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_FORMS | MLAF_PLAN_LIBRARY | MLAF_PLAN_BATCH_INVARIANT;
   if (in->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: unknown flags 0x%x", in->flags & ~known);
   if ((unsigned)in->effort > MLAF_EFFORT_MEASURE || in->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: effort is %d (0..%d), reserved is %d (0)", in->effort,
@@ -56,14 +56,16 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
   return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;
 }
 
-/* A plan is launched again and again: its kernels, and where one comes ahead of them for the second form, with that, too. */
+/* A plan is launched again and again: its kernels, and where one comes ahead of them for a further form, with that, too. */
 static void chain(mlaf_plan *plan, const mlaf_op *op, mlaf_shared *shared) {
-  const mlaf_second_form *form = op->calls->second;
-  const mlaf_function *fn = form ? mlaf_second_kernel(shared, form) : NULL;
-  mlaf_loaded_chain(plan->from.loaded, NULL);
-  if (!fn) return;
-  const mlaf_launch ahead = form->like(fn);
-  mlaf_loaded_chain(plan->from.loaded, &ahead);
+  const mlaf_second_form *const *forms = op->calls->second;
+  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
+  mlaf_loaded_chain(plan->from.loaded, 0, NULL, 0);
+  for (int i = 0; forms && forms[i]; i++) {
+    if (!mlaf_second_kernels(shared, forms[i], fns)) continue;
+    const mlaf_launch ahead = forms[i]->like(fns[0]);
+    mlaf_loaded_chain(plan->from.loaded, i + 1, &ahead, forms[i]->ahead);
+  }
 }
 
 static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
@@ -71,10 +73,8 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   mlaf_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a plan");
   pthread_mutex_lock(&ctx->lock);
-  mlaf_status st = MLAF_OK;
   int compiles = 0;
-  if (opts->flags & MLAF_PLAN_TABLES)
-    st = mlaf_second_kernel_open(ctx, p->op, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
+  mlaf_status st = mlaf_second_kernels_want(ctx, p->op, opts->flags, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
   if (!st) st = mlaf_planner_run(ctx, p, opts, inside, &plan->from, err);
   if (!st) chain(plan, p->op, ctx->shared);
   plan->from.compiles += compiles;
@@ -117,10 +117,11 @@ mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_p
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;
   pthread_mutex_lock(&ctx->lock);
-  err.status = mlaf_second_kernel_open(ctx, op, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
+  err.status = mlaf_second_kernels_want(ctx, op, opts->flags, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
   pthread_mutex_unlock(&ctx->lock);
   if (err.status) return mlaf_shared_report(ctx->shared, &err);
-  mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: %s, %d compiled", op->calls->second->what, compiles);
+  mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: kernels of further forms of %s's arguments, %d compiled", op->name,
+                compiles);
   return MLAF_OK;
 }
 
@@ -180,27 +181,37 @@ size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const v
   const void *a = mlaf_args_take(calls, args, &whole, NULL);
   if (!a) return SIZE_MAX;
   if (!calls->rows(a)) return 0;
-  if (calls->second && calls->second->wanted(a)) return calls->second->workspace(mlaf_loaded_bound(plan->from.loaded), knob, a);
+  const mlaf_second_form *form = mlaf_second_of(calls, a);
+  if (form) return form->workspace(mlaf_loaded_bound(plan->from.loaded), knob, a);
   return mlaf_plan_workspace_size(plan, calls->rows(a));
 }
 
-/* Turns arguments in their second form into the first, by a separate kernel. */
-static mlaf_status launch_second(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
-  const mlaf_second_form *form = plan->point.op->calls->second;
+/* The place of a form among the operation's, from 1 on. */
+static int slot_of(const mlaf_calls *calls, const mlaf_second_form *form) {
+  int i = 0;
+  while (calls->second[i] != form) i++;
+  return i + 1;
+}
+
+/* Turns arguments in a further form into the first, by separate kernels. */
+static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *form, const void *args, void *stream,
+                                 mlaf_err *err) {
   const mlaf_loaded *l = plan->from.loaded;
+  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
   mlaf_whole_args first;
   mlaf_second_prepared second;
   uint32_t size;
-  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernel(plan->shared, form), args, &first,
-                                 &second, err);
+  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernels(plan->shared, form, fns), args,
+                                 &first, &second, err);
   if (st) return st;
   memcpy(&size, &first, sizeof size);
-  return size ? mlaf_loaded_launch_behind(l, mlaf_loaded_knob(l), &first, &second.launch, stream, err) : MLAF_OK;
+  if (!size) return MLAF_OK;
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, slot_of(plan->point.op->calls, form), stream, err);
 }
 
 static mlaf_status launch(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
-  const mlaf_second_form *form = plan->point.op->calls->second;
-  if (form && form->wanted(args)) return launch_second(plan, args, stream, err);
+  const mlaf_second_form *form = mlaf_second_of(plan->point.op->calls, args);
+  if (form) return launch_second(plan, form, args, stream, err);
   return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), args, stream, err);
 }
 
@@ -247,9 +258,12 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
   const mlaf_device_ops *ops = mlaf_ops(plan->shared->dev);
   mlaf_status st = ops->enter ? ops->enter(plan->shared->dev, &visit, &err) : MLAF_OK;
   if (!st) {
-    const mlaf_function *fn = mlaf_second_kernel(plan->shared, calls->second);
-    st = calls->second->prepare_at(mlaf_loaded_bound(plan->from.loaded), fn, args, at, &first, &second, &err);
-    if (!st && !again) st = ops->launch(plan->shared->dev, stream, &second.launch, &err);
+    const mlaf_second_form *form = mlaf_second_of(calls, args);
+    const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
+    st = form->prepare_at(mlaf_loaded_bound(plan->from.loaded), mlaf_second_kernels(plan->shared, form, fns), args, at, &first,
+                          &second, &err);
+    for (size_t i = 0; !st && !again && i < second.ahead; i++)
+      st = ops->launch(plan->shared->dev, stream, &second.launch[i], &err);
     if (ops->leave) ops->leave(plan->shared->dev, &visit);
   }
   if (!st) memcpy(args, &first, calls->args_size);

@@ -50,7 +50,7 @@ static uint64_t hash_inside(const mlaf_plan_inside *in) {
 }
 
 static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o, const mlaf_plan_inside *inside) {
-  const uint32_t idle = MLAF_PLAN_TABLES | (p->op->calls->libraries ? 0 : (uint32_t)MLAF_PLAN_LIBRARY);
+  const uint32_t idle = MLAF_PLAN_FORMS | (p->op->calls->libraries ? 0 : (uint32_t)MLAF_PLAN_LIBRARY);
   return (mlaf_registry_key){*p, (int32_t)(o->flags & ~idle), o->effort, hash_lengths(o), hash_inside(inside)};
 }
 
@@ -203,8 +203,8 @@ mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_pla
   mlaf_point_round(&at);
   const mlaf_registry_key key = make_key(&at, o, how->inside);
   mlaf_plan *plan = find(&ctx->registry, &key);
-  if (plan && o->flags & MLAF_PLAN_TABLES && !mlaf_second_kernel(ctx->shared, at.op->calls->second)) {
-    /* made for the first form of the arguments: the kernel of the second is wanted, too */
+  if (plan && o->flags & MLAF_PLAN_FORMS && mlaf_second_kernels_miss(ctx->shared, at.op, o->flags)) {
+    /* made for the first form of the arguments: the kernels of a further one are wanted, too */
     mlaf_status st = may_plan(ctx, &at, how);
     if (!st) st = mlaf_plan_want_second(ctx, at.op, o);
     if (st) mlaf_plan_release(plan);

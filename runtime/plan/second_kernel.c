@@ -39,36 +39,85 @@ static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int 
   return st && why.status ? mlaf_fail_prefix(err, st, "%s; and it cannot be compiled here", why.text) : st;
 }
 
-const mlaf_function *mlaf_second_kernel(mlaf_shared *s, const mlaf_second_form *form) {
+static const mlaf_function *find(mlaf_shared *s, const mlaf_kernel_ref *kernel) {
   for (int i = 0; i < MLAF_SECOND_KERNELS; i++) {
     const mlaf_function *fn = atomic_load_explicit(&s->second[i].fn, memory_order_acquire);
     if (!fn) return NULL; /* they are filled in order */
-    if (s->second[i].form == form) return fn;
+    if (s->second[i].kernel == kernel) return fn;
   }
   return NULL;
 }
 
-static mlaf_status load(mlaf_ctx *ctx, const mlaf_second_form *form, bool may_compile, int *compiles, mlaf_second_loaded *out,
+const mlaf_function *const *mlaf_second_kernels(mlaf_shared *s, const mlaf_second_form *form,
+                                                const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH]) {
+  for (int i = 0; i < form->n_kernels; i++)
+    if (!(fns[i] = find(s, &form->kernels[i]))) return NULL;
+  return fns;
+}
+
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_kernel_ref *kernel, bool may_compile, int *compiles, mlaf_second_loaded *out,
                         mlaf_err *err) {
-  mlaf_build b = {.knob = 1, .n = 1, .refs = {*form->kernel}};
+  mlaf_build b = {.knob = 1, .n = 1, .refs = {*kernel}};
   mlaf_function *fn = NULL;
-  snprintf(b.name, sizeof b.name, "%s", form->kernel->template_name);
+  snprintf(b.name, sizeof b.name, "%s", kernel->template_name);
   mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
   if (!st) st = mlaf_build_load_one(&b, mlaf_ctx_device(ctx), &out->module, &fn, err);
   mlaf_build_clear(&b);
-  if (st) return mlaf_fail_prefix(err, st, "%s", form->what);
-  out->form = form;
+  if (st) return st;
+  out->kernel = kernel;
   atomic_store_explicit(&out->fn, fn, memory_order_release);
   return MLAF_OK;
 }
 
-mlaf_status mlaf_second_kernel_open(mlaf_ctx *ctx, const mlaf_op *op, bool may_compile, int *compiles, mlaf_err *err) {
-  const mlaf_second_form *form = op->calls->second;
+mlaf_status mlaf_second_kernels_open(mlaf_ctx *ctx, const mlaf_second_form *form, bool may_compile, int *compiles,
+                                     mlaf_err *err) {
   mlaf_shared *s = ctx->shared;
-  if (!form) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MLAF_PLAN_TABLES, and arguments of %s have no second form",
-                              op->name);
-  if (mlaf_second_kernel(s, form)) return MLAF_OK;
-  for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
-    if (!s->second[i].module) return load(ctx, form, may_compile, compiles, &s->second[i], err);
-  return mlaf_fail(err, MLAF_E_INTERNAL, "%s: the context has %d such kernels already", form->what, MLAF_SECOND_KERNELS);
+  for (int k = 0; k < form->n_kernels; k++) {
+    int slot = 0;
+    if (find(s, &form->kernels[k])) continue;
+    while (slot < MLAF_SECOND_KERNELS && s->second[slot].module) slot++;
+    if (slot == MLAF_SECOND_KERNELS)
+      return mlaf_fail(err, MLAF_E_INTERNAL, "%s: the context has %d such kernels already", form->what, MLAF_SECOND_KERNELS);
+    mlaf_status st = load(ctx, &form->kernels[k], may_compile, compiles, &s->second[slot], err);
+    if (st) return mlaf_fail_prefix(err, st, "%s", form->what);
+  }
+  return MLAF_OK;
+}
+
+/* --- by flags --- */
+
+static const struct {
+  uint32_t flag;
+  const char *name;
+} flag_of[MLAF_SECOND_KINDS] = {[MLAF_SECOND_TABLES] = {MLAF_PLAN_TABLES, "MLAF_PLAN_TABLES"},
+                                [MLAF_SECOND_LISTS] = {MLAF_PLAN_LISTS, "MLAF_PLAN_LISTS"}};
+
+static const mlaf_second_form *form_of(const mlaf_op *op, mlaf_second_kind kind) {
+  for (int i = 0; op->calls->second && op->calls->second[i]; i++)
+    if (op->calls->second[i]->kind == kind) return op->calls->second[i];
+  return NULL;
+}
+
+bool mlaf_second_kernels_miss(mlaf_shared *s, const mlaf_op *op, uint32_t flags) {
+  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
+  bool misses = false;
+  for (int kind = 0; kind < MLAF_SECOND_KINDS; kind++) {
+    const mlaf_second_form *form = form_of(op, (mlaf_second_kind)kind);
+    misses = misses || (flags & flag_of[kind].flag && (!form || !mlaf_second_kernels(s, form, fns)));
+  }
+  return misses;
+}
+
+mlaf_status mlaf_second_kernels_want(mlaf_ctx *ctx, const mlaf_op *op, uint32_t flags, bool may_compile, int *compiles,
+                                     mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int kind = 0; !st && kind < MLAF_SECOND_KINDS; kind++) {
+    const mlaf_second_form *form = form_of(op, (mlaf_second_kind)kind);
+    if (!(flags & flag_of[kind].flag)) continue;
+    if (!form)
+      return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: %s, and arguments of %s have no second form", flag_of[kind].name,
+                       op->name);
+    st = mlaf_second_kernels_open(ctx, form, may_compile, compiles, err);
+  }
+  return st;
 }

@@ -9,7 +9,7 @@
 struct mlaf_loaded {
   mlaf_bound bound;
   const mlaf_calls *calls;
-  mlaf_chain *chains[2]; /* of its kernels, and of those behind another; NULL: launched one by one */
+  mlaf_chain *chains[MLAF_LOADED_CHAINS]; /* of its kernels, and of those behind another; NULL: launched one by one */
   char name[256];
 };
 
@@ -72,14 +72,14 @@ static mlaf_launch like(const mlaf_loaded *l, int stage) {
   return x;
 }
 
-void mlaf_loaded_chain(mlaf_loaded *l, const mlaf_launch *ahead) {
+void mlaf_loaded_chain(mlaf_loaded *l, int slot, const mlaf_launch *ahead, size_t n_ahead) {
   const mlaf_device_ops *ops = mlaf_ops(l->bound.dev);
-  mlaf_chain **chain = &l->chains[ahead != NULL];
-  mlaf_launch all[MLAF_STAGES_MAX + 1];
+  mlaf_chain **chain = &l->chains[slot];
+  mlaf_launch all[MLAF_STAGES_MAX + MLAF_SECOND_LAUNCHES];
   mlaf_err ignored;
   size_t n = 0;
   if (*chain || !ops->chain_open) return;
-  if (ahead) all[n++] = *ahead;
+  while (n < n_ahead) all[n++] = *ahead;
   for (int i = 0; i < MLAF_STAGES_MAX; i++) {
     if (l->bound.stage[i].launch.flags & MLAF_KERNEL_LIBRARY) return;
     if (l->bound.stage[i].fn) all[n++] = like(l, i);
@@ -89,7 +89,7 @@ void mlaf_loaded_chain(mlaf_loaded *l, const mlaf_launch *ahead) {
 
 void mlaf_loaded_close(mlaf_loaded *l) {
   if (!l) return;
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < MLAF_LOADED_CHAINS; i++)
     if (l->chains[i]) mlaf_ops(l->bound.dev)->chain_close(l->bound.dev, l->chains[i]);
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (l->bound.stage[i].module) mlaf_ops(l->bound.dev)->module_unload(l->bound.dev, l->bound.stage[i].module);
@@ -116,23 +116,24 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void 
 }
 
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err) {
-  return mlaf_loaded_launch_behind(l, knob, args, NULL, stream, err);
+  return mlaf_loaded_launch_within(l, knob, args, NULL, 0, stream, err);
 }
 
-mlaf_status mlaf_loaded_launch_behind(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_launch *ahead,
-                                      void *stream, mlaf_err *err) {
+mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
+                                      int slot, void *stream, mlaf_err *err) {
   mlaf_device *dev = l->bound.dev;
   mlaf_prepared prepared;
   mlaf_whole_args whole;
-  mlaf_launch all[MLAF_STAGES_MAX + 1];
-  mlaf_chain *chain = l->chains[ahead != NULL];
+  mlaf_launch all[MLAF_STAGES_MAX + MLAF_SECOND_LAUNCHES];
+  mlaf_chain *chain = l->chains[slot];
   size_t n = 0;
   const void *a = mlaf_args_take(l->calls, args, &whole, err);
   mlaf_status st = a ? mlaf_loaded_check(l, knob, a, err) : MLAF_E_ARG;
   if (!st) st = mlaf_loaded_prepare(l, knob, a, &prepared, err);
   if (st) return st;
-  if (ahead) all[n++] = *ahead;
+  for (size_t i = 0; around && i < around->ahead; i++) all[n++] = around->launch[i];
   for (size_t i = 0; i < prepared.n; i++) all[n++] = prepared.launches[i];
+  for (size_t i = around ? around->ahead : 0; around && i < around->n; i++) all[n++] = around->launch[i];
   if (chain && n > 1) return mlaf_ops(dev)->chain_launch(dev, stream, chain, all, n, err);
   for (size_t i = 0; !st && i < n; i++) st = mlaf_ops(dev)->launch(dev, stream, &all[i], err);
   return st;

@@ -69,9 +69,9 @@ static const mlaf_embed_kernel kernels[] = {
     {.code = elf, .symbol = "fill", .threads = 32, .rows_per_wg = 1, .launch = {.flags = MLAF_EMBED_KERNEL_TURNS}},
     {.code = elf, .symbol = "big", .threads = 32, .rows_per_wg = 1},
 };
-static const mlaf_embed_index_op ops[] = {{"mla_decode", 10}, {"toy", 6}};
+static const mlaf_embed_index_op ops[] = {{"mla_decode", 11}, {"toy", 6}};
 static const mlaf_embed_row rows[] = {
-    {0, {4, 1, 5, 8, 8, 8, 64, 8, 8}, 0, 1, {4}}, /* mla_decode's: its first values are those of a toy */
+    {0, {4, 1, 5, 8, 8, 8, 0, 64, 8, 8}, 0, 1, {4}}, /* mla_decode's: its first values are those of a toy */
     {1, {4, 1, 5, 8, 8, 8}, 0, 1, {1}},           /* 1 */
     {1, {4, 1, 5, 8, 8, 8}, 1, 2, {1}},           /* 2: the baseline of the same */
     {1, {4, 1, 5, 8, 64, 8}, 0, 3, {1}},          /* 3 */

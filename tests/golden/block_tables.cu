@@ -5,22 +5,6 @@
 // parameters:
 //   chunk = 1024
 // regenerate: lua5.4 gen/cli.lua render block_tables target=gfx942 chunk=1024
-// Page tables as a server keeps them, made into those that the decode kernels read. One launch before them on their stream, in
-// the captured region, so that lengths and tables are read on the device each time.
-//
-//   in   [B] rows of page ids and [B] lengths, or index pointers, ids and last page's tokens; pages of PAGES * `sub` tokens
-//   out  qo_indptr [B+1] (where wanted), kv_indptr [B+1], kv_last_page_lens [B], kv_indices, for pages of `page` tokens
-//
-// A page of the cache whose rows do not follow the page before at once becomes `sub` pages of the kernels': page id i lies at the
-// kernels' pages i * step .. i * step + sub - 1. An id outside the cache stays outside it (-1), and a length that its row has no
-// room for makes the request's first id so: its rows come out NaN, nothing faults.
-//
-// A wave owns the requests [group * g, + group). It adds up the pages of all requests before by itself (B / lanes loads, side by
-// side, mostly from L2): no wave waits for another. blockIdx.y shares out long rows:
-//
-//   wave of block y   ids  y * CHUNK ..  of each of its requests, then (y + chunks) * CHUNK .., ...; with y = 0 pointers, too
-//
-// One text for CUDA and HIP.
 
 
 // [templates/lib/wave.h]
@@ -55,7 +39,6 @@ struct mlaf_block_tables_args { // runtime/plan/block_tables.c fills it
   int group, chunks;
 };
 
-// A request's row of ids, and what the kernels will see of it.
 struct request {
   const int* ids;
   int pages, last; // of the kernels' pages
@@ -94,7 +77,6 @@ MLAF_DEV int sum(int x, int lane) {
   return x;
 }
 
-// Id k of the kernels' pages of a request.
 MLAF_DEV int id_of(const mlaf_block_tables_args& a, const request& x, int k) {
   const int from = a.sub == 1 ? k : (int)((u32)k / (u32)a.sub);
   const int id = read(x.ids + from);

@@ -5,13 +5,6 @@
 // parameters:
 //   heads = 8
 // regenerate: lua5.4 gen/cli.lua render concat_keys target=sm_90a heads=8
-// Keys of each head, one behind the other: the rows that a request has cached, as many times as there are heads. No kernel of a
-// layer wants that; `mlaforge layer --forms` runs the form that does (runtime/cli/layer_acc.c). One text for CUDA and HIP.
-//
-//   in   [B] requests' rows, `words` words of 16 bytes each
-//   out  [B][heads][words]
-//
-// blockIdx.y is the request, blockIdx.z a group of HEADS heads. A thread reads a word once and writes it for each of them.
 
 
 // [templates/lib/cuda.h]

@@ -5,9 +5,6 @@
 // parameters:
 //   depth = 8
 // regenerate: lua5.4 gen/cli.lua render read_ceiling target=sm_90a depth=8
-// Reads memory as fast as it can be read: what bandwidth there is to compare a kernel with. Every thread of a grid that fills the
-// device has `depth` loads of 16 bytes in flight; neighbours read neighbouring words. The sum is written only when it is a value
-// it hardly ever is, so that the loads cannot be left out. One text for CUDA and HIP.
 
 
 // [templates/lib/cuda.h]

@@ -5,10 +5,6 @@
 // parameters:
 //   threads = 256
 // regenerate: lua5.4 gen/cli.lua render soak_compare target=sm_90a threads=256
-// Compares an output with the one that the same inputs gave before, bit for bit, and keeps the rows that differ: `verify --soak`.
-// A wave takes one long row at a time, a thread one short row. A row that differs counts for its launch and, while there
-// is room, is copied to the next free record, so that the host can look at what was wrong although the output is soon written
-// over. One text for CUDA and HIP.
 
 
 // [templates/lib/cuda.h]
@@ -30,7 +26,6 @@ struct mlaf_soak_args { // runtime/check/soak_compare.c fills it
   u32 rows, words, stride, launch, output, capacity, blocks, reserved;
 };
 
-// Count a row that differs; a record for it, or none.
 MLAF_DEV u32 count_row(mlaf_soak_args a, u32 row) {
   MLAF_GLOBAL u32* tally = (MLAF_GLOBAL u32*)(u64)a.tally;
   count_one(tally + 1 + a.launch);
@@ -43,7 +38,6 @@ MLAF_DEV u32 count_row(mlaf_soak_args a, u32 row) {
   return slot;
 }
 
-// Words first, first + step, ... of a row to its record.
 MLAF_DEV void keep_row(mlaf_soak_args a, u32 row, u32 slot, u32 first, u32 step) {
   if (slot >= a.capacity) return;
   MLAF_GLOBAL u32* record = (MLAF_GLOBAL u32*)(u64)a.records + (u64)slot * a.stride + 3;
@@ -51,7 +45,6 @@ MLAF_DEV void keep_row(mlaf_soak_args a, u32 row, u32 slot, u32 first, u32 step)
   for (u32 i = first; i < a.words; i += step) record[i] = got[i];
 }
 
-// Bits that differ in the words first, first + step, ... of a row, by 16 bytes where rows are whole in them.
 MLAF_DEV u32 differing(mlaf_soak_args a, u32 row, u32 first, u32 step) {
   u32 off = 0;
   if (a.words % 4 == 0) {

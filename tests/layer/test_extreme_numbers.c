@@ -167,7 +167,7 @@ static void calls(void **state) {
 static void decode_arguments(void **state) {
   mlaf_ctx *ctx = *state;
   const mlaf_calls *calls = mlaf_op_of("mla_decode:")->calls;
-  const mlaf_function *fn = somewhere();
+  const mlaf_function *const fns[MLAF_SECOND_KERNELS_EACH] = {somewhere(), somewhere()};
   int good = 0;
   for (int i = 0; i < 10 * ROUNDS; i++) {
     mlaf_bound b = {.dev = mlaf_ctx_device(ctx), .knob = 1 + (uint32_t)next(4)};
@@ -193,15 +193,16 @@ static void decode_arguments(void **state) {
     const mlaf_execute_args *use = &a;
     mlaf_status st = MLAF_OK;
     (void)calls->workspace(&b, b.knob, a.total_q);
-    if (calls->second->wanted(&a)) {
-      (void)calls->second->workspace(&b, b.knob, &a);
-      st = calls->second->prepare(&b, b.knob, fn, &a, &first, &second, &err);
+    const mlaf_second_form *form = mlaf_second_of(calls, &a);
+    if (form) {
+      (void)form->workspace(&b, b.knob, &a);
+      st = form->prepare(&b, b.knob, fns, &a, &first, &second, &err);
       use = &first;
       if (!st && !first.struct_size) continue;
       mlaf_err ignored;
       mlaf_execute_args elsewhere;
-      if (a.batch > 0 && a.batch <= 65536 && a.total_q >= 0)
-        (void)calls->second->prepare_at(&b, fn, &a, somewhere(), &elsewhere, &second, &ignored);
+      if (form->prepare_at && a.batch > 0 && a.batch <= 65536 && a.total_q >= 0)
+        (void)form->prepare_at(&b, fns, &a, somewhere(), &elsewhere, &second, &ignored);
     }
     if (!st) st = calls->check_args(&b, b.knob, use, &err);
     if (!st) st = calls->prepare(&b, b.knob, use, &out, &err);

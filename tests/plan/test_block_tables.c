@@ -82,9 +82,10 @@ static int32_t *draw_rows(const tables_case *c, int32_t stride, int32_t *indptr,
 static mlaf_status launch(fixture *f, const mlaf_execute_args *a, void *at, mlaf_execute_args *out, mlaf_err *err) {
   mlaf_shared *s = f->ctx->shared;
   mlaf_second_prepared launch;
-  const mlaf_function *fn = mlaf_second_kernel(s, &mlaf_block_tables);
-  const mlaf_status st = mlaf_block_tables_prepare(s->dev, fn, &f->problem, a, at, out, &launch, err);
-  return st ? st : mlaf_ops(s->dev)->launch(s->dev, NULL, &launch.launch, err);
+  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
+  const mlaf_function *const *loaded = mlaf_second_kernels(s, &mlaf_block_tables, fns);
+  const mlaf_status st = mlaf_block_tables_prepare(s->dev, loaded, &f->problem, a, at, out, &launch, err);
+  return st ? st : mlaf_ops(s->dev)->launch(s->dev, NULL, &launch.launch[0], err);
 }
 
 static void run_case(fixture *f, const tables_case *c) {
@@ -147,7 +148,7 @@ static int open_fixture(void **state) {
   if (!f || mlaf_ctx_create(&o, &f->ctx, why, sizeof why)) return -1;
   f->problem = (mlaf_problem)MLAF_PROBLEM_INIT;
   pthread_mutex_lock(&f->ctx->lock);
-  mlaf_status st = mlaf_second_kernel_open(f->ctx, pt(&f->problem)->op, true, &compiles, &err);
+  mlaf_status st = mlaf_second_kernels_open(f->ctx, &mlaf_block_tables, true, &compiles, &err);
   pthread_mutex_unlock(&f->ctx->lock);
   if (st) fail_msg("%s", err.text);
   *state = f;

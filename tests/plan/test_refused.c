@@ -9,7 +9,7 @@
 #include "cmocka_all.h"
 #include "compile/cache.h"
 #include "need.h"
-#include "ops/mla_decode/block_tables.h"
+#include "ops/mla_decode/index_lists.h"
 #include "ops/mla_decode/launch.h"
 #include "run/build.h"
 #include "tune/tune.h"
@@ -104,14 +104,17 @@ static void seed(fixture *f, const mlaf_kernel_desc *k, size_t bytes, const faul
   free(code);
 }
 
-/* Combine kernels and the kernel that reads block tables are in order. */
+/* Combine kernels and those of the arguments' further forms are in order. */
 static void seed_all(fixture *f, const fault *x) {
   static const fault none;
-  const mlaf_kernel_ref *tables = mlaf_block_tables.kernel;
-  mlaf_kernel_desc k = {.template_name = (char *)(uintptr_t)tables->template_name, .params = (char *)(uintptr_t)tables->params,
-                        .threads = tables->threads};
-  snprintf(k.symbol, sizeof k.symbol, "%s", tables->symbol);
-  seed(f, &k, 128, &none);
+  for (int form = 0; mlaf_decode_forms[form]; form++)
+    for (int i = 0; i < mlaf_decode_forms[form]->n_kernels; i++) {
+      const mlaf_kernel_ref *ref = &mlaf_decode_forms[form]->kernels[i];
+      mlaf_kernel_desc k = {.template_name = (char *)(uintptr_t)ref->template_name, .params = (char *)(uintptr_t)ref->params,
+                            .threads = ref->threads};
+      snprintf(k.symbol, sizeof k.symbol, "%s", ref->symbol);
+      seed(f, &k, 128, &none);
+    }
   for (size_t i = 0; i <= f->n; i++) {
     const mlaf_variant *v = i < f->n ? &f->picks[i] : &f->baseline;
     seed(f, &v->kernels[0], sizeof(mlaf_decode_args), x);

@@ -62,6 +62,10 @@ class Entries(EmulatorTest):
                                      page_size=PAGE, lse=new(T, H, dtype="float32"), rope_style="gptj", rope_table=new(64, P, dtype="float32"))
         yield m.flash_mla_with_kvcache, dict(q=new(T, 1, H, C), k_cache=new(4, PAGE, 1, C), block_table=table, cache_seqlens=ints(3, 4), head_dim_v=R,
                                              softmax_scale=0.1)
+        sparse = dict(attn_sink=new(H, dtype="float32"), topk_length=ints(3, 5))
+        yield m.flash_mla_with_kvcache, dict(q=new(T, 1, H, C), k_cache=new(4, PAGE, 1, C), block_table=None, cache_seqlens=None, head_dim_v=R,
+                                             softmax_scale=0.1, indices=new(T, 1, 5, dtype="int32"), **sparse)
+        yield m.flash_mla_sparse_fwd, dict(q=new(T, H, C), kv=new(64, 1, C), indices=new(T, 1, 5, dtype="int32"), sm_scale=0.1, d_v=R, **sparse)
         yield m.concat_and_cache_mla, dict(kv_c=new(T, R), k_pe=new(T, P), kv_cache=cache, slot_mapping=long(0, 1), kv_cache_dtype="auto", scale=None)
         yield m.concat_and_cache_mla_rope_fused, dict(positions=long(0, 1), q_pe=new(T, H, P), k_pe=new(T, P), kv_c=new(T, R), cos_sin_cache=angles,
                                                       is_neox=True, slot_mapping=long(0, 1), kv_cache=cache, kv_cache_dtype="auto",
@@ -120,7 +124,8 @@ class Entries(EmulatorTest):
             context = {"ctx": self.ctx} if "ctx" in inspect.signature(call).parameters and "ctx" not in good else {}
             for name, value in good.items():
                 wrong = [Odd(), [Odd()]] + ["x"] * (not isinstance(value, (str, type(None)))) + [-1] * isinstance(value, mlaforge.Buffer)
-                for bad in wrong if name not in self.FREE else ():
+                free = name in self.FREE or value is None and "indices" in good  # the tables that lists stand for
+                for bad in () if free else wrong:
                     with self.subTest(call=call.__name__, name=name, bad=bad), self.assertRaises((mlaforge.MlafError, ValueError, TypeError)) as caught:
                         call(**{**good, name: bad}, **context)
                     self.assertRegex(str(caught.exception), rf"\b{re.escape(name)}\b", (call.__name__, name, bad))
@@ -130,7 +135,7 @@ class Entries(EmulatorTest):
 
     # Callables without arguments that could be wrong, or whose arguments reach nothing.
     NOT_TRIED = {"MlafError", "set_default_context", "Buffer.new_empty", "Buffer.transpose", "Context.check", "Context.free", "Context.sync", "Context.use",
-                 "Context.call", "Context.call_flash", "Context.run", "Context.run_library", "Context.execute", "Context.lend_workspace",
+                 "Context.call", "Context.call_flash", "Context.call_sparse", "Context.run", "Context.run_library", "Context.execute", "Context.lend_workspace",
                  "Context.plan_for", "Layer.use"}
 
     def test_good_arguments_of_the_same_calls(self):

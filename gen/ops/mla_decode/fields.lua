@@ -3,7 +3,8 @@
 -- configured). No template may require it: raising a limit must not change the identity of kernels that exist.
 -- tests/lua/test_limits.lua renders every kernel at the edges of this table, so that a limit raised without kernels that honour
 -- it fails.
---   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts
+--   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts; option: the option's name
+--           where that one is taken
 --   key     letters before the number in a problem string; least, most, multiple: of that number; default: without it the field
 --           must be given
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
@@ -13,6 +14,10 @@
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
 --   also    of a size: and for these values
+
+-- Caches of 16 bits, in one tensor or in two, are one word: a launch says which by its kpe. The others follow by their numbers.
+local CACHES = { "", table.unpack(require("formats").words("mla_decode"), 3) }
+
 return {
   example = "h16,r512,p64,q1,bf16,page64,b64,s4096",
   { key = "h", field = "heads", word = "heads", least = 1, most = 256, multiple = 1, about = "query heads on this rank" },
@@ -24,10 +29,12 @@ return {
     about = "query tokens of a request: more than 1 with drafts" },
   { field = "causal", word = "causal", words = { "", "causal" }, moot = { field = "q_len", at = 1 },
     about = "query token i of n sees the first kv_len - (n-1-i) tokens" },
-  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of Q, cache and O" },
+  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of Q and O, and of a cache of 16 bits" },
   { field = "rotate", word = "rope on read", words = { "", "rope_pairs", "rope_halves" }, moot = { field = "rope", at = 0 },
     added = true,
     about = "keys are rotated as they are read, the cache's are not: columns 2i and 2i+1, or i and i + P/2" },
+  { field = "cache", word = "cache", words = CACHES, added = true, option = "kv-cache",
+    about = "8-bit cache: all columns fp8 with one scale for all, or the latent with scales inside; else Q's type" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },
   { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,

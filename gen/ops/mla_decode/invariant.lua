@@ -5,7 +5,8 @@ local partials = require("ops/mla_decode/partials")
 
 local invariant = {
   -- The families whose walk has that schedule, and the combine kernel behind each.
-  combine = { mfma_reg = "combine_invariant", mfma_lds = "combine_invariant", mfma_reg_rotate = "combine_invariant" },
+  combine = { mfma_reg = "combine_invariant", mfma_lds = "combine_invariant", mfma_reg_rotate = "combine_invariant",
+    mfma_reg_cache = "combine_invariant" },
 }
 
 for _, name in ipairs { "sm90_few", "sm90_few_rotate", "sm90_mid", "sm90_mid_gather", "sm90_many", "sm90_many_gather",

@@ -13,6 +13,7 @@
 -- The shares below were set so that the order agrees with the emulator's timing model on the demo's problems.
 local budget = require("budget")
 local partials = require("ops/mla_decode/partials")
+local shape = require("ops/mla_decode/shape")
 local times = require("ops/mla_decode/times")
 local model = {}
 
@@ -53,7 +54,7 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
   local rate = math.min(m.hbm_bytes_per_us, draw, l1)
   local near = math.min(m.llc_bytes_per_us, draw, l1)
   local siblings = m.l2_bytes_per_us and math.min(m.l2_bytes_per_us, draw, l1) or near
-  local kv = p.batch * p.ctx * (p.rank + p.rope) * 2
+  local kv = p.batch * p.ctx * shape.token_bytes(p)
   local rows = p.batch * p.q_len * p.heads
   local q, o = rows * (p.rank + p.rope) * 2, splits > 1 and partial_bytes(p, cost, splits) or rows * p.rank * 2
   -- A cache that fits the last-level cache may still be there from the last step: streaming loads would give that away.

@@ -36,6 +36,7 @@ local ceil_div = require("whole").ceil_div
 
 local MFMA_REG = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always", schedule = "splits", tile = 16,
   waves = 4 }
+local MFMA_REG_CACHE = { blocks = 1, kvload = "temporal", qsrc = "reg", rescale = "always", schedule = "splits", waves = 4 }
 local MMA = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 }
 
 local op = {
@@ -43,6 +44,7 @@ local op = {
   baselines = {
     { family = "mfma_reg", params = MFMA_REG }, { family = "mma", params = MMA },
     { family = "mfma_reg_rotate", params = MFMA_REG }, { family = "mma_rotate", params = MMA },
+    { family = "mfma_reg_cache", params = MFMA_REG_CACHE }, { family = "mma_cache", params = MMA },
   },
   knob = splits,
   model = { estimate = model.estimate, second_ns = model.combine_ns },
@@ -51,6 +53,12 @@ local op = {
 }
 
 function op.rows(p) return p.heads * p.q_len end
+
+function op.absent(p)
+  if p.cache ~= 0 and p.rotate ~= 0 then
+    return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out"
+  end
+end
 
 op.second = {
   family = function(family, cost, n)

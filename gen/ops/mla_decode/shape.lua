@@ -1,4 +1,5 @@
 -- Code shared by families: fields of the problem, and CDNA's counts of registers and matrix instructions.
+local formats = require("formats")
 local shape = {}
 
 -- Fields of the problem in every decode kernel's source.
@@ -7,22 +8,46 @@ shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank"
 -- The fields in one that rotates the rope columns of what it reads, of the family NAME_rotate.
 shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope", "rotate" }
 
--- A kernel either takes keys as they are or rotates each.
+-- The fields in one that reads a cache of 8 bits.
+shape.CACHE_FIELDS = { "cache", "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
+
+-- Format of an 8-bit cache by the field's number (gen/formats.lua); nil: 16 bits.
+function shape.cache(p)
+  local f = p.cache ~= 0 and formats.of("mla_decode")[p.cache + 2]
+  return f or nil
+end
+-- Bytes of a token in the cache.
+function shape.token_bytes(p)
+  return formats.bytes(formats.extents(shape.cache(p) or formats.get("paged")).token, p.rank, p.rope)
+end
+
+-- A kernel either takes keys as they are, or rotates each, or decodes bytes.
 function shape.plain_rule(p)
+  local format = shape.cache(p)
+  if format then return ("cache is %s: keys are taken as numbers of 16 bits"):format(format.name) end
   if p.rotate ~= 0 then return ("rotate is %d: keys are taken as the cache has them"):format(p.rotate) end
 end
 function shape.rotate_rule(p)
+  local format = shape.cache(p)
+  if format then return ("cache is %s: keys are rotated as numbers of 16 bits"):format(format.name) end
   if p.rotate == 0 then return "rotate is 0: the cache's keys are rotated already" end
 end
 
--- The rules of a family's rotating variant: its own, and `more`.
-function shape.rotating(rules, more)
-  local list = { shape.rotate_rule }
+function shape.cache_rule(p)
+  if p.cache == 0 then return "the cache is of 16 bits: there are no bytes to decode" end
+  if p.rotate ~= 0 then return ("rotate is %d: keys are taken as the cache has them"):format(p.rotate) end
+end
+
+-- The rules of a family's variant: its own with `first` in place of shape.plain_rule, and `more`.
+local function variant_rules(first, rules, more)
+  local list = { first }
   for _, rule in ipairs(rules) do
     if rule ~= shape.plain_rule then list[#list + 1] = rule end
   end
   return table.move(more, 1, #more, #list + 1, list)
 end
+function shape.rotating(rules, more) return variant_rules(shape.rotate_rule, rules, more) end
+function shape.decoding(rules, more) return variant_rules(shape.cache_rule, rules, more or {}) end
 
 shape.ceil_div = require("whole").ceil_div
 

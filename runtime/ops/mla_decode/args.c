@@ -8,6 +8,7 @@
 #include "ops/mla_decode/fields.h"
 
 enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, W_V_ROWS_MAX = 1 << 16 };
+_Static_assert((int)POINTER_ALIGN == (int)MLAF_FORMAT_ALIGN, "a cache's rows begin where 16-byte loads do");
 
 static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const struct {
@@ -49,6 +50,8 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
   if (rows >= MLAF_CACHE_ROWS_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page that is %lld rows, 2^32 or more", a->num_pages,
                      p->page_size, (long long)rows);
+  const int unit = mlaf_decode_format(p, false)->unit; /* bytes of what strides count */
+  const int64_t multiple = MLAF_FORMAT_ALIGN / unit, most = 2 * MLAF_ROW_STRIDE_MAX / unit;
   const struct {
     const char *name;
     int64_t value, min;
@@ -57,11 +60,24 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
       {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : p->rope, p->rope},
   };
   for (size_t i = 0; i < 2; i++)
-    if (strides[i].value < strides[i].min || strides[i].value % STRIDE_MULTIPLE ||
-        strides[i].value > MLAF_ROW_STRIDE_MAX)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d in %lld..%lld", strides[i].name,
-                       (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].min,
-                       (long long)MLAF_ROW_STRIDE_MAX);
+    if (strides[i].value < strides[i].min || strides[i].value % multiple || strides[i].value > most)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %lld in %lld..%lld%s", strides[i].name,
+                       (long long)strides[i].value, (long long)multiple, (long long)strides[i].min, (long long)most,
+                       unit == 1 ? " bytes" : "");
+  return MLAF_OK;
+}
+
+/* Checks arguments that an 8-bit cache has, or lacks. */
+static mlaf_status check_cache(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  if (p->cache && a->kpe)
+    return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be NULL: rows of a cache of %s have the rope columns, too", a->kpe,
+                     f->name);
+  if (a->kv_scale && f->scale != MLAF_SCALE_LAUNCH)
+    return mlaf_fail(err, MLAF_E_ARG, "kv_scale is %p, must be NULL: %s", (const void *)a->kv_scale,
+                     p->cache ? "tokens of the problem's cache hold their scales" : "the problem has a cache of 16 bits");
+  if ((uintptr_t)a->kv_scale % sizeof(float))
+    return mlaf_fail(err, MLAF_E_ARG, "kv_scale is %p, must be 4-byte aligned", (const void *)a->kv_scale);
   return MLAF_OK;
 }
 
@@ -122,6 +138,7 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
     return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be at least %g in size, or 0", (double)a->scale, (double)FLT_MIN);
   if (!a->total_q) return MLAF_OK;
   mlaf_status st = check_pointers(p, a, err);
+  if (!st) st = check_cache(p, a, err);
   if (!st) st = check_strides(p, a, err);
   if (!st) st = check_table(p, a, err);
   return st ? st : check_workspace(workspace, splits, a, err);

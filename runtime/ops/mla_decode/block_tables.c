@@ -130,12 +130,12 @@ static mlaf_launch like(const mlaf_function *fn) {
                        .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
 }
 
-mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p,
+mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *const *fns, const mlaf_problem *p,
                                       const mlaf_execute_args *a, void *at, mlaf_execute_args *first, mlaf_second_prepared *out,
                                       mlaf_err *err) {
   tables_args *t = (tables_args *)(void *)out->parameters;
   mlaf_status st = check(p, a, err);
-  if (!st && !fn)
+  if (!st && !fns)
     st = mlaf_fail(err, MLAF_E_ARG, "block_table, page_tokens or page_rows is given: make the plan with MLAF_PLAN_TABLES");
   if (st) return st;
   fill(p, a, at, t, first);
@@ -144,20 +144,21 @@ mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *fn,
   const uint32_t chunks = divide_up(longest, CHUNK);
   t->group = (int32_t)divide_up(a->batch, MOST_WAVES);
   t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks);
-  out->launch = like(fn);
-  out->launch.args = t;
-  out->launch.grid[0] = divide_up(divide_up(a->batch, t->group), waves);
-  out->launch.grid[1] = (uint32_t)t->chunks;
-  out->launch.grid[2] = 1;
+  out->ahead = out->n = 1;
+  out->launch[0] = like(fns[0]);
+  out->launch[0].args = t;
+  out->launch[0].grid[0] = divide_up(divide_up(a->batch, t->group), waves);
+  out->launch[0].grid[1] = (uint32_t)t->chunks;
+  out->launch[0].grid[2] = 1;
   return MLAF_OK;
 }
 
 /* --- elsewhere --- */
 
-static mlaf_status prepare_at(const mlaf_bound *b, const mlaf_function *fn, const void *args, void *at, void *first,
+static mlaf_status prepare_at(const mlaf_bound *b, const mlaf_function *const *fns, const void *args, void *at, void *first,
                               mlaf_second_prepared *out, mlaf_err *err) {
   const mlaf_problem p = mlaf_decode_problem(b);
-  return mlaf_block_tables_prepare(b->dev, fn, &p, args, at, first, out, err);
+  return mlaf_block_tables_prepare(b->dev, fns, &p, args, at, first, out, err);
 }
 
 /* --- in the workspace --- */
@@ -178,8 +179,8 @@ static size_t workspace(const mlaf_bound *b, uint32_t splits, const void *args) 
 }
 
 /* All is checked before anything is launched, with tables that are there in place of those to come. */
-static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_function *fn, const void *args, void *first_form,
-                           mlaf_second_prepared *out, mlaf_err *err) {
+static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_function *const *fns, const void *args,
+                           void *first_form, mlaf_second_prepared *out, mlaf_err *err) {
   const mlaf_execute_args *a = args;
   const mlaf_problem p = mlaf_decode_problem(b);
   const size_t need = workspace(b, splits, a), at = tables_at(b, splits, a->total_q);
@@ -196,15 +197,18 @@ static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_func
   if (!first.qo_indptr) first.qo_indptr = any;
   first.kv_indptr = first.kv_indices = first.kv_last_page_lens = any;
   mlaf_status st = mlaf_decode_check_args(b, splits, &first, err);
-  if (!st) st = mlaf_block_tables_prepare(b->dev, fn, &p, a, (char *)a->workspace + at, &first, out, err);
+  if (!st) st = mlaf_block_tables_prepare(b->dev, fns, &p, a, (char *)a->workspace + at, &first, out, err);
   if (!st) memcpy(first_form, &first, sizeof first);
   return st;
 }
 
-const mlaf_second_form mlaf_block_tables = {.kernel = &kernel,
+const mlaf_second_form mlaf_block_tables = {.kind = MLAF_SECOND_TABLES,
+                                            .n_kernels = 1,
+                                            .kernels = &kernel,
                                             .what = "the kernel that reads block tables",
                                             .wanted = wanted,
                                             .workspace = workspace,
                                             .like = like,
+                                            .ahead = 1,
                                             .prepare = prepare,
                                             .prepare_at = prepare_at};

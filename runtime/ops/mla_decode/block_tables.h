@@ -11,9 +11,9 @@ extern const mlaf_second_form mlaf_block_tables;
 
 /* Bytes that the tables made of these arguments take; SIZE_MAX where there are too many entries, or no such arguments. */
 size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a);
-/* Check the second form, fill the launch of the kernel `fn`, which writes to `at` (mlaf_block_tables_size bytes, 4-byte aligned),
- * and give the arguments of the first form in *first. fn NULL: it is not loaded. */
-mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p,
+/* Check the second form, fill the launch of its kernel, *fns, which writes to `at` (mlaf_block_tables_size bytes, 4-byte
+ * aligned), and give the arguments of the first form in *first. fns NULL: it is not loaded. */
+mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *const *fns, const mlaf_problem *p,
                                       const mlaf_execute_args *a, void *at, mlaf_execute_args *first, mlaf_second_prepared *out,
                                       mlaf_err *err);
 

@@ -1,10 +1,10 @@
 /* The table of mla_decode's functions. */
 #include "ops/mla_decode/calls.h"
 
-#include "ops/mla_decode/block_tables.h"
 #include "ops/mla_decode/data.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+#include "ops/mla_decode/index_lists.h"
 #include "ops/mla_decode/suite.h"
 
 static int64_t rows(const void *args) { return ((const mlaf_execute_args *)args)->total_q; }
@@ -42,7 +42,7 @@ const mlaf_calls mlaf_decode_calls = {
     .rows_of = rows_of,
     .prepare = mlaf_decode_prepare,
     .work = mlaf_decode_work,
-    .second = &mlaf_block_tables,
+    .second = mlaf_decode_forms,
     .knob_most = mlaf_decode_splits_most,
     .fit_knob = mlaf_decode_fit,
     .stands_back = mlaf_decode_stands_back,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/numeric.h"
+#include "op/stored.h"
 
 enum { SETS_LEAST = 4, SETS_MOST = 128 };
 #define CACHES_BETWEEN 4                       /* times the largest cache lie between two uses of a page */
@@ -67,7 +67,7 @@ static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts,
 
 static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  const int64_t page_bytes = p->page_size * mlaf_decode_bytes(p, mlaf_decode_format(false)->row);
+  const int64_t page_bytes = p->page_size * mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   mlaf_status st = draw_lengths(d, opts, err);
   if (st) return st;
@@ -89,7 +89,49 @@ static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, m
 
 /* --- what lies there --- */
 
-static mlaf_status alloc_tensors(mlaf_decode_data *d, mlaf_err *err) {
+/* Scales of tokens that hold their own are like those of normal numbers, for which writers take their largest / 448. */
+static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, unsigned char *row, mlaf_rng *rng) {
+  const bool fnuz = mlaf_stored_fnuz(f->latent);
+  const int64_t scales = mlaf_decode_bytes(p, f->scales_at), rope = mlaf_decode_bytes(p, f->rope_at);
+  for (int i = 0; i < f->scales; i++) {
+    const float scale = ldexpf(1 + (float)mlaf_rng_below(rng, 1000) / 1000, -8);
+    memcpy(row + scales + 4 * i, &scale, sizeof scale);
+  }
+  for (int c = 0; c < p->rank; c++) {
+    const float scale = f->scales ? mlaf_stored_scale(f, p->rank, p->rope, row, c) : MLAF_DECODE_KV_SCALE;
+    row[c] = mlaf_e4m3_encode(fnuz, (double)(mlaf_rng_normal(rng) / scale));
+  }
+  for (int c = 0; c < p->rope; c++) {
+    const float x = mlaf_rng_normal(rng);
+    const uint16_t half = mlaf_encode16(p->dtype, x);
+    if (mlaf_stored_in_16(f->rope)) memcpy(row + rope + 2 * c, &half, sizeof half);
+    else row[rope + c] = mlaf_e4m3_encode(fnuz, (double)(x / MLAF_DECODE_KV_SCALE));
+  }
+}
+
+/* The tokens of an 8-bit cache, over and over, and the scale of all where there is one. */
+static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache, mlaf_err *err) {
+  const mlaf_problem *p = &d->problem;
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  const size_t row = (size_t)mlaf_decode_bytes(p, f->row), all = (size_t)d->head.pool_bytes, once = MLAF_DECODE_TOKENS * row;
+  const float scale = MLAF_DECODE_KV_SCALE;
+  mlaf_rng rng = {seed ^ 0x6b76};
+  void *ignored;
+  d->tokens = malloc(once);
+  if (!d->tokens) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d tokens", MLAF_DECODE_TOKENS);
+  for (size_t i = 0; i < MLAF_DECODE_TOKENS && i * row < all; i++) draw_token(p, f, d->tokens + i * row, &rng);
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, row, &ignored, err); /* Q's numbers are the pool's */
+  if (!st) st = ops->mem_alloc(d->dev, all, cache, err);
+  d->args.ckv = d->head.pool = *cache;
+  for (size_t at = 0; !st && at < all; at += once)
+    st = ops->mem_write(d->dev, (char *)*cache + at, d->tokens, all - at < once ? all - at : once, err);
+  if (st || f->scale != MLAF_SCALE_LAUNCH) return st;
+  st = ops->mem_alloc(d->dev, sizeof scale, (void **)&d->args.kv_scale, err);
+  return st ? st : ops->mem_write(d->dev, (void *)d->args.kv_scale, &scale, sizeof scale, err);
+}
+
+static mlaf_status alloc_tensors(mlaf_decode_data *d, uint64_t seed, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
   mlaf_execute_args *a = &d->args;
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
@@ -101,7 +143,8 @@ static mlaf_status alloc_tensors(mlaf_decode_data *d, mlaf_err *err) {
   void *cache = NULL;
   memcpy(d->head.outputs, outputs, sizeof outputs);
   d->head.n_outputs = sizeof outputs / sizeof *outputs;
-  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, (size_t)d->head.pool_bytes, &cache, err);
+  mlaf_status st = p->cache ? alloc_bytes(d, seed, &cache, err)
+                            : mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, (size_t)d->head.pool_bytes, &cache, err);
   if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * outputs[MLAF_DECODE_O].row_bytes, &a->o, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * sizeof(float), (void **)&a->lse, err);
@@ -208,7 +251,7 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
   d->args.scale = (float)(sqrt(3.0) / sqrt(p->rank + p->rope)); /* 1/sqrt(192) for 512 + 64, as DeepSeek-V3 has it */
   mlaf_rng rng = {opts->seed};
   mlaf_status st = plan_cache(d, opts, err);
-  if (!st) st = alloc_tensors(d, err);
+  if (!st) st = alloc_tensors(d, opts->seed, err);
   if (!st) st = alloc_values(d, err);
   if (!st) st = alloc_tables(d, &rng, err);
   if (!st) st = alloc_angles(d, err);
@@ -224,12 +267,14 @@ void mlaf_decode_data_close(mlaf_data *data) {
   mlaf_decode_data *d = (void *)data;
   if (!d) return;
   void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.rope_table,
-                       (void *)d->args.w_v, d->args.values};
+                       (void *)d->args.w_v, d->args.values, (void *)d->args.kv_scale,
+                       d->problem.cache ? (void *)d->args.ckv : NULL}; /* which is the pool's otherwise */
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
   free(d->host);
   free(d->lengths);
   free(d->angles);
+  free(d->tokens);
   free(d);
 }
 

@@ -5,6 +5,8 @@
 
 #include "ops/mla_decode/execute.h"
 
+enum { MLAF_DECODE_TOKENS = 6007 }; /* a prime: pages are not like each other */
+#define MLAF_DECODE_KV_SCALE 0x1.8p-2f
 enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs; with a fused value projection the first is the values, the only one */
 
 /* Random normal numbers (the clock a GPU reaches depends on the data) and a random page order. A set is a page table. On a real
@@ -17,6 +19,7 @@ typedef struct mlaf_decode_data {
   const atomic_bool *cancel;
   mlaf_problem problem;
   mlaf_execute_args args; /* with the first page table */
+  unsigned char *tokens;  /* of an 8-bit cache: MLAF_DECODE_TOKENS rows, of which row i of the cache is the i % TOKENS'th */
   int32_t *lengths;       /* [batch] tokens of each request, on the host */
   int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */
   void *tables;           /* their copy on the device */

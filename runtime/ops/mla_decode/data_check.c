@@ -42,6 +42,7 @@ typedef struct wanted {
   mlaf_expected want;
   mlaf_testcase data;
   int32_t qo[2], kv[2], last, index;
+  float kv_scale;
 } wanted;
 
 static void free_wanted(wanted *w) {
@@ -52,15 +53,20 @@ static void free_wanted(wanted *w) {
   free(w->data.ckv);
 }
 
+/* Bytes of a cached row. */
+static size_t cache_bytes(const mlaf_problem *p) { return (size_t)mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row); }
+
 static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
   const mlaf_problem *p = &d->problem;
-  const size_t width = (size_t)(p->rank + p->rope), n = (size_t)p->batch;
+  const size_t width = (size_t)(p->rank + p->rope), n = (size_t)p->batch, bytes = cache_bytes(p);
   const int32_t *pages = d->host + 3 * n + 2 + at->set * d->pages + d->host[n + 1 + (size_t)at->request];
   for (int h = 0; h < at->n_heads; h++)
     pattern(d, mlaf_decode_q_first(p) + row_of(d, at, h) * width, width, w->data.q + (size_t)h * width);
   for (int t = 0; t < w->last; t++) {
     const size_t row = (size_t)pages[t / p->page_size] * (size_t)p->page_size + (size_t)(t % p->page_size);
-    pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
+    if (p->cache) memcpy((char *)w->data.ckv + (size_t)t * bytes, d->tokens + row % MLAF_DECODE_TOKENS * bytes, bytes);
+    else
+      pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
   }
 }
 
@@ -92,18 +98,20 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   const mlaf_problem *p = &d->problem;
   const int visible = visible_at(d, at);
   const size_t n = (size_t)at->n_heads, width = (size_t)(p->rank + p->rope);
-  *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible};
+  *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible, .kv_scale = MLAF_DECODE_KV_SCALE};
   w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
                             .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
-  w->data.ckv = malloc((size_t)visible * width * sizeof *w->data.ckv + 1);
+  w->data.ckv = malloc((size_t)visible * cache_bytes(p) + 1);
   name_token(at, p->heads, w->data.name, sizeof w->data.name);
   if (!w->want.o || !w->want.lse || !w->want.magnitude || !w->data.q || !w->data.ckv)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference of %d tokens", visible);
   gather(d, at, w);
   mlaf_batch *x = &w->data.batch;
   *x = (mlaf_batch){.problem = *p, .batch = 1, .num_pages = 1, .total_q = 1, .q = w->data.q, .ckv = w->data.ckv,
-                    .kpe = w->data.ckv + p->rank, .ckv_row_stride = (int64_t)width, .kpe_row_stride = (int64_t)width,
+                    .kpe = w->data.ckv + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at) / 2,
+                    .ckv_row_stride = mlaf_decode_row(p, false), .kpe_row_stride = mlaf_decode_row(p, false),
+                    .kv_scale = d->args.kv_scale ? &w->kv_scale : NULL,
                     .qo_indptr = w->qo, .kv_indptr = w->kv, .kv_indices = &w->index, .kv_last_page_lens = &w->last,
                     .scale = d->args.scale, .rope_table = d->angles, .rope_rows = d->args.rope_rows};
   x->problem.heads = at->n_heads;

@@ -23,7 +23,7 @@ typedef struct mlaf_decode_parameters {
   mlaf_decode_args decode; /* with the maps behind it one parameter block */
   unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
   mlaf_combine_args combine;
-  mlaf_values_args behind; /* for a combine kernel that takes the decode kernel's arguments: these never rotate. With the map
+  mlaf_values_args behind; /* for a combine kernel that takes the decode kernel's arguments, in their wide form. With the map
                             * behind it one block */
   unsigned char maps_behind[1][MLAF_MAP_BYTES];
 } mlaf_decode_parameters;
@@ -44,10 +44,10 @@ static inline bool mlaf_decode_invariant(const mlaf_bound *b) {
 static inline int mlaf_decode_goes_on(const mlaf_bound *b) { return (int)b->stage[MLAF_STAGE_COMBINE].launch.values; }
 static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }
 
-/* Row strides in elements, the default where the caller left them 0. */
 /* The typed problem of a bound variant. */
 static inline mlaf_problem mlaf_decode_problem(const mlaf_bound *b) { return mlaf_problem_of(&b->point); }
 
+/* Row strides in units of the cache's format, the default where the caller left them 0. */
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 

@@ -8,7 +8,7 @@
 
 /* Limits that mlaf_execute checks and kernels stand on: rows and row bytes are 32-bit factors of 64-bit offsets, and 16
  * rows' bytes fit 32 bits. More rows than this are beyond any device's memory. */
-#define MLAF_ROW_STRIDE_MAX (INT64_C(1) << 27) /* elements of 2 bytes */
+#define MLAF_ROW_STRIDE_MAX (INT64_C(1) << 27) /* elements of 2 bytes; of a cache whose strides are bytes, twice that */
 #define MLAF_CACHE_ROWS_MAX (INT64_C(1) << 32) /* num_pages * page_size stays below */
 
 /* Decode kernel, grid (ceil(q_len*H / rows_per_wg), splits, batch), block (threads,1,1).
@@ -18,12 +18,19 @@
  * with no token writes part_lse = -inf and leaves part_o alone. A request with kv_len 0 gets o = 0, lse = -inf.
  * A page id outside [0, num_pages) never faults: that request's rows come out NaN.
  * A kernel that rotates what it reads has the same numbers in fewer bits, to make room for its table in as many bytes
- * (templates/mla_decode/lib/args_rotate.h). Behind the table's end cosines are NaN: so are the rows that see such a key. */
+ * (templates/mla_decode/lib/args_rotate.h). Behind the table's end cosines are NaN: so are the rows that see such a key.
+ * A kernel that reads an 8-bit cache has them in fewer bits, too (templates/mla_decode/lib/args_cache.h): row j of ckv is a
+ * token's bytes as its format stores them, its rope columns are at kpe + j * kpe_row_stride, and strides are bytes. */
 typedef struct mlaf_rotate_words {
   uint32_t ckv_row_stride, kpe_row_stride;
   const float *rope_table;          /* [rope_rows, P]: of a position P/2 cosines, then P/2 sines */
   int32_t total_q, rope_rows;
 } mlaf_rotate_words;
+typedef struct mlaf_cache_words {
+  uint32_t ckv_row_stride, kpe_row_stride; /* bytes, multiples of 16 */
+  const float *kv_scale;            /* one factor of all stored numbers, on the device; NULL: 1 */
+  int32_t total_q, reserved;
+} mlaf_cache_words;
 typedef struct mlaf_decode_args {
   const void *q;                    /* [T, H, R+P] dtype, dense */
   const void *ckv;                  /* row j: ckv + j*ckv_row_stride elements, R used */
@@ -44,6 +51,7 @@ typedef struct mlaf_decode_args {
       int64_t total_q;              /* T */
     };
     mlaf_rotate_words rotate;       /* of a problem that rotates what it reads */
+    mlaf_cache_words cache;         /* of a problem with an 8-bit cache */
   };
   int32_t num_pages;                /* pages in the cache */
   int32_t splits;                   /* gridDim.y */
@@ -89,6 +97,7 @@ static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t part
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.
  *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns
  *   KPE  num_pages*page_size rows of P columns, kpe_row_stride apart      O  T*H rows of R columns
+ *        An 8-bit cache has no KPE, and CKV's columns are its tokens' bytes in pairs.
  *   W    rows of W_UV from the first head's to the last one's, R columns: of a combine kernel fused with the value projection
  * A coordinate outside reads zeros and writes nothing. A tensor without a byte (KPE at rope 0, a cache of 0 pages) leaves the
  * map zero: a kernel does not use it then. */

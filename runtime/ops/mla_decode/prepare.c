@@ -126,7 +126,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
       .q = a->q,
       .ckv = a->ckv,
       .kpe = a->kpe   ? a->kpe
-             : a->ckv ? behind(a->ckv, (size_t)mlaf_decode_bytes(p, mlaf_decode_format(false)->rope_at))
+             : a->ckv ? behind(a->ckv, (size_t)mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at))
                       : NULL,
       .qo_indptr = a->qo_indptr,
       .kv_indptr = a->kv_indptr,
@@ -149,28 +149,30 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
   }
 }
 
-/* The same arguments as a kernel that rotates takes them: checked strides fit 32 bits, and so do tokens of a launch. */
-_Static_assert(MLAF_ROW_STRIDE_MAX <= INT32_MAX && (int64_t)MLA_DECODE_BATCH_MAX * MLA_DECODE_Q_LEN_MAX <= INT32_MAX,
-               "numbers of mlaf_rotate_words");
-static void narrow(const mlaf_execute_args *a, mlaf_decode_args *d) {
-  const mlaf_rotate_words words = {.ckv_row_stride = (uint32_t)d->ckv_row_stride,
-                                   .kpe_row_stride = (uint32_t)d->kpe_row_stride,
-                                   .rope_table = a->rope_table,
-                                   .total_q = (int32_t)d->total_q,
-                                   .rope_rows = a->rope_rows};
-  d->rotate = words;
+/* The same arguments as a kernel that rotates takes them, and one that reads bytes: checked strides fit 32 bits, and so do
+ * tokens of a launch. */
+_Static_assert(2 * MLAF_ROW_STRIDE_MAX <= INT32_MAX && (int64_t)MLA_DECODE_BATCH_MAX * MLA_DECODE_Q_LEN_MAX <= INT32_MAX,
+               "numbers of mlaf_rotate_words and mlaf_cache_words");
+static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decode_args *d) {
+  const uint32_t ckv = (uint32_t)d->ckv_row_stride, kpe = (uint32_t)d->kpe_row_stride;
+  const int32_t total_q = (int32_t)d->total_q;
+  if (p->rotate) d->rotate = (mlaf_rotate_words){ckv, kpe, a->rope_table, total_q, a->rope_rows};
+  else d->cache = (mlaf_cache_words){ckv, kpe, a->kv_scale, total_q, 0};
 }
 
 /* The tensor a map wants (which one was checked when the code object was read); no data: there is nothing to copy. */
 static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_decode_args *d,
                              const mlaf_map_want *want) {
   const bool cached = want->of == MLAF_MAP_CKV || want->of == MLAF_MAP_KPE;
-  const uint64_t rank = (uint64_t)p->rank, rope = (uint64_t)p->rope;
+  const uint64_t rank = (uint64_t)p->rank, rope = (uint64_t)p->rope, unit = (uint64_t)mlaf_decode_format(p, false)->unit;
   mlaf_tensor t = {.box_cols = want->cols, .box_rows = want->rows, .swizzle = want->swizzle};
   t.rows = cached ? (uint64_t)a->num_pages * (uint64_t)p->page_size : (uint64_t)(a->total_q * p->heads);
   switch ((mlaf_map_of)want->of) {
-    case MLAF_MAP_CKV: t.data = d->ckv, t.cols = rank, t.row_stride = (uint64_t)d->ckv_row_stride * 2; break;
-    case MLAF_MAP_KPE: t.data = d->kpe, t.cols = rope, t.row_stride = (uint64_t)d->kpe_row_stride * 2; break;
+    case MLAF_MAP_CKV:
+      t.data = d->ckv, t.cols = p->cache ? (uint64_t)mlaf_decode_row(p, false) / 2 : rank;
+      t.row_stride = (uint64_t)d->ckv_row_stride * unit;
+      break;
+    case MLAF_MAP_KPE: t.data = d->kpe, t.cols = p->cache ? 0 : rope, t.row_stride = (uint64_t)d->kpe_row_stride * 2; break;
     case MLAF_MAP_Q: t.data = d->q, t.cols = rank + rope, t.row_stride = (rank + rope) * 2; break;
     case MLAF_MAP_O: t.data = d->o, t.cols = rank, t.row_stride = rank * 2; break;
     case MLAF_MAP_W:
@@ -252,7 +254,8 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   if (!st && mlaf_decode_goes_on(b)) st = fill_maps(b, combine_of(b), a, &with->decode, with->maps_behind, err);
   if (st) return st;
   fill_behind(a, &with->decode, &with->behind);
-  if (mlaf_decode_problem(b).rotate) narrow(a, &with->decode);
+  const mlaf_problem problem = mlaf_decode_problem(b);
+  if (problem.rotate || problem.cache) narrow(&problem, a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;

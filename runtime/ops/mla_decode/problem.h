@@ -17,17 +17,18 @@ void mlaf_problem_point(const mlaf_problem *p, mlaf_point *out);
 void mlaf_problem_of_caller(const mlaf_problem *p, mlaf_point *out);
 mlaf_problem mlaf_problem_of(const mlaf_point *p);
 
-/* The format of a cache in one tensor or, split, in two; a launch says which by its kpe. Bytes of it at this problem. */
-static inline const mlaf_cache_format *mlaf_decode_format(bool split) {
+/* The cache's format. One of 16 bits lies in one tensor or, split, in two; a launch says which by its kpe. */
+static inline const mlaf_cache_format *mlaf_decode_format(const mlaf_problem *p, bool split) {
   static const uint8_t formats[] = {MLA_DECODE_FORMATS};
-  return mlaf_cache_format_at(formats[split]);
+  return mlaf_cache_format_at(formats[p->cache ? p->cache + 1 : split]);
 }
+/* Bytes of it at this problem. */
 static inline int64_t mlaf_decode_bytes(const mlaf_problem *p, mlaf_extent extent) {
   return mlaf_extent_bytes(extent, p->rank, p->rope);
 }
-/* Elements of a row of the cache's tensor. */
+/* Units that row strides count (elements of 16 bits; bytes where the cache is of 8) of a row of the cache's tensor. */
 static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
-  const mlaf_cache_format *f = mlaf_decode_format(split);
+  const mlaf_cache_format *f = mlaf_decode_format(p, split);
   return mlaf_decode_bytes(p, f->row) / f->unit;
 }
 

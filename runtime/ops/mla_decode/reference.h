@@ -11,8 +11,9 @@ typedef struct mlaf_batch {
   mlaf_problem problem;
   int32_t batch, num_pages;
   int64_t total_q;
-  const uint16_t *q, *ckv, *kpe; /* kpe: ckv + rank in a combined cache */
-  int64_t ckv_row_stride, kpe_row_stride;
+  const uint16_t *q, *ckv, *kpe; /* kpe: ckv + rank in a combined cache; of an 8-bit cache the rope columns of row 0 */
+  int64_t ckv_row_stride, kpe_row_stride; /* units of the cache's format */
+  const float *kv_scale;         /* of an 8-bit cache with one scale; NULL: 1 */
   const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
   double scale;
   const float *rope_table; /* [rope_rows, P], of a problem that rotates what it reads */
@@ -34,6 +35,7 @@ static inline int64_t mlaf_batch_visible(const mlaf_batch *x, int64_t kv_len, in
  * scale * sum |q_c| |k_c| over the row's tokens, which rounding-error bounds of its scores are made of.
  * Where the problem rotates what it reads, the key of token t of its request is turned by row t of the table as kernels do it, to
  * the bit: fused multiply-adds in fp32, then rounded to the 16-bit type. Behind the table it is NaN.
+ * Stored numbers of an 8-bit cache are taken exactly, times the launch's scale or their token's.
  * A row that sees no token has o = 0, lse = -inf, magnitude 0. A request with a page id outside [0, num_pages), with more query
  * tokens than the problem's q_len, or with some outside of total_q is NaN in all its rows. NaN in Q or in a visible K or V
  * propagates as arithmetic does. Rows nobody sees are not read. */

@@ -31,11 +31,11 @@ static const mlaf_expected *expected(const mlaf_case *c) { return &((const decod
 /* --- which cases --- */
 
 /* Edges of tiles of 16, 32 and 64 tokens, empty, one token, and lengths that fill their pages. A table of cosines and sines ends
- * within the longest request. */
+ * within the longest request. A token of an 8-bit cache holds a NaN. */
 static mlaf_case_spec spec_ragged(const mlaf_problem *p, uint64_t seed) {
   static const int32_t kv[] = {37, 0, 1, 16, 129, 64, 65, 17, 31, 96};
   mlaf_case_spec s = {.name = "ragged", .problem = *p, .seed = seed, .unused_pages = 3, .short_table = true,
-                      .score_std = sqrt(3.0)};
+                      .kv_scale = 0.0371f, .any_scales = true, .nan_code_in = 3, .score_std = sqrt(3.0)};
   for (int i = 0; i < (int)(sizeof kv / sizeof *kv); i++) {
     if (p->page_size > BIG_PAGE && i > 2) break; /* every page of 65536 rows is 75 MB */
     s.kv_lens[s.n] = kv[i];
@@ -48,7 +48,8 @@ static mlaf_case_spec spec_ragged(const mlaf_problem *p, uint64_t seed) {
   return s;
 }
 
-/* Long enough that each wave of two splits goes round its loop several times; with many rows one request suffices. */
+/* Long enough that each wave of two splits goes round its loop several times; with many rows one request suffices. Scales of an
+ * 8-bit cache are powers of two, or left out. */
 static mlaf_case_spec spec_deep(const mlaf_problem *p, uint64_t seed) {
   const bool many = p->heads * p->q_len > MANY_ROWS;
   mlaf_case_spec s = {.name = "deep", .problem = *p, .seed = seed + 1, .unused_pages = 1, .score_std = sqrt(3.0)};
@@ -63,7 +64,8 @@ static mlaf_case_spec spec_deep(const mlaf_problem *p, uint64_t seed) {
 /* Scores so far apart that the running maximum keeps rising by more than any lazy-rescale threshold, in the cache
  * layout with ckv and kpe apart, and with a negative scale: kernels that find maxima before they scale must mind its sign. */
 static mlaf_case_spec spec_sharp(const mlaf_problem *p, uint64_t seed) {
-  mlaf_case_spec s = {.name = "sharp", .problem = *p, .seed = seed + 2, .score_std = -14, .layout = MLAF_CACHE_SPLIT};
+  mlaf_case_spec s = {.name = "sharp", .problem = *p, .seed = seed + 2, .score_std = -14, .layout = MLAF_CACHE_SPLIT,
+                      .kv_scale = 0x1p-6f, .any_scales = true};
   static const int32_t kv[] = {190, 77, 3};
   s.n = p->page_size > BIG_PAGE ? 1 : 3;
   for (int i = 0; i < s.n; i++) s.kv_lens[i] = kv[i], s.q_lens[i] = p->q_len;
@@ -203,6 +205,7 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
       {"w_v", v->w ? MLAF_USE_INPUT : MLAF_USE_NONE, v->count * 2, ARG(w_v), v->w},
       {"rope_table", data->rope_table ? MLAF_USE_INPUT : MLAF_USE_NONE, (size_t)(x->rope_rows * x->problem.rope) * 4,
        ARG(rope_table), data->rope_table},
+      {"kv_scale", x->kv_scale ? MLAF_USE_INPUT : MLAF_USE_NONE, sizeof(float), ARG(kv_scale), x->kv_scale},
       {"workspace", a->workspace_size ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, a->workspace_size, ARG(workspace), NULL},
   };
   memcpy(out, all, sizeof all);

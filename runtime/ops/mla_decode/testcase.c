@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "op/numeric.h"
+#include "op/stored.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/testcase.h"
 
-/* Poison: NaN in both types; with a page outside the cache a small number, so that a kernel that reads some other page
- * in its place does not come by the right answer, NaN, by accident. */
-enum { SPLIT_PAD = 8, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_OOB = 0x3c };
+/* Poison: NaN in all types but one, which has its own; with a page outside the cache a small number, so that a kernel that reads
+ * some other page in its place does not come by the right answer, NaN, by accident. */
+enum { SPLIT_PAD = 8, BYTES_PAD = 16, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_FNUZ = 0x80, POISON_OOB = 0x3c };
 
 static int64_t pages_of(const mlaf_case_spec *s, int32_t b) {
   return ((int64_t)s->kv_lens[b] + s->problem.page_size - 1) / s->problem.page_size;
@@ -27,7 +27,8 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
 
 static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poison, mlaf_err *err) {
   const mlaf_problem *p = &s->problem;
-  const bool split = s->layout == MLAF_CACHE_SPLIT;
+  const bool split = s->layout == MLAF_CACHE_SPLIT && !p->cache;
+  const mlaf_cache_format *f = mlaf_decode_format(p, split);
   mlaf_batch *x = &t->batch;
   *x = (mlaf_batch){.problem = *p, .batch = s->n};
   for (int32_t b = 0; b < s->n; b++) {
@@ -36,11 +37,11 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
     if (s->kv_lens[b] > t->max_kv_len) t->max_kv_len = s->kv_lens[b];
   }
   x->num_pages = (int32_t)(t->total_pages + s->unused_pages);
-  x->ckv_row_stride = mlaf_decode_row(p, split) + (split ? SPLIT_PAD : 0);
+  x->ckv_row_stride = mlaf_decode_row(p, split) + (split ? SPLIT_PAD : s->layout == MLAF_CACHE_SPLIT ? BYTES_PAD : 0);
   x->kpe_row_stride = split ? p->rope + SPLIT_PAD : x->ckv_row_stride;
   int64_t rows = (int64_t)x->num_pages * p->page_size;
   t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope));
-  t->ckv_count = (size_t)(rows * x->ckv_row_stride);
+  t->ckv_count = (size_t)(rows * x->ckv_row_stride * f->unit / 2);
   t->kpe_count = split ? (size_t)(rows * x->kpe_row_stride) : 0;
   t->q = malloc((t->q_count + 1) * sizeof *t->q);
   t->ckv = malloc((t->ckv_count + 1) * sizeof *t->ckv);
@@ -49,11 +50,13 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   if (!t->q || !t->ckv || (split && !t->kpe) || !t->tables)
     return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %lld cache rows", s->name, (long long)rows);
   memset(t->q, poison, t->q_count * sizeof *t->q);
-  memset(t->ckv, poison, t->ckv_count * sizeof *t->ckv);
+  memset(t->ckv, poison == POISON && mlaf_stored_fnuz(f->latent) ? POISON_FNUZ : poison, t->ckv_count * sizeof *t->ckv);
   if (split) memset(t->kpe, poison, t->kpe_count * sizeof *t->kpe);
   x->q = t->q;
   x->ckv = t->ckv;
-  x->kpe = split ? t->kpe : t->ckv + p->rank;
+  x->kpe = split ? t->kpe : t->ckv + mlaf_decode_bytes(p, f->rope_at) / 2;
+  t->kv_scale = s->kv_scale;
+  x->kv_scale = f->scale == MLAF_SCALE_LAUNCH && s->kv_scale != 0 ? &t->kv_scale : NULL;
   return MLAF_OK;
 }
 
@@ -88,7 +91,61 @@ static void random_row(uint16_t *to, int32_t dtype, int32_t n, mlaf_rng *rng) {
   for (int32_t i = 0; i < n; i++) to[i] = mlaf_encode16(dtype, mlaf_rng_normal(rng));
 }
 
-static void fill_data(mlaf_testcase *t, mlaf_rng *rng) {
+/* --- tokens of 8-bit caches --- */
+
+/* Scales of a token: no two of its groups have to have the same. */
+static void random_scales(const mlaf_case_spec *s, const mlaf_cache_format *f, unsigned char *at, mlaf_rng *rng) {
+  for (int i = 0; i < f->scales; i++) {
+    const float factor = 1 + (float)mlaf_rng_below(rng, 1 << 23) * 0x1p-23f;
+    const int power = (int)mlaf_rng_below(rng, 21) - 13;
+    const float scale = s->any_scales ? ldexpf(factor, power / 2) : ldexpf(1, power);
+    memcpy(at + 4 * i, &scale, sizeof scale);
+  }
+}
+
+/* Values are standard normal numbers as far as their scale lets them. */
+static void random_codes(bool fnuz, float scale, unsigned char *to, int32_t n, mlaf_rng *rng) {
+  for (int32_t i = 0; i < n; i++) to[i] = mlaf_e4m3_encode(fnuz, (double)(mlaf_rng_normal(rng) / scale));
+}
+
+/* The codes that decoders get wrong, one a token: each comes to all places of 16 bytes. */
+static void place_code(bool fnuz, float scale, int64_t token, unsigned char *latent, int32_t rank) {
+  static const uint8_t codes[] = {0x01, 0x08, 0x81, 0x88, 0x07, 0x7e, 0x80, 0x00};
+  const uint8_t code = codes[token / 16 % 8];
+  const bool large = code == 0x7e && scale > 0x1p-5f; /* which would be all that its token is */
+  latent[(token * 17 + 5) % rank] = (fnuz && code == 0x80) || large ? 0x0f : code;
+}
+
+static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int64_t row, int64_t token, mlaf_rng *rng) {
+  const mlaf_batch *x = &t->batch;
+  const mlaf_problem *p = &x->problem;
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  const bool fnuz = mlaf_stored_fnuz(f->latent);
+  const float scale = x->kv_scale ? *x->kv_scale : 1;
+  unsigned char *at = (unsigned char *)t->ckv + row * x->ckv_row_stride, *rope = at + mlaf_decode_bytes(p, f->rope_at);
+  random_scales(s, f, at + mlaf_decode_bytes(p, f->scales_at), rng);
+  for (int c = 0; c < p->rank; c += 32) /* groups are of whole 32 columns */
+    random_codes(fnuz, scale * mlaf_stored_scale(f, p->rank, p->rope, at, c), at + c, 32, rng);
+  place_code(fnuz, scale * mlaf_stored_scale(f, p->rank, p->rope, at, (int)((token * 17 + 5) % p->rank)), token, at, p->rank);
+  if (mlaf_stored_in_16(f->rope)) random_row((uint16_t *)(void *)rope, p->dtype, p->rope, rng);
+  else
+    random_codes(fnuz, scale, rope, p->rope, rng);
+}
+
+/* One NaN code in a token that all rows of its request see, so that all of them must be NaN. */
+static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) {
+  const mlaf_batch *x = &t->batch;
+  const mlaf_problem *p = &x->problem;
+  const int32_t b = s->nan_code_in;
+  const int64_t seen = b ? mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, x->qo_indptr[b + 1] - x->qo_indptr[b]) : 0;
+  if (!p->cache || !seen) return;
+  const int64_t k = mlaf_rng_below(rng, (uint32_t)seen);
+  const int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
+  ((unsigned char *)t->ckv)[row * x->ckv_row_stride + mlaf_rng_below(rng, (uint32_t)p->rank)] =
+      mlaf_stored_fnuz(mlaf_decode_format(p, false)->latent) ? 0x80 : mlaf_rng_below(rng, 2) ? 0x7f : 0xff;
+}
+
+static void fill_data(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) {
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
   const int32_t d = p->rank + p->rope;
@@ -97,6 +154,10 @@ static void fill_data(mlaf_testcase *t, mlaf_rng *rng) {
   for (int32_t b = 0; b < x->batch; b++)
     for (int64_t k = 0, n = mlaf_batch_kv_len(x, b); k < n; k++) {
       int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
+      if (p->cache) {
+        random_token(t, s, row, k, rng);
+        continue;
+      }
       random_row(t->ckv + row * x->ckv_row_stride, p->dtype, p->rank, rng);
       random_row(kpe + row * x->kpe_row_stride, p->dtype, p->rope, rng);
     }
@@ -187,7 +248,8 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, m
   if (!st) {
     /* q.k of two standard normal rows has the standard deviation sqrt(R+P). A float, as the kernels get it. */
     t->batch.scale = (float)(s->score_std / sqrt(s->problem.rank + s->problem.rope));
-    fill_data(t, &rng);
+    fill_data(t, s, &rng);
+    place_nan(t, s, &rng);
     st = fill_table(t, s, err);
   }
   if (!st && inject == MLAF_INJECT_NAN_Q) st = inject_nan_q(t, &rng, err);

@@ -11,7 +11,7 @@
 /* Layouts of the cache in memory. */
 typedef enum mlaf_cache_layout {
   MLAF_CACHE_COMBINED, /* [pages, page_size, R+P], kpe = ckv + R */
-  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, each row padded by 8 elements */
+  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, each row padded by 8 elements; an 8-bit cache: in one, rows padded by 16 bytes */
 } mlaf_cache_layout;
 
 typedef struct mlaf_case_spec {
@@ -24,17 +24,21 @@ typedef struct mlaf_case_spec {
   mlaf_cache_layout layout;
   int32_t unused_pages;                   /* pages of the cache that no request owns */
   bool short_table;                       /* the table of a problem that rotates ends before the longest request's last token */
+  float kv_scale;                         /* of an 8-bit cache with one scale for all; 0: none is handed over, which is 1 */
+  bool any_scales;                        /* one with scales inside: any fp32 numbers, else powers of two, 2^-13 .. 2^7 */
+  int32_t nan_code_in;                    /* a token of that request holds one NaN code; 0: none does */
   double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
 } mlaf_case_spec;
 
-/* Owns every array `batch` points to. Everything the reference may not look at is NaN: pages that no request owns,
- * tokens behind the last one of a page, padding between rows (a small number with OOB_PAGE). Page tables are in random
- * order. */
+/* Owns every array `batch` points to. Everything the reference may not look at is NaN, in the cache's own numbers: pages that
+ * no request owns, tokens behind the last one of a page, padding between rows (a small number with OOB_PAGE). Page tables are in
+ * random order. */
 typedef struct mlaf_testcase {
   char name[80];
   mlaf_batch batch;
-  uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache */
-  size_t q_count, ckv_count, kpe_count; /* elements */
+  uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache. ckv of an 8-bit cache: its bytes */
+  size_t q_count, ckv_count, kpe_count; /* elements of 2 bytes */
+  float kv_scale;
   float *rope_table;       /* of a problem that rotates: an angle at random for each position and pair */
   int32_t *tables;         /* qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, one behind the other */
   int64_t total_pages;     /* kv_indptr[batch] */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "op/e4m3.h"
+#include "op/stored.h"
 #include "ops/mla_gather_kv_b/args.h"
 
 enum { POISON = 0xff, POISON_FNUZ = 0x80, SPARE_PAGES = 3, SPARE_TOKENS = 5, TABLE_GAP = 3, HEAD_GAP = 24 };
@@ -289,11 +289,6 @@ typedef struct numbers {
 
 enum { ROW_MOST = 2 * (MLA_GATHER_KV_B_RANK_MAX + MLA_GATHER_KV_B_ROPE_MAX) + MLAF_FORMAT_FIXED_MAX };
 
-static double stored(const mlaf_host *h, mlaf_stored type, const unsigned char *at, int64_t c) {
-  if (mlaf_stored_in_16(type)) return (double)mlaf_decode16(h->dtype, ((const uint16_t *)(const void *)at)[c]);
-  return mlaf_e4m3_decode(mlaf_stored_fnuz(type), at[c]);
-}
-
 static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
   const mlaf_host *h = r->h;
   const mlaf_cache_format *format = format_of(h);
@@ -306,14 +301,14 @@ static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
     mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, P), rope);
   else if (at >= 0) memcpy(rope, row + rope_at, (size_t)(N(h, ROW) * unit - rope_at));
   for (int64_t c = 0; c < N(h, R); c++) {
-    x->latent[c] = at < 0 ? (double)NAN : stored(h, format->latent, row, c);
+    x->latent[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->latent, h->dtype, row, c);
     if (at < 0 || format->scale != MLAF_SCALE_STORED) continue;
-    float tile;
-    memcpy(&tile, row + gather_bytes(h->point.v, format->scales_at) + 4 * (c / format->group), sizeof tile);
+    const float tile = mlaf_stored_scale(format, N(h, R), N(h, P), row, (int)c);
     x->latent[c] = (double)mlaf_decode16(h->dtype, mlaf_encode16(h->dtype, (float)x->latent[c] * tile));
   }
   for (int64_t c = 0; c < N(h, P); c++) {
-    x->rope[c] = at < 0 ? (double)NAN : stored(h, format->rope, rope, c) * (mlaf_stored_in_16(format->rope) ? 1 : scale);
+    const double unit_of_rope = mlaf_stored_in_16(format->rope) ? 1 : scale;
+    x->rope[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->rope, h->dtype, rope, c) * unit_of_rope;
     x->slack[c] = fabs(x->rope[c]) * 0x1p-22;
   }
 }

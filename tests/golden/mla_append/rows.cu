@@ -14,33 +14,9 @@
 //   style = halves
 //   threads = 64
 // regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_80 ahead=0 dtype=f16 group=8 heads=20 layout=e4m3fn norm=1 rank=256 rope=32 style=halves threads=64
-// Appends tokens to the latent cache of an MLA layer and, in the same launch, makes the query rows that attention reads.
-//
-//   token t   latent  ckv[t] (R columns) -> RMSNorm, or as it is -> cast or quantised -> cache[slots[t]]
-//             rope    kpe[t] (P columns) -> rotated to positions[t] -> cast or quantised -> cache[slots[t]], and kpe_out[t]
-//             q       for each head (q_nope, q_pe rotated) -> q_out[t][head]
-//
-//   layout    paged, split    R, P columns of the inputs' type; together or in two tensors
-//             e4m3fn, e4m3fnuz  R + P bytes: value / scale, one scale for all
-//             fp8_ds_mla      R bytes e4m3fn, 4 scales (fp32) of 128 columns each, P columns of 16 bits: 656 for 512 and 64
-//
-// A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
-// whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
-// for the slot, the inputs and the position, one for the table's row.
-//
-// If launches overlap, all addresses are computed before the launch before has ended, and the norm's weights, which are
-// constants, are loaded. With ahead = 1 there is no second wait: slots and positions as they stand then are loaded, too, and the
-// table's rows for them. Both are loaded again behind the wait, beside the inputs; what differs is done anew. That costs the
-// largest launches 1 to 2 %, whose later blocks have no launch before them to wait for.
-//
-// The first blocks hold a token a warp (wave), or one alone where tokens are few: lane l has columns 8l .. 8l+7, then those
-// 8 * lanes further on. The blocks behind them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several
-// times over, and the first ones rotate an item of q_pe. All loads of a block are on their way before its first store. One text
-// for CUDA and HIP.
 
 
 #define MLAF_BF16 0
-// One text for CUDA and HIP: thread numbers, lanes, loads and stores of global memory.
 constexpr int LANES = 32;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -59,7 +35,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700
@@ -69,7 +44,6 @@ MLAF_DEV i64 load_past_l1(const i64* at) {
 #endif
   return x;
 }
-// Loads where `there`, with no branch: what was in w stays there else.
 MLAF_DEV void load_if(bool there, word4& w, const char* at) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
                : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
@@ -80,7 +54,6 @@ MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
                : "+r"(w.x), "+r"(w.y)
                : "l"(at), "r"((u32)there));
 }
-// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
 MLAF_DEV void ready(const void* p, u32 never) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
 }
@@ -91,7 +64,6 @@ MLAF_DEV float magnitude(float x) { return fabsf(x); }
 MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
 MLAF_DEV float apart(float x) { return x; }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -104,8 +76,6 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
 // [templates/mla_append/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -116,19 +86,11 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_ap
 constexpr int R = 256, ROPE = 32, H = 20, GROUP = 8, THREADS = 64;
 constexpr int CHUNKS = R / 8;                                // 16 bytes of the inputs each
 constexpr int ROUNDS = (CHUNKS + LANES - 1) / LANES;         // of a warp over a latent row
-// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
-//
-//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  item c: columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ITEM_CHUNKS = 2; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
 constexpr int ANGLES = 8;      // of an item
 
-// Byte where chunk k of an item begins in its row.
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
 
 struct rope_item {
@@ -141,7 +103,6 @@ MLAF_DEV rope_item load_item(const char* row, int item) {
   return r;
 }
 
-// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
 struct turn {
   word4 cos[ANGLES / 4], sin[ANGLES / 4];
 };
@@ -181,13 +142,6 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
     y = multiply_add(y, c, back);
   }
 }
-// Eight floats to eight bytes of e4m3, rounded to nearest even. What is too large becomes the largest number, as all writers of
-// such caches do; NaN stays NaN.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Conversion in integers, unless the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits,
-// rounded, less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
 constexpr u32 MOST = 0x43e00000u;                            // 240 or 448
 constexpr u32 LEAST_NORMAL = 1015021568;      // 2^(1-bias) as a float's bits
 constexpr u32 STEP = 1182793728;     // of codes below: 2^(-2-bias), that of a float of 2^(21-bias)
@@ -205,11 +159,8 @@ MLAF_DEV word2 encode(const float (&v)[8]) {
 }
 
 MLAF_DEV float infinity() { return float_of(0x7f800000u); }
-// A scale from device memory: NaN unless it is a positive normal number, so that the row reads as NaN.
 MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
 
-// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. A finite v
-// beyond all codes stays beyond them. An infinite one becomes NaN, by the term v * 0.
 MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 #pragma unroll
   for (int i = 0; i < 8; i++) {
@@ -219,10 +170,8 @@ MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
 }
 
 
-// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
   bool inside;
@@ -310,7 +259,6 @@ constexpr int DEPTH = (GROUP * CHUNKS + THREADS - 1) / THREADS;                /
 constexpr bool FULL = H % GROUP == 0;                                          // no group has fewer heads
 constexpr int TURNS = (GROUP * ITEMS + THREADS - 1) / THREADS;                 // items of q_pe
 
-// Byte of a group's chunk i, and of a thread's chunk k behind its first one.
 MLAF_DEV i64 chunk_at(int i, i64 head_stride) { return i / CHUNKS * head_stride + 16 * (i % CHUNKS); }
 MLAF_DEV i64 further(int k, int thread, i64 head_stride) {
   if (THREADS % CHUNKS == 0) return k * (THREADS / CHUNKS) * head_stride; // in the same columns
@@ -372,7 +320,6 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
   }
 }
 
-// 56 registers on NVIDIA. With less, loads stand one behind the other; with more, the next launch finds no place beside this one.
 extern "C" __global__ void __launch_bounds__(64, 18) mlaf_mla_append_rows_5bb6c3aa(const mlaf_append_kernel_args a) {
   let_next_launch_start();
   const u32 block = my_block();

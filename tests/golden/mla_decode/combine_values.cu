@@ -12,19 +12,6 @@
 //   rank = 512
 //   values = 128
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_values target=sm_90a dtype=bf16 fitted=320 heads=112 page_size=16 partials=16 q_len=2 rank=512 values=128
-// Merges what a decode launch left of its rows, and goes on into values: y[t, h] = W_UV[h] O[t, h] / sum, with O as
-// mla_decode/combine_warp.cu.in has it, rounded to 16 bits. One launch where a merge and mla_v_out are two.
-//
-//   block     a head. Its W_UV, `values` rows of R, is asked for before the launch waits for the one before, by tensor copies:
-//             loads of rows would wait behind ordinary ones. It lands in shared memory while rows are merged
-//   rows      of up to PASS tokens at a time: a warp takes a token's row and all its pieces. Rows of more than FEW pieces are
-//             taken first, by all warps together; where there are few rows, a team of warps takes each. Rows that the decode
-//             launch finished are copied from O
-//   product   outputs are the rows of the product and tokens its columns, 64 outputs a warpgroup; where there are fewer than
-//             four times 64, WAYS of them share a sum. Both matrices lie in shared memory, in boxes of 64 values, rows of 128
-//             bytes, swizzled
-//
-// Comes only behind a launch that may cut its batch, and with any number of splits. LSEs are not written.
 
 
 
@@ -33,10 +20,6 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // [templates/mla_decode/lib/args_values.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -61,13 +44,8 @@ struct mlaf_values_params {
 // [templates/mla_decode/lib/narrow.h]
 // [templates/lib/mma.h]
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -105,7 +83,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -126,9 +103,6 @@ constexpr bool FULL = true;                                     // no lane is wi
 constexpr int FEW = 2 * DEPTH;                                  // pieces that a warp adds up in two trips
 constexpr int X_AT = 131072, MEET_AT = 180224, FULL_AT = 213184;
 constexpr int W_BOX = V * 128, X_BOX = PASS * 128;              // 64 values of each row
-// One warp's share of a merge: partial results of a row, weighed by their LSE, in fp32. The includer says how a row is shared out
-// (mla_decode/combine_warp.cu.in), and with narrow values has mla_decode/lib/narrow.h.
-// A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
 struct sources {
   u32 first, stride, aside;
   int count;
@@ -140,17 +114,14 @@ struct merged {
   float o[VECTORS][VALUES];
 };
 
-// Maximum over all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
 MLAF_DEV float max_of_warp(float x) {
   const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
   const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
   return float_of(top ^ (top >> 31 & 0x7fffffff));
 }
 
-// 2^(x - top), 0 where x says that there is nothing.
 MLAF_DEV float weight_of(float x, float top) { return x == minus_inf() ? 0.0f : exp2_fast(x - top); } // NaN stays NaN
 
-// Loads that stay where they are, all of them before the first sum; !there: anything, nothing is read.
 MLAF_DEV uint4 load(const char* at, bool there) {
   uint4 x;
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
@@ -172,7 +143,6 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   }
 }
 
-// The partial results of `group` of `groups` of a row, its vectors share, share + SHARES, ... of 32 lanes.
 MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
   const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
   const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
@@ -227,30 +197,21 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
   return m;
 }
 
-// sum is 0, at least 1 (the largest weight), or NaN.
 MLAF_DEV float scale_of(float sum) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
   return sum == 0.0f ? 0.0f : y;
 }
 
-// The place in memory of columns 2 pair, 2 pair + 1 of merge(), a vector behind the other: 4 columns a lane, or 8 in two halves.
 MLAF_DEV int place_of_pair(int pair) {
   const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
   return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
 }
-// The list of requests that a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads
-// of a block, once.
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
-// A request that lies in several parts of a launch that cut its batch. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
   u32 part;      // it begins in,
@@ -265,14 +226,10 @@ MLAF_DEV cut_list& cuts() {
   return all;
 }
 
-// Thread t's facts of request t. Its loads are issued before the launch before is over.
 MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
 
-// The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of
-// request t, whose entry it has, or, where there are more of them, of the one that begins in part t and goes on
-// (mla_decode/lib/fit.h).
 MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most) {
   if (parts > THREADS) __trap();
   cut_list& list = cuts();
@@ -305,15 +262,12 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
-// The parts of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
 MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
   return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
 }
 
-// The offset of 16 bytes, number `chunk` of a row, from a matrix' begin.
 MLAF_DEV u32 place_of(int box, int row, int chunk) { return chunk / 8 * box + row * 128 + ((chunk % 8 ^ row % 8) << 4); }
 
-// ---- W_UV of a head: boxes of 64 values, each with a barrier ----------------------------------------------------------------
 MLAF_DEV void ask_weights(const mlaf_values_params& p, u32 shared, int head) {
   fetch_map(&p.w);
 #pragma unroll
@@ -326,9 +280,7 @@ MLAF_DEV void ask_weights(const mlaf_values_params& p, u32 shared, int head) {
   }
 }
 
-// ---- Rows ------------------------------------------------------------------------------------------------------------------
 enum { DONE = -1 }; // of pieces: the decode launch has finished the row
-// The parts of a token's row. parts: the launch was cut, into so many, else 0; n_cuts: requests in the list.
 MLAF_DEV sources sources_of(const mlaf_decode_args& a, i64 token, int head, int parts, int n_cuts) {
   const u32 row = (u32)(token * H + head);
   const int splits = fit_splits(&a);
@@ -345,7 +297,6 @@ MLAF_DEV sources sources_of(const mlaf_decode_args& a, i64 token, int head, int 
   return {0, 0, 0, DONE};
 }
 
-// A row that is done, into X.
 MLAF_DEV void copy_row(const mlaf_decode_args& a, i64 token, int head, int at, u32 shared) {
 #pragma unroll
   for (int chunk = threadIdx.x & 31; chunk < R / 8; chunk += 32)
@@ -353,7 +304,6 @@ MLAF_DEV void copy_row(const mlaf_decode_args& a, i64 token, int head, int at, u
   end_copy_group();
 }
 
-// One that a warp has merged alone.
 MLAF_DEV void put_row(const merged& m, int at, char* memory) {
   const int lane = threadIdx.x & 31;
   const float scale = scale_of(m.sum);
@@ -372,7 +322,6 @@ struct meeting {
   float top, sum; // of a warp
   int row;        // of X, that it has a share of; -1: none
 };
-// Rows of which `team` warps have merged a share each, so many at once: by all threads of the block. at: this warp's, -1: none.
 MLAF_DEV void meet_rows(const merged& m, int at, int team, int rows, char* memory) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
   float* const sums = (float*)(memory + MEET_AT); // [WARPS][R]
@@ -403,14 +352,12 @@ MLAF_DEV void meet_rows(const merged& m, int at, int team, int rows, char* memor
   __syncthreads(); // the sums are read
 }
 
-// Warps of a row where there are n.
 MLAF_DEV int team_of(int n) {
   int team = WARPS;
   while (team > 1 && team * n > WARPS) team /= 2;
   return team;
 }
 
-// Rows of n tokens from t0 on into X. most: pieces of a row.
 MLAF_DEV void lay_rows(const mlaf_decode_args& a, i64 t0, int n, int head, int parts, int n_cuts, int most, char* memory,
                        u32 shared) {
   const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
@@ -433,8 +380,6 @@ MLAF_DEV void lay_rows(const mlaf_decode_args& a, i64 t0, int n, int head, int p
   }
 }
 
-// ---- The product -----------------------------------------------------------------------------------------------------------
-// The product for n tokens. Sums lie where X was, [WAYS][PASS][V + 4].
 MLAF_DEV void multiply(char* memory, u32 shared, int n) {
   constexpr int BLOCKS = V / 64, BOXES = R / 64 / WAYS;
   const int lane = threadIdx.x & 31, warp = __shfl_sync(~0u, threadIdx.x >> 5, 0), group = warp / 4;
@@ -483,7 +428,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_decode_combine
   let_next_launch_start(); // its own wait is for this launch, and so for the decode launch
   if (threadIdx.x == 0) ask_weights(p, shared, head);
   const mlaf_decode_args& a = p.v.a;
-  // The tables are older than the decode launch, which lets this one start only after its own wait.
   const i64 total = schedule_start(a.kv_indptr[a.batch], a.batch, PAGE);
   const mlaf_entry entry = own_entry(a);
   wait_for_previous_launch();

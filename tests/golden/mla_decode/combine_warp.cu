@@ -16,38 +16,6 @@
 //   rows = 4
 //   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 once=0 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
-// The merge kernel behind one split of a fitted launch: mla_decode/combine_warp.cu.in. Most of its blocks end early: all but one
-// ask the tables, before they wait, whether the launch before cuts its batch.
-// Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
-//
-// A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
-//
-//   part_lse[s][row]   base 2
-//   part_o[s][row][R]  partials=32 fp32; partials=16 values as mla_decode/lib/narrow.h has them, and their unit behind them
-//
-// A team is SHARES of the columns times GROUPS of the splits. A warp reads of its own splits alone, group, group + GROUPS, ...,
-// the LSEs and units (lane l the l-th of them) and its columns, 16 bytes a lane, DEPTH splits in flight. GROUPS > 1: the groups
-// meet in shared memory, once, and every thread writes a few columns of the row.
-//
-//   team = 4           share 0: columns 0-255   share 1: columns 256-511
-//   splits 0, 2, ...   warp 0                   warp 1                     group 0
-//   splits 1, 3, ...   warp 2                   warp 3                     group 1
-//
-// A warp runs as few instructions as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
-// end. All loads of a round are on their way before the first wait.
-//
-// fitted: a request's fixed cost (gen/ops/mla_decode/plans/schedule.lua) if the launch before may have cut its whole batch into
-// parts (mla_decode/lib/fit.h): then its partial results are the pieces that the parts have of it, and lie in their slots. Where
-// rows are few, all warps of a workgroup share the pieces of one share of one row's columns: a long request has a piece in every
-// part. 0: it may not.
-//
-//   mla_decode/combine_early  behind one split: where nothing is cut one block waits for the launch before, and the others have
-//   ended by then. Else each of them would come, wait, and find that nothing is left to do: 1 to 2 us of a short launch.
-//   mla_decode/combine_mixed, combine_early  rows of many pieces first, a share of one row at a time by all warps of a workgroup,
-//   then the others, a row a team: one long request among short ones does not hold up a launch that has few warps for a row.
-//
-// The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
-// part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
 
 
 
@@ -56,10 +24,6 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -78,7 +42,6 @@ struct mlaf_decode_params {
 };
 // [templates/mla_decode/lib/narrow.h]
 #define SCHEDULE_FIXED 320
-// A little less than the decode kernel has: where sums of floats may differ, the launch counts as one that cuts.
 #define FIT_CUT 492
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/fit.h]
@@ -93,9 +56,6 @@ constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at
 constexpr int FEW = 2 * DEPTH * GROUPS; // pieces that a team adds up in two trips
 constexpr u32 AT_ONCE = 4; // blocks of a compute unit, as the bounds below ask for
 
-// One warp's share of a merge: partial results of a row, weighed by their LSE, in fp32. The includer says how a row is shared out
-// (mla_decode/combine_warp.cu.in), and with narrow values has mla_decode/lib/narrow.h.
-// A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
 struct sources {
   u32 first, stride, aside;
   int count;
@@ -107,17 +67,14 @@ struct merged {
   float o[VECTORS][VALUES];
 };
 
-// Maximum over all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
 MLAF_DEV float max_of_warp(float x) {
   const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
   const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
   return float_of(top ^ (top >> 31 & 0x7fffffff));
 }
 
-// 2^(x - top), 0 where x says that there is nothing.
 MLAF_DEV float weight_of(float x, float top) { return x == minus_inf() ? 0.0f : exp2_fast(x - top); } // NaN stays NaN
 
-// Loads that stay where they are, all of them before the first sum; !there: anything, nothing is read.
 MLAF_DEV uint4 load(const char* at, bool there) {
   uint4 x;
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
@@ -139,7 +96,6 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   }
 }
 
-// The partial results of `group` of `groups` of a row, its vectors share, share + SHARES, ... of 32 lanes.
 MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
   const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
   const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
@@ -194,14 +150,12 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
   return m;
 }
 
-// sum is 0, at least 1 (the largest weight), or NaN.
 MLAF_DEV float scale_of(float sum) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
   return sum == 0.0f ? 0.0f : y;
 }
 
-// The place in memory of columns 2 pair, 2 pair + 1 of merge(), a vector behind the other: 4 columns a lane, or 8 in two halves.
 MLAF_DEV int place_of_pair(int pair) {
   const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
   return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
@@ -210,7 +164,6 @@ MLAF_DEV int place_of_pair(int pair) {
 struct meeting {
   float top, sum; // of a group
 };
-// Sums of a vector of columns as a warp's lanes have them: 4 columns a lane, or 8 in two halves. A group's lie together.
 typedef float sums[VALUES / 4][32][4];
 struct meetings { // of all warps of the block
   sums parts[WARPS * VECTORS];
@@ -221,8 +174,6 @@ MLAF_DEV meetings& meeting_place() {
   return all;
 }
 
-// The row, from the sums of its N groups, in which it is known what each counts for. All warps of the block; own: this one's
-// group among all of the block. S: the shares of the columns that the block has of the row: all, or this one.
 template <int N, int S>
 MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   constexpr int PAIRS = 16 * VALUES; // of columns in a vector
@@ -264,7 +215,6 @@ MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_
   if (thread == 0 && (S == SHARES || share == 0) && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
 }
 
-// A warp's share of the row.
 MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   const int lane = threadIdx.x & 31;
   const float scale = scale_of(m.sum);
@@ -281,24 +231,15 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
   if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
 }
 
-// True if the launch before is sure not to cut its batch, by the arithmetic of that launch, which has one split: a share for each
-// request, and as many parts as run at once. Up to so many positions floats tell them apart.
 MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
   const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, 0); // all loads on their way together
   return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
 }
-// The list of requests that a launch cut, by the arithmetic of mla_decode/lib/fit.h, for a kernel behind it: by all threads
-// of a block, once.
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
-// A request that lies in several parts of a launch that cut its batch. Others were finished where they lay.
 struct cut {
   u32 row, rows; // of O: its first one, how many
   u32 part;      // it begins in,
@@ -313,25 +254,19 @@ MLAF_DEV cut_list& cuts() {
   return all;
 }
 
-// Thread t's facts of request t. Its loads are issued before the launch before is over.
 MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
 
-// Compute units, the same for all blocks of a launch.
 MLAF_DEV u32 compute_units() {
   u32 n;
   asm("mov.u32 %0, %%nsmid;" : "=r"(n));
   return n;
 }
 
-// Trips to memory one after the other for a row, and turns of the blocks that run at once.
 MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
 MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
 
-// True if all is over earlier when the rows of `far` of the cut requests are worked on apart, a share at a time by all warps of a
-// block, and the others' behind them: in trips one after the other. `blocks` run at once: not `parts` of the launch before, which
-// are fewer where its rows are several groups.
 MLAF_DEV bool apart_is_faster(int all, int far, int most) {
   const u32 slots = compute_units() * AT_ONCE, blocks = gridDim.x < slots ? gridDim.x : slots;
   const u32 rows = (u32)SLOT_ROWS, singles = (u32)far * rows * SHARES, others = ((u32)(all - far) * rows + ROWS - 1) / ROWS;
@@ -340,11 +275,6 @@ MLAF_DEV bool apart_is_faster(int all, int far, int most) {
   return apart < trips(most, GROUPS) + (turns(((u32)all * rows + ROWS - 1) / ROWS, blocks) - 1) * trips(1, 1);
 }
 
-// The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of
-// request t, whose entry it has, or, where there are more of them, of the one that begins in part t and goes on
-// (mla_decode/lib/fit.h).
-// far: so many of them, which come first, have pieces enough for all warps of a block to work on a share of a row: where that
-// takes fewer trips.
 MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most, int& far) {
   if (parts > THREADS) __trap();
   cut_list& list = cuts();
@@ -385,12 +315,10 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   return all;
 }
 
-// The parts of row `mine` of that request, in slots with room for SLOT_ROWS each (mla_decode/lib/fit.h: fit_slot).
 MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
   return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
 }
 
-// Row n of those requests', each with room for SLOT_ROWS, and its pieces; false: there is none.
 MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
   const cut x = cuts().of[n / SLOT_ROWS];
   const u32 mine = n % SLOT_ROWS;
@@ -400,7 +328,6 @@ MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
   return true;
 }
 
-// The row, whose groups are GROUPS, or all warps of the block where it works on one share of one row.
 MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   if (groups == GROUPS_MOST) return write_met<GROUPS_MOST, 1>(m, own, share, a, row, exists);
   write_alone(m, share, a, row, exists);
@@ -408,7 +335,6 @@ MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const m
 
 extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_early_996c1b00(const __grid_constant__ mlaf_decode_params p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
-  // The tables are older than the decode launch, which lets this one start only after its own wait.
   const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
   const mlaf_entry entry = own_entry(p.a); // on its way while the next line looks at the tables
   const bool whole = a.splits == 1 && surely_whole(p.a);

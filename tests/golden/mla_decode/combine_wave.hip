@@ -11,25 +11,6 @@
 //   rows = 4
 //   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave_invariant target=gfx942 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rows=4 team=2
-// The merge kernel behind launches that cut each request by its own length: mla_decode/combine_wave.hip.in. A row's partial
-// results are added in the order of its request's parts, by a team whose size no batch changes.
-// Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
-//
-// A team of `team` waves owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
-//
-//   part_lse[s][row]   base 2; lane l of every wave of the team holds splits 64c + l, so maximum and sum are two passes of
-//                      wave reductions, and a ballot tells which splits hold anything
-//   part_o[s][row][R]  wave w of the team adds up the live splits w, w + team, ...; lane l owns columns 4(l + 64i) .. +3
-//
-//   wave 0:  split 0 | lane 0: c 0-3 | lane 1: c 4-7 | ... | lane 63 |   16 bytes a lane, DEPTH splits in flight
-//   wave 1:  split 1 | ...                                               team > 1: the waves' sums meet in LDS, once
-//
-// fitted: a request's fixed cost (gen/ops/mla_decode/plans/fit_wave.lua) if the launch before may have cut its whole batch into
-// parts (mla_decode/lib/fit_wave.h): then a row's partial results are the pieces that the parts have of its request, and lie in
-// their slots. 0: it may not.
-//
-// The number of splits is a launch argument without limit. Splits without a token (LSE -inf) are skipped: their part_o is
-// neither fetched nor multiplied, it may hold anything. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
 
 
 
@@ -45,8 +26,6 @@ constexpr int R = 512, ROWS = 4, TEAM = 2, VECTORS = 2, DEPTH = 8;
 #define FIT_CUT 0 // these decide nothing here
 #define FIT_PACE 0
 #define FIT_LEAST 1
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -55,18 +34,6 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_de
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 0, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
 constexpr int H = 16, Q_LEN = 1, PAGE = 64;
-// A batch-invariant launch cuts a request (schedule=invariant) by the request's own cached tokens alone, so that its sums
-// are the same in any batch and at any place in it. A part is computed by one block, and the combine kernel adds the parts in
-// order.
-//
-//   grains of 64 tokens   1 .. LEAST: one part. Then one part for each LEAST grains, up to KNEE parts, then one for each WIDE
-//                         grains, up to `most` (the variant's splits). Parts of a request differ by one grain at most
-//
-// Which block computes which part depends on the batch, which changes no bits: the parts of all requests, one request after the
-// other, are dealt out to the blocks of the launch in turns.
-//
-// Plain C, so that a test can run it on the host, with constants of its own. The includer has u32 and MLAF_DEV, and hands over
-// least, knee and wide (gen/ops/mla_decode/plans/invariant.lua).
 enum { OWN_GRAIN = 64 };     // tokens: parts begin at multiples of it
 enum { OWN_PARTS_BITS = 6 }; // a request has fewer parts than 2^6
 #ifndef OWN_LEAST
@@ -75,7 +42,6 @@ enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
 
 MLAF_DEV u32 own_grains(int tokens) { return ((u32)tokens + OWN_GRAIN - 1) / OWN_GRAIN; }
 
-// Parts of a request of so many tokens, at least one.
 MLAF_DEV int own_parts(int tokens, int most) {
   const u32 grains = own_grains(tokens), wide = (grains + OWN_WIDE - 1) / OWN_WIDE;
   u32 n = (grains + OWN_LEAST - 1) / OWN_LEAST;
@@ -85,17 +51,12 @@ MLAF_DEV int own_parts(int tokens, int most) {
   return n > 0 ? (int)n : 1;
 }
 
-// First token of part k of n; that of part n is the end.
 MLAF_DEV int own_begin(int tokens, int n, int k) {
   const u32 at = own_grains(tokens) * (u32)k / (u32)n * OWN_GRAIN;
   return at < (u32)tokens ? (int)at : tokens;
 }
 // [templates/mla_decode/lib/paging.h]
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
@@ -114,8 +75,6 @@ MLAF_DEV float sum_over_wave(float x, int lane) {
 }
 MLAF_DEV float of_lane(float x, int lane) { return float_of((u32)__builtin_amdgcn_readlane((int)bits_of(x), lane)); }
 
-// A row's partial results: so many, the k-th at row first + k * stride of part_o and part_lse, the last one `aside` behind that.
-// Rows there are fewer than 2^32: each takes 128 bytes at least.
 struct sources {
   u64 first, stride, aside;
   int count;
@@ -126,14 +85,12 @@ typedef float part_rows[R]; // of each wave
 static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
 #endif
 
-// The row of each `Team` waves. All waves of the workgroup.
 template <int Team>
 MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
   constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
   const int mate = wave % Team;
   auto row_of = [&](u32 s) { return from.first + from.stride * s + ((int)s == from.count - 1 ? from.aside : 0); };
 
-  // LSE of partial result 64c + lane; none there: -inf.
   auto lse_of = [&](int first) {
     const int s = first + lane;
     return s < from.count ? *(const MLAF_GLOBAL float*)(global(a.part_lse) + 4 * row_of((u32)s)) : minus_inf();
@@ -201,7 +158,6 @@ MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row
   if (lane == 0 && a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * row) = (top + log2_fast(sum)) * LN_2;
 }
 
-// The request of a query token: as far along as the token is when all have as many, else by search.
 MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   const int each = (int)a.total_q / a.batch, guess = uniform(smaller(token / (each > 0 ? each : 1), a.batch - 1));
   if (constants(a.qo_indptr)[guess] <= token && token < constants(a.qo_indptr)[guess + 1]) return guess;
@@ -209,8 +165,6 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   return uniform(fit_find(a.batch, lane, [&](int i) { return table[i] <= token; }));
 }
 
-// Partial results of a row: as many as its request was cut into; none where that was one, or the request is refused, which the
-// decode kernel has finished; or the row is no request's.
 MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
   int first_page;
   const int token = (int)(row / H), request = request_of(a, token, lane);

@@ -18,51 +18,6 @@
 //   stages = 3
 //   waves = 8
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=48 q_len=1 rank=256 rescale=always rope=64 schedule=fitted stages=3 waves=8
-// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
-// binds.
-//
-// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split
-// (schedule=fitted: or of the pieces of a part of the whole batch, one after the other, mla_decode/lib/fit_wave.h). Wave w
-// owns the rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together
-// copy the tiles of 16 tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
-//
-//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half); 16-byte chunks swizzled:
-//       row t holds chunk c at place c ^ 2*(t & 3). With rows a multiple of 128 bytes apart that is free of bank conflicts
-//       both for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
-//       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
-//
-//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q, which stays in
-//                    accumulation registers. One fragment serves all blocks of the wave.
-//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the
-//                    next product: P never leaves its lane.
-//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16
-//                    bytes are eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)),
-//                    so that O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: four lanes
-//                    then hold 64 consecutive bytes of a row, and any 8 lanes that LDS serves at once still read 8
-//                    different bank groups.
-//
-// The inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without
-// spilling. The listings come from gen/ops/mla_decode/plans/mfma_lds_loop.lua: streams of instructions (MFMA, LDS reads, joins,
-// softmax, copies, addresses) laid over each other by position and woven by gen/weave.lua, which also puts in every wait and wait
-// state. The compiler owns v0 .. v<frame-1> and the code between the blocks; gen/ops/mla_decode/plans/mfma_lds.lua deals the
-// rest.
-//
-//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]
-//                2 stages; 3 with dma keep two copies in flight
-//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but
-//                its rest]. 3 stages: softmax in the shadow of QK, and MFMAs to issue behind the barrier while the first
-//                LDS reads are on their way
-//
-//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the
-//                swizzle is in the address
-//   load=vgpr    16-byte loads into registers, written to LDS one iteration later
-//
-// Numbers: as in mla_decode/mfma_reg, but O is divided by the sum of P as packed, so that the rounding of a heavy weight cancels.
-// rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in every tile. Rows of the
-// last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last page for
-// the copy and turns the workgroup's result into NaN.
-//
-// Limits: row strides below 4 GiB, fewer than 2^32 cache rows.
 
 
 
@@ -79,8 +34,6 @@
 #define FIT_CUT 300
 #define FIT_PACE 75
 #define FIT_LEAST 256
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -96,38 +49,25 @@ constexpr u32 STAGES = 3, STAGE_BYTES = 10240;
 constexpr u32 LATENT_BYTES = 8192, ROW_BYTES = 512;
 constexpr int UNITS = 1, LEAD = 2;
 
-// The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
 MLAF_DEV int lane_again() {
   int x;
   asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
   return x;
 }
 
-// x < 2^31, whose upper half nobody knows to be 0: that 0 would be made in front of the loop over pieces, and live through it.
 MLAF_DEV u64 wide(u32 x) {
   asm volatile("" : "+v"(x));
   return (u64)(i64)(int)x;
 }
 
-// The work of a workgroup of a decode kernel: a split of one request, or, where the schedule is fitted
-// (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
-// uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
-// `fitted` says which schedule it is.
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -151,7 +91,6 @@ struct piece {
   bool final;             // straight to o and lse
 };
 
-// The entries that the tables have of a request.
 struct entries {
   int q_begin, q_end, page, pages_end, last;
 };
@@ -159,12 +98,10 @@ MLAF_DEV entries entries_of(const mlaf_decode_args& a, int request) {
   cints q = constants(a.qo_indptr) + request, pages = constants(a.kv_indptr) + request;
   return {q[0], q[1], pages[0], pages[1], constants(a.kv_last_page_lens)[request]};
 }
-// All at once, in one trip to memory, and not one where another is needed. `x`: what else comes with them.
 MLAF_DEV void together(entries& e, int& x) {
   asm volatile("" : "+s"(e.q_begin), "+s"(e.q_end), "+s"(e.page), "+s"(e.pages_end), "+s"(e.last), "+s"(x));
 }
 
-// A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
 MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x) {
   const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
   x.n = e.q_end - e.q_begin;
@@ -188,20 +125,16 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   return request_of(e, a.total_q, first_row, x);
 }
 
-// This thread's share of the output of a refused request.
 MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
   refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
 
-// Little, since it lives through the loops: what follows from it is computed anew for each piece.
 struct walk {
   int next; // request; -1: none is left
   u32 mine; // the split of a request, or where the batch is cut the part; CUT; group of rows << 16
 };
 enum { WALK_CUT = 0x8000 };
 
-// A workgroup's first loads, before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
-// is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
 struct asked {
   entries mine;
   int end, begin, next;
@@ -221,7 +154,6 @@ MLAF_DEV void whole_piece(i64 total_q, int splits, int id, piece& x) {
   x.part = (i64)id * total_q * H;
 }
 
-// A launch has a request at least. What comes behind this and needs none of it is done while it is in flight.
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   arguments_together(a);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -244,7 +176,6 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   return w;
 }
 
-// True if a quick look says that all requests stay whole.
 MLAF_DEV bool seen_whole(const asked& q, int lane) {
   int pages = q.next - q.begin;
   if (__builtin_expect(q.batch > 64, 0)) {
@@ -258,7 +189,6 @@ MLAF_DEV bool seen_whole(const asked& q, int lane) {
   return !any_lane(!fit_is_short(q.look, pages, q.end));
 }
 
-// None of these values lives on behind a piece. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
 MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
   entries& e = q.mine;
   asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
@@ -268,7 +198,6 @@ MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
                     "=s"(a.num_pages), "=s"(a.scale_log2e));
 }
 
-// The number of parts that the batch is cut into, which a quick look cannot tell; 0: it is not cut.
 MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -281,8 +210,6 @@ MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   return any_lane(cut) ? parts : 0;
 }
 
-// Begins a workgroup. True: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
-// if w.next is not -1; or there is nothing for it to do.
 MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   together(q.mine, q.end);
   asm volatile("" : "+v"(q.begin), "+v"(q.next), "+v"(lane)); // not a word of them before, nor what follows from lanes
@@ -309,7 +236,6 @@ MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   return here && request < q.batch;
 }
 
-// The next piece of a part.
 MLAF_DEV bool next_piece(walk& w, piece& x) {
   const mlaf_decode_args a = arguments_again();
   asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
@@ -331,14 +257,10 @@ MLAF_DEV bool next_piece(walk& w, piece& x) {
   return false;
 }
 
-// Tokens that a row sees.
 MLAF_DEV int visible(const piece& w, int row) {
   return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
 }
 
-// ---- Copy addresses ------------------------------------------------------------------------------------------------
-// The addresses that the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit
-// u of wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
 MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
 MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
 MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
@@ -346,7 +268,6 @@ MLAF_DEV u32 rope_column(int i, int lane) {
   return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (ROPE / 8 - 1)) + 4 * (lane & 3);
 }
 
-// Byte offsets from the tile's first row; rows behind `last` repeat it.
 MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[2],
                            u32 (&lr)[UNITS]) {
 #pragma unroll
@@ -359,7 +280,6 @@ MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&l
   }
 }
 
-// The places that this lane stores to: 16 bytes of a row and of the row 8 below.
 struct output {
   MLAF_GLOBAL char *upper, *lower;
   bool has_upper, has_lower;
@@ -370,7 +290,6 @@ MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
 }
 
-// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes.
 template <int r>
 MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column,
                       const float (&x)[8]) {
@@ -390,7 +309,6 @@ MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get,
   if (out.has_lower) *(MLAF_GLOBAL u32x4*)(out.lower + at) = lower;
 }
 
-// A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
 MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value, int wave) {
   const int rows = smaller(ROWS, w.rows);
   const float lse = value == 0.0f ? minus_inf() : value;
@@ -407,7 +325,6 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
-// ---- A piece -------------------------------------------------------------------------------------------------------
 MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int wave) {
   const int tiles = (w.end - w.begin + 15) / 16;
   const bool final = w.final, no_cache = a.num_pages <= 0; // then nothing may be read
@@ -428,7 +345,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     const u64 pages = (u64)(a.kv_indices + w.first_page);
     const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
 
-    // LDS addresses of K fragments (even and odd), V rows.
     u32 ka[2], kr[2], va[4];
     const u32 t = lane & 15, q = lane >> 4, slot = 2 * ((t & 3) + 4 * (t >> 3)) + (t >> 2 & 1);
 #pragma unroll
@@ -443,12 +359,10 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (chunk ^ 2 * r);
     }
 
-    // Copies: sources.
     const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
     const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
     u32 la[2], lr[UNITS], pos, pgo;
     tile_offsets(15, cs, ks, wave, lane, la, lr);
-    // Copies: places in LDS, of the stage to be filled next.
     u32 ml[UNITS], mr[UNITS];
     const bool spare = WAVES * (UNITS - 1) + wave >= 8; // this wave's last unit has no place in the ring
     auto step_copies = [&] {
@@ -465,7 +379,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : 36864 + (i - 8) * ROW_BYTES);
       mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 38912 + 256 * (i - 8));
     }
-    // Values that the copy of a tile and the look-up of the next need; both stop at the last tile.
     const u32 last_tile = w.begin + 16 * (tiles - 1);
     u32 here, next = w.begin;
     auto aim = [&] {
@@ -481,8 +394,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         "v_mov_b32 v37, %[pgo]\n"
         "global_load_dword v38, v37, %[pages]\n"
         :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
-    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows
-    // that do not exist repeat the last that does; nobody stores what they compute.
     const u32 qw = base + 20480 + 2048 * wave + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
     const u32 qr[2] = {base + 20480 + 2048 * wave + 128 * t + 16 * (q ^ (t & 7)),
                        base + 20480 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
@@ -562,7 +473,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         "s_waitcnt lgkmcnt(14)\n"
         "ds_read_b128 a[36:39], %[qr1]\n"
         :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
-    // m, l, n, O
     asm volatile(
       "v_mov_b32 v39, 0xff7fffff\n" // -FLT_MAX
       "v_mov_b32 v40, 0\n"
@@ -631,7 +541,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         "v_mov_b32 v151, 0\n"
         "v_mov_b32 v152, 0\n"
         "v_mov_b32 v153, 0\n"
-      // The highest registers: the kernel's allocation covers all below.
       ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v153", "a39");
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
     step_copies();
@@ -666,7 +575,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "s64", "s65", "s66", "s67", "s68", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     step_copies();
 
-    // Steps from a stage to the next; steps[k] is that of the stage k behind the present tile's.
     u32 steps[STAGES];
 #pragma unroll
     for (u32 k = 0; k < STAGES; k++) steps[k] = k == STAGES - 1 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
@@ -678,8 +586,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       steps[STAGES - 1] = first;
     };
     u64 rise;
-    // Between the two parts of an iteration: the scores of the tile that begins at token `at`, scaled to base 2, stand in
-    // v[30..].
     int at = w.begin;
     const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
     auto mask = [&] {
@@ -1179,13 +1085,10 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     asm volatile("s_nop 7\ns_waitcnt vmcnt(0)" ::: "memory"); // O's last MFMAs; copies nobody waited for
   }
 
-  // ---- The result ----
   const mlaf_decode_args to = arguments_again();
   const int lane = lane_again();
   __syncthreads(); // all have read the last tile: LDS is free
   bool broken = bad >= (u32)to.num_pages;
-  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to
-  // stores of 128 consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
   char* const turn = lds + 2048 * wave;
   char* const put = turn + 128 * (lane & 15);
   const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
@@ -1329,7 +1232,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
   }
 }
 
-// ---- The kernel ----------------------------------------------------------------------------------------------------
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
                                      amdgpu_num_vgpr(20))) void
 mlaf_mla_decode_mfma_lds_3349ede3(mlaf_decode_args a) {

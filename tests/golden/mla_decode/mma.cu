@@ -17,26 +17,6 @@
 //   teams = 1
 //   tile = 32
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mma_rotate target=sm_80 blocks=1 causal=0 cols=4 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rope=64 rotate=2 stages=2 teams=1 tile=32
-// MLA decode with warp-wide matrix instructions over a cache whose rope columns are not rotated: mla_decode/mma.cu.in, which
-// rotates those of each tile in shared memory, once for all rows, by a table of cosines and sines (mla_decode/lib/rotate.h).
-// MLA decode with warp-wide matrix instructions (mma.sync), for every NVIDIA GPU since Ampere.
-//
-// A workgroup owns 16*blocks*teams rows (token, head) of one request and one split of its tokens. It walks the split in tiles of
-// `tile` tokens that lie whole in shared memory, so that one copy serves K and V:
-//
-//   shared memory   Q [rows][R+ROPE] | stages x tile [tokens][R+ROPE] | P [rows][tile] | maxima [rows][cols]
-//                   each row padded by 16 bytes: eight consecutive rows lie in different banks
-//   QK   the `cols` warps of a team share its 16*blocks rows; warp w takes tokens w*tile/cols .. of the tile
-//   PV   warp w takes columns 16*(w + cols*i) .. +15 of O; P goes through shared memory
-//
-//            tokens of a tile                columns of O
-//          +----+----+----+----+            +--+--+--+--+--+--+--+--+
-//   rows   | w0 | w1 | w2 | w3 |     rows   |w0|w1|w2|w3|w0|w1|w2|w3|
-//          +----+----+----+----+            +--+--+--+--+--+--+--+--+
-//
-// Copies are 16-byte cp.async, one page lookup per token, so any page size is as good as any other; lookups run a tile ahead
-// of the copies, and those stages-1 tiles ahead of their use. The running maximum, in base 2, is the same in all warps of a
-// team; the sum stays with the lane that saw the scores until the end.
 
 
 
@@ -45,10 +25,6 @@
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
 // [templates/mla_decode/lib/args_rotate.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -78,21 +54,14 @@ constexpr int MINE = TILE / WARPS;               // rows of a tile that a warp c
 constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column units of O of a warp
 constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile: enough independent instructions in flight
 constexpr u32 NO_ROW = ~0u;
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -106,18 +75,6 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
   }
 }
 static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole rows");
-// Rotation of a key's rope columns by its position. Pair i of P/2 turns by the angle whose cosine and sine the table's row of the
-// position has at i and at P/2 + i:
-//
-//   pairs    columns 2i and 2i+1: eight pairs, 8u .. 8u+7, are the neighbouring 16-byte chunks 2u and 2u+1 of the columns
-//   halves   columns i and P/2 + i:                        the chunks u and u + P/16
-//
-//   x' = x cos - y sin,  y' = y cos + x sin      in fp32: the product with the sine is rounded, the other one fused with the sum;
-//                                                then to the 16-bit type, to nearest even
-//
-// which is what mla_append does, and the reference: a key rotated here is, to the bit, the key that a rotated cache would hold.
-// The includer has u32, pack2 and its kin; it hands over style ("pairs" or "halves"), and `fma`, how the target writes a fused
-// multiply-add.
 struct rotation { // what eight pairs turn by
   float cos[8], sin[8];
 };
@@ -128,7 +85,6 @@ MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
   y = __fmaf_rn(y, cos, back);
 }
 
-// Two chunks of four words each: eight pairs.
 MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
 #pragma unroll
   for (int k = 0; k < 4; k++) {
@@ -139,9 +95,6 @@ MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
     b[k] = pack2(r, s);
   }
 }
-// Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
-// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still in flight.
-// Handed over: style.
 constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
 constexpr int ROTATE_FIRST = 1, ROTATE_APART = ROPE / 16; // chunks
 
@@ -151,7 +104,6 @@ struct tile_rotation {
   rotation t[EACH];
 };
 
-// Angles of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
 MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
   rotation r;
   const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
@@ -166,7 +118,6 @@ MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int 
   return r;
 }
 
-// Angles that thread `thread` of THREADS needs for a tile of TOKENS keys whose first is at `position`.
 template <int TOKENS, int THREADS>
 MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
 #pragma unroll
@@ -184,7 +135,6 @@ MLAF_DEV void store_words(u32 at, const u32 (&x)[4]) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
 }
 
-// place(token, chunk): the address of 16 bytes of the key's rope columns.
 template <int TOKENS, int THREADS, class Place>
 MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, Place place) {
 #pragma unroll
@@ -200,7 +150,6 @@ MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, P
   }
 }
 
-// The place of a request's tokens, and the end of this split.
 struct source {
   const int* pages;
   int num_pages, begin, end;
@@ -208,7 +157,6 @@ struct source {
   u32 stride[(CHUNKS + 31) / 32];         // bytes between rows, of each
 };
 
-// The cache row of the token that lane i < MINE of this warp copies for a tile; a page id outside the cache spoils the request.
 MLAF_DEV u32 find_row(const source& s, int tile, int warp, int lane, bool& bad) {
   const int token = s.begin + tile * TILE + warp + WARPS * lane;
   if (lane >= MINE || token >= s.end) return NO_ROW;
@@ -234,7 +182,6 @@ MLAF_DEV void copy_tile(const source& s, u32 row_of_lane, u32 to, int warp, int 
 
 MLAF_DEV void meet_team(int team) { asm volatile("bar.sync %0, %1;" :: "r"(team + 1), "n"(32 * COLS) : "memory"); }
 
-// Scores of a warp's share of the tile, not yet scaled.
 MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[NT][BLOCKS][4]) {
   float acc[CHAINS][NT][BLOCKS][4] = {};
   const u32 qa = q + (lane & 15) * PITCH + (lane >> 4) * 16, ka = k + (lane & 7) * PITCH + (lane >> 3) * 16;
@@ -322,7 +269,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
     s.stride[c] = (u32)(latent ? a.ckv_row_stride : a.kpe_row_stride) * 2;
   }
 
-  // Q, and the first tiles behind it in the same group.
   const char* q = a.q + out_row * (2 * (R + ROPE));
   for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
     const int r = i / CHUNKS, c = i % CHUNKS;
@@ -339,7 +285,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   }
   u32 ahead = find_row(s, STAGES - 1, warp, lane, bad);
 
-  // Rows of this lane: g and g + 8 of each block. How many tokens of the request each sees.
   const int g = lane >> 2, team_row = team * 16 * BLOCKS;
   int visible[BLOCKS][2];
   float top[BLOCKS][2], sum[BLOCKS][2], o[UNITS][BLOCKS][2][4] = {};
@@ -370,7 +315,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
     float x[NT][BLOCKS][4];
     multiply_qk(q_at + team_row * PITCH, kv + w * TOKENS * PITCH, lane, x);
 
-    // Scale, mask, maximum over this warp's tokens, then over the team's.
     const int at = s.begin + i * TILE + w * TOKENS + 2 * (lane & 3); // token of x[0][b][0]
     float now[BLOCKS][2];
 #pragma unroll

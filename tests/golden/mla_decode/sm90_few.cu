@@ -16,39 +16,6 @@
 //   schedule = fitted
 //   wgs = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=8 schedule=fitted wgs=2
-// MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
-//
-// A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
-// columns; it lies in shared memory once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle):
-//
-//   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
-//   P^T = 2^(scale S^T - m)            in registers, 16 bits to shared memory by stmatrix.trans
-//   O^T [R x N] += V^T P^T             A = the same tile, M-major (columns are contiguous);  B = P, K-major
-//
-// so no row of an MMA is wasted on N < 64, and the tile is read from memory once. An instruction costs 16 + N/4 clocks of shared
-// memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
-//
-//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state. Tiles are
-//                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
-//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: sixteen
-//                      lanes copy a row's share of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says
-//                      what math must know of a piece, so that math reads no table.
-//
-//   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
-//
-// At the end of a piece the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
-//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them. Each sends its row states to all, then
-//                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
-//                    second kernel, or with fewer partials.
-//   schedule         splits: a block has one piece. fitted: where the requests' lengths are alike, as the launch itself finds
-//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next piece,
-//                    its Q too, while this one is finished: O then goes out in strips, through the place of the piece's Q. Who
-//                    has the end of a request that was cut adds up its pieces (mla_decode/lib/meet.h): no second kernel.
-//
-// Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
-// made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
-// raised only in tiles where some score exceeds it: a vote of a warpgroup's 128 threads that costs one barrier and no
-// shuffles. (Raising m only for scores beyond m + 8 was no faster at 16 rows, and 2.1e-3 instead of 1.9e-3 in error.)
 
 
 
@@ -56,10 +23,6 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -87,8 +50,6 @@ constexpr bool CAUSAL = 1, TMA = 1;
 constexpr int N = 8, W = 2, C = 1;
 constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 25; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
-// Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
-// piece's Q while the ring is in use.
 constexpr int PLACES = 2, Q_BYTES = 8192, OUT_COLS = 128;
 struct shared_memory { // from the first multiple of 1024 on
   char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
@@ -109,8 +70,6 @@ constexpr int SCORED = 6;                // named barriers: this warpgroup may s
 constexpr bool ORDERED = W == 2 && 1;
 constexpr float LOWEST = -1e30f;
 
-// The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
-// D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i.
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
@@ -126,24 +85,14 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 // [templates/mla_decode/lib/meet.h]
-// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
-// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -157,7 +106,6 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
   }
 }
 
-// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 enum { REFUSED = 2 }; // of work's `bad`
 
 struct work {
@@ -170,7 +118,6 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
-                  // where part_o has row 0 of all requests
   int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
   bool whole;     // lengths are alike: this is the block's only piece, of its own request
 };
@@ -194,7 +141,6 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   if (PART >= parts) at.part.request = -1;
 }
 
-// The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
@@ -245,7 +191,6 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   }
 }
 
-// The rows of a refused request become NaN: by so many threads.
 MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
   if (bad < REFUSED) return;
   const int* const q = a.qo_indptr + (bad - REFUSED);
@@ -254,7 +199,6 @@ MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int t
 
 MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
 
-// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
 struct place {
   int slot;
   u32 lap;
@@ -269,7 +213,6 @@ MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
       at.lap ^= 1;
     }
 }
-// The place behind all tiles of a piece.
 MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
   return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
@@ -277,34 +220,27 @@ MLAF_DEV place behind(place at, int tiles) {
 MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
 MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
 
-// Row of a token in the cache; a page id that is none reads page 0.
 MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
   const bool outside = (u32)id >= (u32)a.num_pages;
   bad |= outside;
   return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
 }
 
-// Q of the rows [row, + rows), those that exist, into L2.
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
   const i64 left = a.total_q * H - row;
   if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
 }
 
-// ---- Before the launch before is over ---------------------------------------------------------------------------------
-// Asks for what the block reads first, into L2, by one warp. That launch may still write all of it, the tables too, so what they
-// say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
 MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
   const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
   for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
   const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
   const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
-  // Page ids of this share's first 128 pages: a line holds 32.
   if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
   if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
 }
 
-// ---- The producer's facts of a piece, for math ------------------------------------------------------------------------
 struct facts {
   work w;
   place at;  // of its first box
@@ -314,7 +250,6 @@ static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_few.lua leaves
 MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of piece k
 MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
 
-// Piece k, by one warp: its facts and its Q, of which rows that are not the request's are never written.
 MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
   const int lane = threadIdx.x & 31;
   const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
@@ -327,22 +262,7 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
 }
 
-// ---- Earlier parts' share of the block's last piece (mla_decode/lib/meet.h) ----------------------------------------------
-// One warp does it while math is at its tiles: it takes the words, and asks for the pieces into L2, should they have left it.
-MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
-  for (int k = threadIdx.x & 31; k < meet_count(w.whom); k += 32) {
-    const int p = meet_part(PART, w.whom, k);
-    meet_take(word_of(a, p), a.part_lse + part_row(p), w.rows);
-    fetch_bytes((const char*)(a.part_o + part_row(p) * R), w.rows * R * 4);
-    fetch_line(a.part_lse + part_row(p));
-  }
-  __syncwarp();
-  barrier_arrive_if((threadIdx.x & 31) == 0, smem + MET_AT);
-}
-
-// ---- Producer ---------------------------------------------------------------------------------------------------------
-// Each of four warps takes every fourth column box of a tile; lane j < SUBS sends for the box's sub-tile j: one lane's copies
-// leave 200 clocks apart. Lane l holds the id of the page of sub-tile 32i + l. What lies beyond the end stays what it was.
+// [templates/mla_decode/sm90_few/take_pieces.h]
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   walk where;
@@ -389,7 +309,6 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
   }
 }
 
-// ---- Math -------------------------------------------------------------------------------------------------------------
 struct row_state {
   float m[COLS], sum[COLS], weight[COLS]; // maximum; sums of P and of the rounded P, of this thread's tokens only
 };
@@ -399,7 +318,6 @@ MLAF_DEV void poison(row_state& r) {
   for (int c = 0; c < COLS; c++) r.sum[c] = r.weight[c] = not_a_number();
 }
 
-// Tokens beyond the sequence hold anything: their V must be zero, since 0 * NaN is NaN.
 MLAF_DEV void clear_rows(char* base, int slot, int valid) {
   const int t = threadIdx.x % 128;
 #pragma unroll
@@ -409,8 +327,6 @@ MLAF_DEV void clear_rows(char* base, int slot, int valid) {
   }
 }
 
-// Raises m to the maximum of this tile and rescales, where a column of the four that a warp holds at [c] needs it: late in a
-// sequence that is one of many. All threads of the warpgroup.
 MLAF_DEV void raise(const float (&s)[N / 2], row_state& r, float (&o)[NV][N / 2], float* tops, int group) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
 #pragma unroll
@@ -438,7 +354,6 @@ MLAF_DEV void raise(const float (&s)[N / 2], row_state& r, float (&o)[NV][N / 2]
   }
 }
 
-// Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (column group j, token group k) at 1024j + 128k.
 MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   u32 packed[N / 4];
@@ -461,15 +376,8 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
 }
 
-// The matrix products of a tile, whose boxes lie in the ring (place, advance, full_barrier, empty_barrier); mma.h has the
-// instruction. Handed over: tma (boxes come by the copy engine), rotates, and angles (keys are rotated on read, and the
-// parameter that says by what).
 static_assert(NB >= NV && RING >= NB, "a tile's boxes fit the ring");
 
-// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the
-// next tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that
-// one is known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other
-// warpgroup's.
 MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
@@ -494,8 +402,6 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], i
   return slot;
 }
 
-// O^T += V^T P^T of the tile whose first box is at `slot`, two boxes at a time. A pair is given back to the producer once the
-// next is under way, without a branch, since MMAs are.
 MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1);
   const int lane = threadIdx.x & 31;
@@ -518,13 +424,11 @@ MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
   barrier_arrive_if(lane < NV - LAST, empty_barrier(smem, v(LAST + lane)));
 }
 
-// This warpgroup's tiles of a piece.
 MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, u32 q_place, int group, place at,
                       row_state& r, float (&o)[NV][N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
   const u32 p_at = smem + P_AT + group * (N * 128);
   const u64 p = matrix(p_at, 128, 1024, 0);
-  // Tokens that a row sees: all of them, or by its query token. Rows are in the order of their tokens: row 0 sees least.
   auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
   const int all_see = sees(0);
   advance(at, group * NB);
@@ -558,9 +462,6 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   }
 }
 
-// ---- The end of a piece -----------------------------------------------------------------------------------------------
-// Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + cta_id] from
-// STATE_AT. Behind it nobody in this block reads Q, P or the piece's tiles.
 template <int C>
 MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
@@ -589,8 +490,6 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_stat
   }
 }
 
-// The weight of each block's O in row n, from the states of all blocks of the cluster, to [C * n + k] from FACTOR_AT; and
-// the LSE.
 template <int C>
 MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int cta_id) {
   for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
@@ -614,8 +513,6 @@ MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int ct
   }
 }
 
-// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows, STRIDE apart;
-// Add: to what is there.
 template <int FIRST, int FROM, int TO, int STRIDE, bool Add>
 MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV][N / 2]) {
 #pragma unroll
@@ -630,8 +527,6 @@ MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV
       }
 }
 
-// Columns [64 FIRST, + WIDTH) of O to shared memory, as rows, summed over the warpgroups: of two each hands the other half of
-// its columns, and adds to the half that it got.
 template <int FIRST, int WIDTH>
 MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state& r, const float (&o)[NV][N / 2]) {
   constexpr int ALL = WIDTH / 64, HALF = ALL / 2, STRIDE = WIDTH + 4;
@@ -655,8 +550,6 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
   else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
 }
 
-// WIDTH columns of O are cut into units of 4 columns of a row. Thread t of block k of C writes units (C r + k) T + t, of all T
-// math threads, in rounds r.
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int T = 128 * W;
 template <int C, int WIDTH>
@@ -669,7 +562,6 @@ struct units_of {
   MLAF_MEMBER static int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
 };
 
-// Sends the other blocks of the cluster what they write, and waits for theirs. Their states are there: their rings are free.
 template <int C, int WIDTH>
 MLAF_DEV void exchange(const work& w, char* base, u32 smem, int cta_id) {
   typedef units_of<C, WIDTH> x;
@@ -692,7 +584,6 @@ MLAF_DEV void exchange(const work& w, char* base, u32 smem, int cta_id) {
   barrier_wait_cluster(smem + ENDS_AT + 8, 0);
 }
 
-// This block's units of those columns, merged over the cluster, to the output or to the partials.
 template <int C, int WIDTH>
 MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int cta_id) {
   typedef units_of<C, WIDTH> u;
@@ -716,8 +607,6 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
   }
 }
 
-// place_of_o: the begin of the ring, which nobody uses any more (all columns at once), or the piece's Q, which is the next one's
-// again behind the last barrier.
 template <int C, int WIDTH, int FIRST>
 MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int cta_id,
                      const row_state& r, const float (&o)[NV][N / 2]) {
@@ -735,11 +624,72 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
     finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
 }
 
-// [templates/mla_decode/sm90_few/last.h]
-// The barriers of a block, and words that say of a box that its tile had a bad page.
+MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
+                          const float (&o)[NV][N / 2]) {
+  constexpr int EACH = (N * R / 4 + T - 1) / T, MOST = N <= 16 ? 8 : 4, AT_ONCE = EACH < MOST ? EACH : MOST; // units of 4 columns
+  constexpr int PIECES = 2; // under way together: a thread's loads take as long as one piece's bytes
+  const int units = w.rows * (R / 4);
+  gather_o<0, R>(base, base, group, r, o);
+  named_sync(3, 128 * W);
+  const int others = meet_count(w.whom);
+  if (others > 0) barrier_wait(smem + MET_AT, 0);
+#pragma unroll 1
+  for (int first = 0; first < EACH; first += AT_ONCE) {
+    float4 y[AT_ONCE];
+    float m[AT_ONCE], sum[AT_ONCE];
+    auto unit = [&](int k) { return (first + k) * T + (int)threadIdx.x; };
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = smaller(i / (R / 4), N - 1);
+      const float4 state = ((const float4*)(base + STATE_AT))[n];
+      const float4 x = *(const float4*)(base + 4 * (n * (R + 4) + i % (R / 4) * 4));
+      const float factor = state.y == 0.0f ? 0.0f : state.y / state.z;
+      m[k] = state.x, sum[k] = state.y;
+      y[k] = make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+    }
+#pragma unroll 1
+    for (int other = 0; other < others; other += PIECES) {
+      float4 x[PIECES][AT_ONCE];
+      float lse[PIECES][AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < PIECES; j++) {
+        const int p = meet_part(PART, w.whom, smaller(other + j, others - 1));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
+          lse[j][k] = other + j < others ? a.part_lse[row] : minus_inf();
+          x[j][k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < PIECES; j++)
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const float top = fmaxf(m[k], lse[j][k]), mine = exp2_fast(m[k] - top);
+          const float its = other + j < others ? exp2_fast(lse[j][k] - top) : 0.0f;
+          const float4 z = x[j][k];
+          m[k] = top;
+          sum[k] = sum[k] * mine + its;
+          y[k] = make_float4(y[k].x * mine + z.x * its, y[k].y * mine + z.y * its, y[k].z * mine + z.z * its,
+                             y[k].w * mine + z.w * its);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = i / (R / 4), column = i % (R / 4) * 4;
+      if (i >= units) break;
+      const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
+      const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
+      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
+      else store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(z.x, z.y), pack2(z.z, z.w)));
+      if (column > 0) continue;
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  named_sync(3, 128 * W);
+}
 
-// Run by a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its
-// fences, 1 us for a ring's. A warp that makes none stores the words: between two barriers a store costs a fence.
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   if (thread == 0)
 #pragma unroll
@@ -766,7 +716,127 @@ MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   barriers_ready();
 }
 constexpr int O_BOXES = 3; // that a warpgroup's O takes
-// [templates/mla_decode/sm90_few/whole.h]
+
+MLAF_DEV int box_of_o(int tiles, int g) {
+  const int t = tiles > g ? g + (tiles - 1 - g) / 2 * 2 : g, slot = (int)((u32)(t * NB) % RING);
+  return RING - slot >= O_BOXES ? slot : 0;
+}
+
+struct whole_row {
+  float top, sum, weight, factor[2];
+};
+MLAF_DEV whole_row whole_row_of(const char* base, int n) {
+  const float4* const parts = (const float4*)(base + WARPS_AT) + n;
+  whole_row x;
+  float m[2], sum[2], weight[2];
+#pragma unroll
+  for (int g = 0; g < 2; g++) {
+    m[g] = parts[8 * g * N].x;
+    sum[g] = weight[g] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      sum[g] += parts[(8 * g + k) * N].y;
+      weight[g] += parts[(8 * g + k) * N].z;
+    }
+  }
+  x.top = fmaxf(m[0], m[1]);
+#pragma unroll
+  for (int g = 0; g < 2; g++) x.factor[g] = exp2_fast(m[g] - x.top);
+  x.sum = sum[0] * x.factor[0] + sum[1] * x.factor[1];
+  x.weight = weight[0] * x.factor[0] + weight[1] * x.factor[1];
+  return x;
+}
+
+MLAF_DEV float4 weighed(const float4& x, float by, const float4& y, float and_by) {
+  return make_float4(x.x * by + y.x * and_by, x.y * by + y.y * and_by, x.z * by + y.z * and_by, x.w * by + y.w * and_by);
+}
+
+MLAF_DEV void put_unit(const mlaf_decode_args& a, const work& w, int n, int column, const float4& y) {
+  if (w.part < 0) store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(y.x, y.y), pack2(y.z, y.w)));
+  else store_kept(a.part_o + (w.part + w.row0 + n) * R + column, y);
+}
+MLAF_DEV void put_lse(const mlaf_decode_args& a, const work& w, int n, float top, float sum) {
+  const float lse = top + log2_fast(sum);
+  if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+  else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+}
+
+MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  named_sync(1 + group, 128); // its tile and its P are done with
+  float4* const parts = (float4*)(base + WARPS_AT);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
+    if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
+  }
+  float ones[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) ones[c] = 1.0f;
+  float* const out = (float*)(base + BOX * box_of_o(tiles, group));
+  put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + lane / 4, ones, o);
+  named_sync(3, 256);
+}
+
+template <int C>
+MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int cta_id, row_state& r,
+                        const float (&o)[NV][N / 2]) {
+  constexpr int STRIDE = R + 4, ROWS = N / C; // that this block writes
+  constexpr int EACH = 256 / ROWS >= 32 ? 32 : 256 / ROWS >= 16 ? 16 : 8; // threads of a row
+  constexpr int ROUNDS = R / 4 / EACH, LANDED = Q_AT + Q_BYTES;
+  const int tiles = tiles_of(w);
+  put_whole(base, tiles, group, r, o);
+  if (C > 1) cluster_wait();
+  const int mine = threadIdx.x / EACH, unit = threadIdx.x % EACH; // row of those that a block writes, first unit of 4 columns
+  const char* const o0 = base + BOX * box_of_o(tiles, 0);
+  const char* const o1 = base + BOX * box_of_o(tiles, 1);
+  auto at = [&](int n, int k) { return 4 * (n * STRIDE + 4 * (unit + EACH * k)); };
+  if (C > 1) {
+    const int other = 1 - cta_id, n = ROWS * other + mine;
+    if (threadIdx.x == 0) barrier_expect(smem + ENDS_AT + 8, 16 * ROWS + 4 * ROWS * R);
+    if (mine < ROWS) {
+      const whole_row x = whole_row_of(base, n);
+      const u32 bar = cluster_address(smem + ENDS_AT + 8, other), to = cluster_address(smem + LANDED, other);
+#pragma unroll
+      for (int k = 0; k < ROUNDS; k++)
+        cluster_send(to + 16 * (mine * (R / 4) + unit + EACH * k),
+                     weighed(*(const float4*)(o0 + at(n, k)), x.factor[0], *(const float4*)(o1 + at(n, k)), x.factor[1]), bar);
+      const float4 state = make_float4(x.top, x.sum, x.weight, 0.0f);
+      if (unit == 0) cluster_send(cluster_address(smem + STATE_AT + 16 * mine, other), state, bar);
+    }
+  }
+  const int n = C > 1 ? ROWS * cta_id + mine : mine;
+  if (mine >= ROWS) return;
+  whole_row x = whole_row_of(base, n);
+  float4 y[ROUNDS];
+  if (C > 1) {
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+      y[k] = weighed(*(const float4*)(o0 + at(n, k)), x.factor[0], *(const float4*)(o1 + at(n, k)), x.factor[1]);
+    barrier_wait_cluster(smem + ENDS_AT + 8, 0);
+    const float4 its = *(const float4*)(base + STATE_AT + 16 * mine);
+    const float top = fmaxf(x.top, its.x), here = exp2_fast(x.top - top), there = exp2_fast(its.x - top);
+    x.sum = x.sum * here + its.y * there;
+    x.weight = x.weight * here + its.z * there;
+    x.top = top;
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++) {
+      const float4 z = *(const float4*)(base + LANDED + 16 * (mine * (R / 4) + unit + EACH * k));
+      y[k] = weighed(y[k], here * inverse, z, there * inverse);
+    }
+  } else {
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+      y[k] = weighed(*(const float4*)(o0 + at(n, k)), x.factor[0] * inverse, *(const float4*)(o1 + at(n, k)),
+                     x.factor[1] * inverse);
+  }
+  if (n >= w.rows) return;
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) put_unit(a, w, n, 4 * (unit + EACH * k), y[k]);
+  if (unit == 0) put_lse(a, w, n, x.top, x.sum);
+}
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {

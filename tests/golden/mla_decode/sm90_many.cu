@@ -13,34 +13,6 @@
 //   rope = 32
 //   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=fitted
-// MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
-//
-//   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
-//   warpgroup 1   math "A": S and P of blocks 0, 2, 4, ... of 64 tokens; O[64 x left half of R] of all blocks
-//   warpgroup 2   math "B": S and P of blocks 1, 3, 5, ...;              O[64 x right half of R] of all blocks
-//
-//   S [64 x 64] = Q K^T       Q in shared memory, its rope slice in registers; K in slices of 64 tokens x 64 columns, swizzled
-//   P = 2^(scale S - m)       in the owner's registers, and in shared memory for the other warpgroup
-//   O [64 x R/2] += P V       V is the same tile, columns contiguous; own P from registers, the other's from shared memory
-//
-// Order of the products on the tensor cores, where each warpgroup's softmax lies under the other's products and a block's slices
-// are filled again while the other block is worked on:
-//
-//   A: | QK(A0)        | PV(B-1) | PV(A0) |               | QK(A1)  ...
-//   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
-//
-// QK(A1) waits until all of QK(B0) is issued: side by side, both would come late and nothing would cover B's softmax.
-// PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
-// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...), ahead of P; whoever adds a P to O brings O
-// to its reference before, as a rule while P is made. A finds its reference while B still makes P. The sum of P, by which O is
-// divided and of which the LSE is made, is that before P is rounded.
-//
-//   mla_decode/sm90_many_gather  pages of any size: rows copied one by one, by a warpgroup more and warps 1 and 2 (gather.h)
-//   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
-//   schedule      splits: one piece of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
-//                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself
-//                 finds; the combine kernel adds up what was cut (lib/fit.h). The loaders are on the next piece while this one
-//                 ends.
 
 
 
@@ -48,10 +20,6 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -71,13 +39,8 @@ struct mlaf_decode_params {
 };
 // [templates/lib/hopper.h]
 // [templates/mla_decode/sm90_many/copy.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -146,7 +109,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -170,9 +132,7 @@ constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
 constexpr int O_COLS = R / 4;                   // columns of O that one wgmma covers
 constexpr int BUFFERS = 4, BUFFER = SLICES * SLICE + ROPE_BYTES;
 constexpr int OWN_BUFFERS = BUFFERS / 2;        // buffers of a warpgroup's blocks
-// The addresses of the tensor maps.
 constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
-// Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
 constexpr int Q_SLICES = ROPE > 0 ? SLICES : SLICES - 1, Q_LAST_K = ROPE == 32 ? 2 : 4;
 constexpr u32 LAST_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
 struct shared_memory {
@@ -186,11 +146,8 @@ constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_
 constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
 static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
-// Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
-// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
 
-// Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
   extern __shared__ __align__(1024) char all_memory[];
   return all_memory;
@@ -199,24 +156,14 @@ MLAF_DEV char* memory() {
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
-// The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -245,7 +192,6 @@ struct walk {
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   walk w;
-  // The next piece if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
@@ -258,7 +204,6 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return w;
 }
 
-// The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = fit_splits(&a);
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
@@ -271,7 +216,6 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
   return true;
 }
-// The next piece of this block's part.
 MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   mlaf_piece y;
   if (!fit_next(&a, PAGE, &w.part, &y)) return false;
@@ -283,7 +227,6 @@ MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo
   return true;
 }
 
-// The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   int qo;
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
@@ -297,7 +240,6 @@ MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
 }
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
-// Page ids of 32 boxes at a time, the next 32 in flight. A page outside the cache is read as page 0: see check_pages.
 MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
   if (x.begin + box * BOX >= x.end) return 0;
   const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
@@ -306,13 +248,11 @@ MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
 MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
   return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
 }
-// A box that is the same in all lanes: in a uniform register, as copies want it, where a shuffle's result makes them a loop.
 MLAF_DEV int row_of_box_for_all(const piece& x, int box, int ids) {
   const int id = (int)__reduce_max_sync(~0u, (threadIdx.x & 31) == (box & 31) ? (u32)ids : 0u);
   return id * PAGE + (x.begin + box * BOX) % PAGE;
 }
 
-// Any page id outside the cache makes the request's rows NaN.
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   bool bad = false;
   if (x.begin < x.end)
@@ -322,7 +262,6 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   return __any_sync(~0u, bad);
 }
 
-// The math warps' facts of a piece.
 struct facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
@@ -335,7 +274,6 @@ MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
 }
 
-// They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
   int x;
   asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + FACTS_AT + field) : "memory");
@@ -347,14 +285,11 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// Run by all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
-// (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
 MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);
   const i64 first = known_row(shared, ROW_OF) - ROWS * (int)blockIdx.x, end = first + (i64)n * H; // rows of the request
   if (!is_refused(n, first, end, a.total_q * H)) return;
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  // A cut batch has no place for it but in O.
   const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
   named_sync(BOTH, 256);
@@ -367,26 +302,16 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
-// The reference of a row that the block has not stays above all scores: P is 0 there, and products of zeros take less power,
-// which holds the clock at the card's limit.
 MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++)
     if (row + 8 * h >= live) m[h] = -LOWEST;
 }
 
-// The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
-// know of a piece. The includer has the constants of the kernel.
 
-// The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
-// (it would cost 1 to 2 %), and in pairs, which ask ahead, by the box beside where boxes share lines (rope 32: rows of 1088
-// bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-// Boxes of a slice that are sent together: registers end there.
 constexpr int BOXES_AT_ONCE = BOXES < 2 ? BOXES : PAIR == 1 ? 2 : BOXES < 4 ? BOXES : 4;
-// One lane of the warp, and the compiler knows that it is one: behind `lane == 0` each copy is a loop over lanes, 12
-// instructions, and several of them stand in a row here.
 MLAF_DEV bool elected() {
   u32 yes;
   asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(yes));
@@ -399,7 +324,6 @@ struct loader {
   int lane, half; // half: 0 left, 1 right, 2 rope
 };
 
-// The buffer of block j, and how often it was used before.
 struct buffer_use {
   int buffer;
   u32 use;
@@ -414,9 +338,6 @@ MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
   __syncwarp();
 }
 
-// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair. By one lane: what
-// they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
-// A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
 MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
                           int count) {
   const bool rope = first == SLICES;
@@ -453,16 +374,12 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   }
 }
 
-// Each block of a pair asks for every second box of block j + AHEAD, into L2, all of its columns at once: as many requests as
-// there are boxes. Asked for by slice, as large boxes are, they would load the copy engine more than they gain.
 MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int next) {
   const int own = (j + AHEAD) * BOXES + l.lane % BOXES, row = row_of_box(x, own, own / 32 == j * BOXES / 32 ? ids : next);
   const bool mine = l.lane < BOXES && (l.lane & 1) == (int)cta_in_cluster() && x.begin + own * BOX < x.end;
   if (mine && l.p.a.ckv_row_stride == R + ROPE) fetch_bytes(l.p.a.ckv + (u64)(u32)row * (2 * (R + ROPE)), BOX * 2 * (R + ROPE));
 }
 
-// Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
-// when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
   const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
   int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
@@ -501,22 +418,18 @@ MLAF_DEV void load_q(const loader& l, int row) {
   if (l.lane < Q_SLICES)
     copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[MAP_Q], 64 * l.lane, row, l.shared + Q_FULL_AT);
 }
-// Q's last slice, and with it the piece is handed over. Row -1: there is none.
 MLAF_DEV void load_last(const loader& l, int row) {
   const u32 full = l.shared + Q_FULL_AT;
   if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
   barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
 }
 
-// Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
 static_assert(sizeof(facts) == 40, "gen/ops/mla_decode/plans/sm90_many.lua and finish() count so many bytes");
 MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
   f[0] = x;
   f[2 + (k & 1)] = x;
 }
 
-// f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
-// L2 near the end of this one, and copied as soon as there is no more use for this one's.
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
   if (!next_piece(l.p.a, w, x)) {
@@ -562,15 +475,11 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     }
   }
 }
-// A block of 64 tokens on a math warpgroup of the many-rows Hopper kernel: products, references, P, sums. The includer has the
-// constants of the kernel.
-// A thread's share of its warpgroup's 64 rows: rows 16*warp + lane/4 + 8h, h = 0, 1.
 struct rows_state {
   float m[2], sum[2]; // reference; sum of P, this thread's columns of own blocks
 };
 
 struct math {
-  // Addresses made of these are not worth registers through the loop: there are none left.
   MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
 
   u32 shared;
@@ -592,8 +501,6 @@ MLAF_DEV void give_back(const math& c, int buffer, int group) {
   if (c.lane == 0) barrier_arrive(c.shared + EMPTY_AT + at);
   if (PAIR == 2 && c.lane == 1) barrier_arrive_there(c.peer + at);
 }
-// S of the slices of a quarter, the i-th one in the order in which they were given back. B's product with them is ahead of A's,
-// of either's blocks; only rows copied one by one come so late that it shows.
 template <int WG>
 MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q_last)[4][4], float (&s)[32]) {
   const int quarter = WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2;
@@ -609,8 +516,6 @@ MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q
   }
   wgmma_commit();
 }
-// S of a block in two steps: its rope slice, or else its first quarter, and the rest of it. A loop: both math warpgroups' blocks
-// unrolled are 34 KB of instructions, and their warps wait for them.
 template <int WG>
 MLAF_DEV void multiply_first(const math& c, buffer_use t, const u32 (&q_last)[4][4], float (&s)[32]) {
   if (ROPE == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
@@ -632,7 +537,6 @@ template <int WG>
 MLAF_DEV u32 v_of(const math& c, int buffer, int half) {
   return n_major(c.shared + KV_AT + buffer * BUFFER, SLICE) + (WG * HALF + half * QUARTER) * (SLICE / 16);
 }
-// O += P V, in two groups, with between() between them.
 template <int WG, typename BETWEEN>
 MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][O_COLS / 2], BETWEEN between) {
   settle(o[0]);
@@ -662,7 +566,6 @@ MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][O_COLS / 2]) {
     wgmma_commit();
   }
 }
-// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back.
 template <int WG, int BEHIND, typename BETWEEN>
 MLAF_DEV void finish_v(const math& c, int buffer, BETWEEN between) {
   wgmma_wait<BEHIND + 1>();
@@ -676,7 +579,6 @@ MLAF_DEV void finish_v(const math& c, int buffer) {
   finish_v<WG, BEHIND>(c, buffer, [] {});
 }
 
-// O and the sums to the reference of the block that is added next. No product may be under way.
 MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][O_COLS / 2]) {
   const float m[2] = {m0, m1};
 #pragma unroll
@@ -701,7 +603,6 @@ MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o
   bring_to(load_4(m), load_4(m + 32), r, o);
 }
 
-// Tokens from the request's end on may hold anything, also NaN: their V becomes zero, since P = 0 is not enough.
 template <int WG>
 MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
   if (64 * j + 64 <= c.clear) return;
@@ -716,7 +617,6 @@ MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
   named_sync(1 + WG, 128);
 }
 
-// Scores, masked; the block's reference.
 MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2]) {
   if (64 * j + 64 > c.clear) {
     int limit[2]; // tokens that this thread's rows see, counted from its first
@@ -743,7 +643,6 @@ MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_st
     m[h] = fmaxf(r.m[h], fmaxf(fmaxf(row[h], other[h][0]), fmaxf(other[h][1], other[h][2])) * c.scale);
 }
 
-// P of 16 tokens (k-step k) into registers and shared memory; unrounded in s.
 MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const float (&m)[2], u32 (&p)[4]) {
   const u32 to = c.shared + P_AT + buffer * SLICE + (16 * c.warp + (c.lane & 15)) * 128;
 #pragma unroll
@@ -752,7 +651,6 @@ MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const flo
   for (int i = 0; i < 4; i++) p[i] = pack2(s[8 * k + 2 * i], s[8 * k + 2 * i + 1]);
   store_matrices(to + (((2 * k + (c.lane >> 4)) ^ (c.lane & 7)) << 4), p);
 }
-// The reference goes ahead of P: the other warpgroup brings its O there meanwhile.
 MLAF_DEV void publish_reference(const math& c, int buffer, const float (&m)[2]) {
   if ((c.lane & 3) == 0) {
     const u32 to = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
@@ -770,7 +668,6 @@ MLAF_DEV void publish_p(int buffer) {
   fence_async();
   named_arrive(P_READY + buffer, 256);
 }
-// Each sum begins with what is loaded here (0): else ptxas would put them between the products that are issued before.
 MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s)[32]) {
   float m[2];
   load_reference(c, buffer, m);
@@ -781,14 +678,11 @@ MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s
     for (int i = 0; i < 8; i++) r.sum[h] = r.sum[h] + s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
   }
 }
-// The order of those steps over the blocks of a piece: the picture in the template.
-// Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
 template <typename DONE>
 MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
-  // The part that S gives first. B's last P is in flight meanwhile.
   auto reference = [&](int i, buffer_use t) {
     settle(s);
     if (ROPE > 0) give_back(c, t.buffer, 4);
@@ -797,7 +691,6 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     find_reference(c, 2 * i, s, r, m);
     publish_reference(c, t.buffer, m);
   };
-  // The step from the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
   auto own = [&](int i, buffer_use t, int other) {
     if (other >= 0) load_reference(c, t.buffer, m);
     make_p(c, t.buffer, 0, s, m, p[0]);
@@ -927,14 +820,10 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     settle(o[1]);
   }
 }
-// The end of a piece of the many-rows Hopper kernel: sums of both math warpgroups, O and LSE to where they belong.
 // [templates/mla_decode/sm90_many/ends.h]
 
-// The many-rows Hopper kernel's 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
 // [templates/mla_decode/lib/narrow.h]
 
-// The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both
-// lies before write_narrow().
 template <int WG>
 MLAF_DEV void find_tops(const math& c, const float (&o)[2][O_COLS / 2]) {
   float top[2] = {NARROW_LEAST, NARROW_LEAST};
@@ -947,7 +836,6 @@ MLAF_DEV void find_tops(const math& c, const float (&o)[2][O_COLS / 2]) {
   }
 }
 
-// O times `by` to the rows at part_o, of which `live` are there.
 template <int WG>
 MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
                            const float (&o)[2][O_COLS / 2]) {
@@ -967,7 +855,6 @@ MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (
   }
 }
 
-// Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
 template <int WG>
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][O_COLS / 2]) {
   const u32 copy = c.shared + 40 * (2 + (k & 1));
@@ -1066,7 +953,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
   }
-  // Into L2, as hints: what the launch before this one has still to write does no harm.
   if (threadIdx.x >= 32 && threadIdx.x < 32 + SLICES && (int)blockIdx.z < p.a.batch)
     fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 32), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
   if (threadIdx.x >= 64 && threadIdx.x < 68 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32

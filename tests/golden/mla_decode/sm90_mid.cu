@@ -13,33 +13,6 @@
 //   rows = 80
 //   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_mid_gather target=sm_90a causal=1 dtype=bf16 heads=40 page_size=3 q_len=2 rank=512 rope=32 rows=80 schedule=fitted
-// MLA decode for rows that fill 64 badly on Hopper, for pages of any size: mla_decode/sm90_mid.cu.in, whose loaders then copy
-// rows one by one.
-// MLA decode on Hopper for rows that fill 64 badly, up to 80 (96 at rank 256), transposed: cached tokens are the M of every
-// matrix product, query rows its N.
-//
-// A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
-// columns; it comes once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle), and serves all rows:
-//
-//   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
-//   P^T = 2^(scale S^T - m)            in registers, 16 bits to shared memory by stmatrix.trans
-//   O^T [R x N] += V^T P^T             A = the same tile, M-major (columns are contiguous);  B = P, K-major
-//
-//   warpgroup 0     loaders. warps 0-2: boxes; warp 3: Q, and what the others must know of a piece of work
-//   warpgroup 1     scores: S and P of every tile, the rows' maxima and sums
-//   warpgroup 2, 3  values: O^T [left or right half of R x N], which fills their registers
-//
-//   scores:  | QK(t)                | maxima | P(t) | sums | QK(t+1), as its boxes come ...
-//   values:      PV(t-1)            |        | O *= factors | PV(t), giving back box after box
-//
-// An instruction takes the longer of N/2 clocks of the tensor cores and 16 + N/4 of shared memory; a tile takes 68 at 512/64.
-// All rows are in one block, so that A is read once for all of them. The ring holds a tile and a half at 80 rows, so boxes come
-// in the order in which they are given back.
-//
-// mla_decode/sm90_mid_gather: pages of any size. Warps 0 to 2 copy rows one by one (mla_decode/sm90_mid/gather.h).
-//
-// Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is made of
-// the unrounded sum. m is the exact maximum so far; O is rescaled only where it rose, for 8 rows at a time.
 
 
 
@@ -47,10 +20,6 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -98,12 +67,9 @@ constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts)
 constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
 constexpr int TABLES_AT = AT(tables);
 static_assert(sizeof(shared_memory) == 229472, "plans/sm90_mid.lua counts otherwise");
-// Named barriers. 1: the scores' 128 threads; 2, 3: those of a half of the values. One side arrives, the other one waits:
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
 
-// The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
-// D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i.
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
@@ -122,24 +88,14 @@ MLAF_DEV float2 load_8(u32 at) {
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
-// The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
-// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -153,7 +109,6 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
   }
 }
 
-// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 enum { REFUSED = 2 }; // of work's `bad`
 
 struct work {
@@ -166,7 +121,6 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
-                  // where part_o has row 0 of all requests
 };
 
 struct walk {
@@ -188,7 +142,6 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   if (PART >= parts) at.part.request = a.batch;
 }
 
-// The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
@@ -237,7 +190,6 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   }
 }
 
-// The rows of a refused request become NaN: by so many threads.
 MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
   if (bad < REFUSED) return;
   const int* const q = a.qo_indptr + (bad - REFUSED);
@@ -246,7 +198,6 @@ MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int t
 
 MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
 
-// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
 struct place {
   int slot;
   u32 lap;
@@ -261,7 +212,6 @@ MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
       at.lap ^= 1;
     }
 }
-// The place behind all tiles of a piece.
 MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
   return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
@@ -269,14 +219,12 @@ MLAF_DEV place behind(place at, int tiles) {
 MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
 MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
 
-// Row of a token in the cache; a page id that is none reads page 0.
 MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
   const bool outside = (u32)id >= (u32)a.num_pages;
   bad |= outside;
   return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
 }
 
-// The order of a tile's boxes: rope, which is given back first, then the columns of both halves in turns.
 MLAF_DEV int column_of(int b) { // in boxes; NV: rope
   if (ROPE > 0 && b == 0) return NV;
   const int v = b - (ROPE > 0);
@@ -284,7 +232,6 @@ MLAF_DEV int column_of(int b) { // in boxes; NV: rope
 }
 MLAF_DEV int slot_of(const place& at, int b) { return at.slot + b >= RING ? at.slot + b - RING : at.slot + b; }
 
-// Facts of a piece of work that math must know.
 struct facts {
   int tiles;                   // -1: nothing is left
   int begin, end, tokens, n;   // as in `work`
@@ -296,17 +243,9 @@ enum { TILES_OF = 0, BEGIN_OF = 4, END_OF = 8, TOKENS_OF = 12, N_OF = 16, ROW0_O
 static_assert(sizeof(facts) == 48, "differs from the offsets");
 MLAF_DEV int known(u32 smem, u32 field) { return load_s32(smem + FACTS_AT + field); }
 
-// ---- Loaders ----------------------------------------------------------------------------------------------------------
-// Loaders of transposed decode with roles for pages of any size: rows copied one by one (mla_decode/lib/gather.h). Of a tile's 16
-// groups of four rows warp w takes w, w + SENDERS, ... of every box: an instruction copies 128 bytes of each of a group's rows.
-// Copies arrive at the full barriers themselves; who multiplies takes them over by take_copies(). The includer has the constants
-// of the kernel.
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
-// Registers for where a lane's rows lie: computed once for all boxes but rope's.
 constexpr bool KEEP = 0;
 
-// A box as soon as it is given back, by lanes that copy; from(k): of the lane's k-th row. bad: it is the first of a tile with a
-// page outside.
 template <typename F>
 MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int warp, bool copies, bool bad, F from) {
   barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
@@ -320,7 +259,6 @@ MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int 
   advance(at, 1);
 }
 
-// The last token of a piece is copied again behind its end. The first warp says that a page lies outside.
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
   auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
   const u32 lane = lane_now(), sub = lane / 8, chunk = lane % 8;
@@ -388,9 +326,6 @@ MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
   }
 }
 
-// ---- Scores -----------------------------------------------------------------------------------------------------------
-// Adds up x[g][i], a value of the row 32g + 8 (i/2) + 2 (lane%4) + i%2, over the eight lanes that hold values of the same rows:
-// the sum of row own_row(g) is left in x[g][0]. All groups in step, since a shuffle takes its time.
 MLAF_DEV void fold(int lane, float (&x)[GROUPS][8]) {
 #pragma unroll
   for (int d = 4; d > 0; d /= 2) {
@@ -406,12 +341,10 @@ MLAF_DEV void fold(int lane, float (&x)[GROUPS][8]) {
 }
 MLAF_DEV int own_row(int lane, int g) { return 32 * g + lane / 8 * 8 + 2 * (lane % 4) + lane / 4 % 2; }
 
-// Reference of row threadIdx % 128; sum[2j + i]: of row 8j + 2 (lane%4) + i over this thread's tokens.
 struct row_state {
   float m, sum[N / 4];
 };
 
-// S^T of the tile at `at`, waiting for box after box.
 MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(smem + Q_AT, 16, 1024, 1);
   int slot = at.slot;
@@ -433,7 +366,6 @@ MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
   mma_wait<0>();
 }
 
-// Tokens beyond the sequence hold anything: their V must be zero, since 0 * NaN is NaN.
 MLAF_DEV void clear_rows(char* base, const place& at, int valid) {
   const int t = threadIdx.x % 128;
 #pragma unroll 1
@@ -441,7 +373,6 @@ MLAF_DEV void clear_rows(char* base, const place& at, int valid) {
     for (int i = valid * 8 + t; i < 512; i += 128) *(uint4*)(base + slot_of(at, b) * BOX + 16 * i) = make_uint4(0, 0, 0, 0);
 }
 
-// Scores that a row must not see become -inf.
 MLAF_DEV void mask(u32 smem, int token0, float (&s)[N / 2]) {
   const int lane = threadIdx.x & 31, first = token0 + threadIdx.x / 32 % 4 * 16 + lane / 4;
   const int end = known(smem, END_OF), seen = known(smem, TOKENS_OF) - known(smem, N_OF) + 1, row0 = known(smem, ROW0_OF);
@@ -455,8 +386,6 @@ MLAF_DEV void mask(u32 smem, int token0, float (&s)[N / 2]) {
   }
 }
 
-// The rows' maxima with this tile: references to shared memory and, as factors and bits, to the value warpgroups. By way of P's
-// place: a row has 32 values there, and a thread.
 MLAF_DEV void raise(u32 smem, float scale, const float (&s)[N / 2], row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, n = threadIdx.x % 128;
   const u32 to = smem + P_AT + lane % 4 * 256 + ((8 * warp + lane / 4) ^ lane % 4 * 8) * 4;
@@ -485,8 +414,6 @@ MLAF_DEV void raise(u32 smem, float scale, const float (&s)[N / 2], row_state& r
   named_arrive(FACTORS_FULL, MATH);
 }
 
-// Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (row group j, token group k) at 1024j + 128k. What is left in s:
-// P before rounding.
 MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   const u32 refs = smem + REFS_AT + 8 * (lane % 4);
@@ -512,7 +439,6 @@ MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   barrier_arrive_if(lane == 0, smem + P_FULL);
 }
 
-// Sums of P before rounding: they divide O and make the LSE.
 MLAF_DEV void add_sums(u32 smem, const float (&s)[N / 2], row_state& r) {
   const u32 factors = smem + FACTORS_AT + 8 * (threadIdx.x % 4);
 #pragma unroll
@@ -523,7 +449,6 @@ MLAF_DEV void add_sums(u32 smem, const float (&s)[N / 2], row_state& r) {
   }
 }
 
-// The rows' sums over all threads: their inverse for the value warpgroups, the LSE for the caller.
 MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, n = threadIdx.x % 128;
   float x[GROUPS][8];
@@ -561,7 +486,6 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
     barrier_wait(smem + Q_FULL, k & 1);
     const int tiles = known(smem, TILES_OF);
     if (tiles < 0) break;
-    // Tokens that all rows see: row 0 sees least.
     const int clear = CAUSAL ? smaller(known(smem, END_OF), known(smem, TOKENS_OF) - (known(smem, N_OF) - 1 -
                                                                                       known(smem, ROW0_OF) / H))
                              : known(smem, END_OF);
@@ -604,8 +528,6 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   if (at.tile > 1) named_sync(P_EMPTY, MATH); // the last one passed
 }
 
-// ---- Values -----------------------------------------------------------------------------------------------------------
-// O to the references of this tile, where they rose.
 MLAF_DEV void rescale(u32 smem, float (&o)[HALF][N / 2]) {
   const u32 factors = smem + FACTORS_AT + 8 * (threadIdx.x % 4);
 #pragma unroll
@@ -628,8 +550,6 @@ MLAF_DEV void rescale(u32 smem, float (&o)[HALF][N / 2]) {
   }
 }
 
-// O^T += V^T P^T of the tile at `at`. A box is given back once the next one's products are under way, without a branch, since
-// MMAs are.
 template <int G>
 MLAF_DEV void multiply_v(u32 smem, const place& at, float (&o)[HALF][N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1), p = matrix(smem + P_AT, 128, 1024, 0);
@@ -651,8 +571,6 @@ MLAF_DEV void multiply_v(u32 smem, const place& at, float (&o)[HALF][N / 2]) {
   named_arrive(P_EMPTY, MATH);
 }
 
-// This warpgroup's columns of O as 16 bits, by way of Q's place: whole rows of it leave together. 16-byte units of row n are
-// permuted by n%8.
 template <int G>
 MLAF_DEV void write_o(const mlaf_decode_args& a, u32 smem, const float (&o)[HALF][N / 2]) {
   constexpr int UNITS = HALF * 8; // of 16 bytes, in a row of this half

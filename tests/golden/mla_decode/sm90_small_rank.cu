@@ -12,27 +12,6 @@
 //   rope = 32
 //   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_small_rank target=sm_90a causal=1 dtype=f16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=fitted
-// MLA decode for many query rows on Hopper at ranks up to 256: 128 rows (token, head) a block, so that each cached token is read
-// once for all of them.
-//
-//   warpgroup 0      loaders. warps 0..2: boxes of the cache, 3: Q, and what others must know of a piece
-//   warpgroups 1, 2  math: 64 rows each, with the whole O [64 x R] in registers
-//
-//   S [64 x 64] = Q K^T       Q in shared memory, its rope columns in registers; K in slices of 64 tokens x 64 columns, swizzled
-//   P = 2^(scale S - m)       in registers, as the next product's A
-//   O [64 x R] += P V         V is the same tile, columns contiguous
-//
-// A warpgroup multiplies QK of block t and then PV of block t - 1 in one go, and the two take turns at that, so that a softmax
-// lies under the own PV and under all that the other one multiplies:
-//
-//   1: | QK(t) PV(t-1) |        soft(t)        | QK(t+1) PV(t) | ...
-//   2:      soft(t-1)  | QK(t) PV(t-1) |        soft(t)        | ...
-//
-// The reference m of a row is the maximum so far; O is brought to it when it rose, once PV of the block before is through.
-// O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
-//
-//   schedule      splits: one piece of tokens. fitted: such pieces, or a part of the whole batch, as the launch itself finds; the
-//                 combine kernel adds up what was cut (lib/fit.h). The loaders are on the next piece while this one ends
 
 
 
@@ -40,10 +19,6 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -64,13 +39,8 @@ struct mlaf_decode_params {
 // [templates/mla_decode/lib/narrow.h]
 // [templates/lib/hopper.h]
 // [templates/mla_decode/sm90_many/copy.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -175,7 +145,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -209,10 +178,8 @@ constexpr int Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty), FACTS_FULL_AT = 
 static_assert(sizeof(shared_memory) == 213152 && BUFFER == SLICES * SLICE + ROPE_BYTES, "its plan counts otherwise");
 static_assert(BUFFER % 1024 == 0 && BUFFERS >= 3, "tiles are swizzled; a block is awaited while the two before it are in use");
 static_assert(COPIES <= 32 * LOADERS, "a lane for each copy");
-// Named barriers: + warpgroup 0, 1.
 enum { TURN = 1, OWN = 3, BOTH = 5 };
 
-// Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
   extern __shared__ __align__(1024) char all_memory[];
   return all_memory;
@@ -221,24 +188,14 @@ MLAF_DEV char* memory() {
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
-// The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -267,7 +224,6 @@ struct walk {
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   walk w;
-  // The next piece if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
@@ -280,7 +236,6 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return w;
 }
 
-// The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = fit_splits(&a);
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
@@ -293,7 +248,6 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
   return true;
 }
-// The next piece of this block's part.
 MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   mlaf_piece y;
   if (!fit_next(&a, PAGE, &w.part, &y)) return false;
@@ -305,7 +259,6 @@ MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo
   return true;
 }
 
-// The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   int qo;
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
@@ -319,7 +272,6 @@ MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
 }
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
-// Page ids of 32 boxes at a time, the next 32 in flight. A page outside the cache is read as page 0: see check_pages.
 MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
   if (x.begin + box * BOX >= x.end) return 0;
   const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
@@ -329,7 +281,6 @@ MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
   return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
 }
 
-// Any page id outside the cache makes the request's rows NaN.
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   bool bad = false;
   if (x.begin < x.end)
@@ -339,7 +290,6 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   return __any_sync(~0u, bad);
 }
 
-// The math warps' facts of a piece.
 struct facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
@@ -352,7 +302,6 @@ MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
 }
 
-// They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
   int x;
   asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + FACTS_AT + field) : "memory");
@@ -364,14 +313,11 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// Run by all math threads at the begin of a piece, whose facts lie there and, for its end, at `copy`. If its request is refused
-// (mla_decode/lib/refuse.h), the request's rows become NaN, and the piece has none.
 MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
   const int n = known(shared, N_OF);
   const i64 first = known_row(shared, ROW_OF) - ROWS * (int)blockIdx.x, end = first + (i64)n * H; // rows of the request
   if (!is_refused(n, first, end, a.total_q * H)) return;
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  // A cut batch has no place for it but in O.
   const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
   named_sync(BOTH, 256);
@@ -384,15 +330,12 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
 }
 
 constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
-// The reference of a row that the block has not stays above all scores: P is 0 there, and products of zeros take less power,
-// which holds the clock at the card's limit.
 MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++)
     if (row + 8 * h >= live) m[h] = -LOWEST;
 }
 
-// The ring of blocks of 64 tokens, as each of its users walks it.
 struct ring {
   int buffer;
   u32 lap; // parity of the buffer's use
@@ -401,9 +344,6 @@ struct ring {
   }
 };
 
-// ---- Loaders ----------------------------------------------------------------------------------------------------------
-// A block's copies are dealt out to the warps and their lanes. hold: of all that the launch asks for at once, Q and the first
-// block are needed first.
 MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int warp, const piece& x, ring& at, bool hold) {
   const int blocks = blocks_of(x), copy = warp + LOADERS * lane, part = copy % BOXES, slice = copy / BOXES;
   const bool rope = slice == SLICES;
@@ -465,8 +405,6 @@ MLAF_DEV void load_queries(const mlaf_decode_params& p, u32 shared, int lane, fa
   }
 }
 
-// ---- Math -------------------------------------------------------------------------------------------------------------
-// A thread's share of its warpgroup's 64 rows: rows 16*warp + lane/4 + 8h, h = 0, 1.
 struct rows_state {
   float m[2], sum[2], weight[2]; // reference; sums of P before and after rounding, this thread's columns
 };
@@ -480,12 +418,9 @@ struct math {
   ring at;
 };
 
-// The warpgroups take turns at their products. Every turn is passed on, so the first needs one from nowhere.
 MLAF_DEV void take_turn(const math& c) { named_sync(TURN + c.wg, 256); }
 MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + (c.wg ^ 1), 256); }
 
-// Wait for the block at hand or for the one behind it. `x` is never that large: the wait depends on it so that the compiler does
-// not sink what x is made of behind the next wait for products.
 MLAF_DEV void wait_full(const math& c, bool next, float x) {
   ring at = c.at;
   if (next) at.next();
@@ -497,7 +432,6 @@ MLAF_DEV void give_back(const math& c, int buffer) {
 
 typedef u32 q_rope[ROPE > 0 ? Q_ROPE_K : 1][4];
 
-// Q's rope columns as A, straight from memory: all rows of the fragment that the request has.
 MLAF_DEV void load_q_rope(const math& c, const char* q, q_rope& to) {
   const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2), live = known(c.shared, N_OF) * H - ROWS * (int)blockIdx.x;
   const char* from = q + 2 * ((known_row(c.shared, ROW_OF) + row) * (R + ROPE) + R + 2 * (c.lane & 3));
@@ -508,7 +442,6 @@ MLAF_DEV void load_q_rope(const math& c, const char* q, q_rope& to) {
       to[i][k] = row + 8 * (k & 1) < live ? *(const u32*)(from + 2 * (8 * (k & 1) * (R + ROPE) + 16 * i + 8 * (k >> 1))) : 0;
 }
 
-// S of the block at hand.
 MLAF_DEV void multiply_k(const math& c, const q_rope& rope, float (&s)[32]) {
   const u32 q = k_major(c.shared + Q_AT + c.wg * SLICE), k = k_major(c.shared + KV_AT + c.at.buffer * BUFFER);
 #pragma unroll
@@ -519,7 +452,6 @@ MLAF_DEV void multiply_k(const math& c, const q_rope& rope, float (&s)[32]) {
   for (int j = 0; j < Q_ROPE_K; j++) wgmma_rs<ROPE_HI>(s, rope[j], k + SLICES * (SLICE / 16) + 2 * j, true);
   wgmma_commit();
 }
-// O += P V
 MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[R / 2]) {
   const u32 v = n_major(c.shared + KV_AT + buffer * BUFFER, SLICE);
 #pragma unroll
@@ -527,8 +459,6 @@ MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float 
   wgmma_commit();
 }
 
-// Tokens from the request's end on may hold anything, also NaN: their V becomes zero, since P = 0 is not enough. Both
-// warpgroups are through with the block's K.
 MLAF_DEV void clear_tail(const math& c, int j) {
   const int valid = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j;
   if (valid >= 64) return;
@@ -540,7 +470,6 @@ MLAF_DEV void clear_tail(const math& c, int j) {
   named_sync(BOTH, 256);
 }
 
-// Scores -> x = score * |scale|, sign applied, masked; the block's reference m; x -> 2^(x - m), their sums.
 MLAF_DEV void soften(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2], float (&sum)[2]) {
   if (c.negative) {
 #pragma unroll
@@ -577,7 +506,6 @@ MLAF_DEV void soften(const math& c, int j, float (&s)[32], const rows_state& r, 
   }
 }
 
-// O and the sums to the reference m.
 MLAF_DEV void bring_to(const float (&m)[2], rows_state& r, float (&o)[R / 2]) {
   if (!__any_sync(~0u, m[0] != r.m[0] || m[1] != r.m[1])) return;
   const float f[2] = {exp2_fast(r.m[0] - m[0]), exp2_fast(r.m[1] - m[1])};
@@ -595,7 +523,6 @@ MLAF_DEV void make_p(const float (&s)[32], const float (&sum)[2], rows_state& r,
   r.sum[0] += sum[0];
   r.sum[1] += sum[1];
 }
-// Adds what rounding left of the sums while products are under way.
 MLAF_DEV void weigh(rows_state& r, const u32 (&p)[4][4]) {
 #pragma unroll
   for (int k = 0; k < 4; k++)
@@ -603,7 +530,6 @@ MLAF_DEV void weigh(rows_state& r, const u32 (&p)[4][4]) {
     for (int i = 0; i < 4; i++) r.weight[i & 1] += unpack_lo(p[k][i]) + unpack_hi(p[k][i]);
 }
 
-// All blocks of a piece, at least one.
 MLAF_DEV void work_on_piece(math& c, int blocks, const q_rope& rope, rows_state& r, float (&o)[R / 2]) {
   float s[32], m[2], sum[2];
   u32 p[4][4];
@@ -654,7 +580,6 @@ MLAF_DEV void work_on_piece(math& c, int blocks, const q_rope& rope, rows_state&
   c.at.next();
 }
 
-// A warp's 16 rows of 64 columns as 16-bit output: through its rows of Q's slice, so that it writes whole lines of 128 bytes.
 MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[R / 2], int slice, const float (&by)[2], int live) {
   const u32 stage = c.shared + Q_AT + slice * Q_SLICE + c.wg * SLICE + 2048 * c.warp;
   const int x = c.lane & 7, chunk = c.lane >> 4, row = c.lane >> 3;

@@ -11,17 +11,10 @@
 //   rotate = 1
 //   rows = 8
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/aside target=sm_90a dtype=bf16 heads=16 layout=paged rank=512 rope=64 rotate=1 rows=8
-// Gathers a chunk's rows from the pages of the cache, dequantised, one behind the other: k[t] = latent[row of t], all R columns,
-// for a library's products; and k_pe[t] = the row's columns with positions. One text for CUDA and HIP. A block has `rows` tokens.
-//
-// A token is found by a search over cu_seqlens. Rows of a bad page are NaN; where there is no token rows are 0 and k_pe stays.
 
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -39,7 +32,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -49,7 +41,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -61,11 +52,7 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
-// table of rotations says MLAF_KERNEL_SCALES (16).
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
   union {
@@ -92,10 +79,6 @@ struct mlaf_gather_kv_b_kernel_args {
   i64 rope_rows;
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 224, "differs from runtime/ops/mla_gather_kv_b/launch.h");
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -111,18 +94,7 @@ MLAF_DEV float half_value(unsigned short x) {
 }
 constexpr int H = 16, N = 8, OUT = 16; // the products' outputs are not written here
 constexpr int R = 512, ROPE = 64, THREADS = 256, TOKENS = 8;
-// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
-//
-//   paged           16 bits a column, R of the latent, then those with positions
-//   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
-//                   with scales that are powers of two that is exact
-//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
-//
-// If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
-// x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
-// The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   if (t >= a.tokens || a.batch <= 0 || t < load<int>(a.cu_seqlens)) return NO_TOKEN;
@@ -147,20 +119,17 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
 }
 
 
-// A NaN that rounding to 16 bits leaves one: number.h wants its low bits zero.
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
 MLAF_DEV word4 nan8() {
   const u32 two = pack2(not_a_number(), not_a_number());
   return words(two, two, two, two);
 }
 
-// Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
   return load<word4>(a.cache + row + 16 * c);
 }
 
-// Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
   return 1.0f;
 }
@@ -170,7 +139,6 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   return load<word4>(a.cache + row + 2 * R + 16 * c);
 }
 
-// The token must be there. A search shared with find_row would make other machine code of kernels that rotate nothing.
 MLAF_DEV i64 position_of(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   int r = 0;
   for (int above = a.batch; above - r > 1;) { // request r begins at t or before, `above` behind it
@@ -181,7 +149,6 @@ MLAF_DEV i64 position_of(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   return t - load<int>(a.cu_seqlens + r) + (a.seq_starts ? load<int>(a.seq_starts + r) : 0);
 }
 
-// Columns 8c .. 8c+7 of a token's, turned: of pairs both are in them, of halves the other is P/2 columns on.
 MLAF_DEV word4 turned8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, float scale) {
   constexpr int ANGLES = 4, CHUNKS = 64 / 8; // of 16 bytes
   const i64 position = position_of(a, t);
@@ -205,14 +172,12 @@ MLAF_DEV word4 turned8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, in
   return pack(v);
 }
 
-// The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = turned8(a, t, row, c, scale);
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
   for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
 }
 
-// The place of columns f .. f+7 of a token's outputs, f a multiple of 8: token 0's place, and what a token is further on.
 struct target {
   char* at;
   i64 token;
@@ -223,7 +188,6 @@ MLAF_DEV target target_of(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return {a.v + head * a.v_head + 2 * (i - N), a.v_token};
 }
 
-// Row f of W, all heads' rows one behind the other.
 MLAF_DEV const char* row_of_w(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return a.w + f / OUT * a.w_head + f % OUT * a.w_row;
 }

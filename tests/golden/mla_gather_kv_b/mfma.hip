@@ -15,31 +15,10 @@
 //   vdim = 256
 //   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx90a blocks=1 dtype=f16 heads=8 layout=fp8_ds_mla nope=192 rank=256 rope=64 rotate=0 stages=1 vdim=256 waves=2
-// Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with 32x32x8 matrix instructions of CDNA.
-//
-//   kv[t, h, :] = W[h] latent[row of t]      k_pe[t] = the row's columns with positions
-//
-// A wave owns 32 tokens, whose rows it holds in registers throughout, as 16-bit numbers; a workgroup `waves` of them. It goes
-// through its share of the outputs, OUTPUTS = 32 * blocks a round. Lane l = 32 g + c:
-//
-//   A = W       row c of a block, 16 bytes 2f + g of it, which are 8 values: both halves of k of two instructions
-//   B = tokens  token c, the same values
-//   D           register 4m + e holds row 8m + 4g + e of token c
-//
-// So that a lane's sums are 16 outputs beside each other, W's rows are dealt out: output 16 g + 4 m + e of a block lies at place
-// 8 m + 4 g + e. W comes through registers, asked for a round ahead. In LDS chunk i of place p is at i ^ (p % 8): no two lanes
-// that read at once meet in a bank, and nothing is padded.
-//
-// stages=2  two rounds in LDS, one barrier a round     stages=1  one, two barriers
-//
-// A token is found by a search over cu_seqlens. Rows of a bad page are NaN; where there is no token nothing is written.
 
 
 #define MLAF_BF16 0
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 64;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/wave.h]
 #define MLAF_CVT_BF16 0
@@ -65,7 +44,6 @@ MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits 
 MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -77,11 +55,7 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
-// table of rotations says MLAF_KERNEL_SCALES (16).
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
   union {
@@ -106,10 +80,6 @@ struct mlaf_gather_kv_b_kernel_args {
   u32 kpe_row;
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -124,18 +94,7 @@ constexpr int WAVES = 2, THREADS = 64 * WAVES, TOKENS = 32 * WAVES, BLOCKS = 1, 
 constexpr int STAGES = 1, STAGE = OUTPUTS * 2 * R, ROUNDS = (ALL + OUTPUTS - 1) / OUTPUTS;
 constexpr int ROW_CHUNKS = R / 8, CHUNKS = OUTPUTS * ROW_CHUNKS, COPIES = (CHUNKS + THREADS - 1) / THREADS;
 constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged by stays within a row
-// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
-//
-//   paged           16 bits a column, R of the latent, then those with positions
-//   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
-//                   with scales that are powers of two that is exact
-//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
-//
-// If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
-// x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
-// The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   if (t >= a.tokens || a.batch <= 0 || t < load<int>(a.cu_seqlens)) return NO_TOKEN;
@@ -159,7 +118,6 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 
-// One byte of e4m3: the bits of a f16 that is 2^-8 of it, whose subnormals are f16's.
 MLAF_DEV float decode1(u32 code) {
   const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);
   const float x = half_value(half) * 256.0f;
@@ -172,20 +130,17 @@ MLAF_DEV word4 decode8(word2 x, float scale) {
   return words(decode2(x.x, scale), decode2(x.x >> 16, scale), decode2(x.y, scale), decode2(x.y >> 16, scale));
 }
 
-// A NaN that rounding to 16 bits leaves one: number.h wants its low bits zero.
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
 MLAF_DEV word4 nan8() {
   const u32 two = pack2(not_a_number(), not_a_number());
   return words(two, two, two, two);
 }
 
-// Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
   return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
 }
 
-// Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
   return 1.0f;
 }
@@ -196,14 +151,12 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 }
 
 
-// The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
   for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
 }
 
-// The place of columns f .. f+7 of a token's outputs, f a multiple of 8: token 0's place, and what a token is further on.
 struct target {
   char* at;
   i64 token;
@@ -214,14 +167,12 @@ MLAF_DEV target target_of(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return {a.v + head * a.v_head + 2 * (i - N), a.v_token};
 }
 
-// Row f of W, all heads' rows one behind the other.
 MLAF_DEV const char* row_of_w(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return a.w + f / OUT * a.w_head + f % OUT * a.w_row;
 }
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 
-// D[32x32] += A[32x8] B[8x32]. Lane l: A row l%32, B column l%32, k = 4 (l/32) + 0..3; D row 8 (r/4) + 4 (l/32) + r%4.
 MLAF_DEV f32x16 mfma32x32(u32x2 a, u32x2 b, f32x16 c) {
 #if MLAF_BF16
   return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(i16x4, a), __builtin_bit_cast(i16x4, b), c, 0, 0, 0);
@@ -230,7 +181,6 @@ MLAF_DEV f32x16 mfma32x32(u32x2 a, u32x2 b, f32x16 c) {
 #endif
 }
 
-// ---- Copies of W -----------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_round(const mlaf_gather_kv_b_kernel_args& a, int round, int thread, word4 (&x)[COPIES]) {
 #pragma unroll
   for (int k = 0; k < COPIES; k++) {

@@ -16,28 +16,10 @@
 //   stages = 4
 //   vdim = 256
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_90a across=4 cols=128 dtype=bf16 heads=8 layout=fp8_ds_mla nope=192 rank=512 rope=64 rotate=0 rows=64 stages=4 vdim=256
-// Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with warp-wide matrix instructions, for every
-// NVIDIA GPU since Ampere.
-//
-//   kv[t, h, :] = W[h] latent[row of t]      k_pe[t] = the row's columns with positions
-//
-// A block gathers TOKENS rows into shared memory, as 16-bit numbers, and goes through its share of the outputs, COLS at a time.
-// W comes in steps of STEP values of COLS rows, in a ring of STAGES. Warps: TOKENS / 32 down, `across` side by side, each with 32
-// tokens and WIDE outputs. Rows have 16 bytes of padding, so that the eight rows of a matrix lie in different banks.
-//
-//   A = tokens, row-major    B = W, whose rows are columns of B    D: lane 4g + c has columns 2c, 2c+1 of 8
-//
-// So that a lane's sums are 8 outputs beside each other, which go out in 16 bytes, W's rows are dealt out: among 32, row
-// 8 c + 2 u + e lies at place 8 u + 2 c + e.
-//
-// A token is found by a search over cu_seqlens. Rows of a bad page are NaN; where there is no token nothing is written.
 
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -55,7 +37,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -65,7 +46,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -77,12 +57,8 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
-// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
-// table of rotations says MLAF_KERNEL_SCALES (16).
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
   union {
@@ -107,10 +83,6 @@ struct mlaf_gather_kv_b_kernel_args {
   u32 kpe_row;
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -129,18 +101,7 @@ constexpr int H = 8, N = 192, OUT = 448, ALL = H * OUT, R = 512, ROPE = 64;
 constexpr int TOKENS = 64, COLS = 128, ACROSS = 4, WIDE = COLS / ACROSS, THREADS = 256;
 constexpr int STAGES = 4, STEP = 64, STEPS = R / STEP, TILES = (ALL + COLS - 1) / COLS;
 constexpr int PITCH_X = 2 * R + 16, PITCH_W = 2 * STEP + 16; // bytes of a row in shared memory
-// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
-//
-//   paged           16 bits a column, R of the latent, then those with positions
-//   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
-//                   with scales that are powers of two that is exact
-//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
-//
-// If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
-// x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
-// The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   if (t >= a.tokens || a.batch <= 0 || t < load<int>(a.cu_seqlens)) return NO_TOKEN;
@@ -164,7 +125,6 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 
-// One byte of e4m3: the bits of a f16 that is 2^-8 of it, whose subnormals are f16's.
 MLAF_DEV float decode1(u32 code) {
   const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);
   const float x = half_value(half) * 256.0f;
@@ -177,20 +137,17 @@ MLAF_DEV word4 decode8(word2 x, float scale) {
   return words(decode2(x.x, scale), decode2(x.x >> 16, scale), decode2(x.y, scale), decode2(x.y >> 16, scale));
 }
 
-// A NaN that rounding to 16 bits leaves one: number.h wants its low bits zero.
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
 MLAF_DEV word4 nan8() {
   const u32 two = pack2(not_a_number(), not_a_number());
   return words(two, two, two, two);
 }
 
-// Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
   return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
 }
 
-// Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
   return 1.0f;
 }
@@ -201,14 +158,12 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 }
 
 
-// The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
   for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
 }
 
-// The place of columns f .. f+7 of a token's outputs, f a multiple of 8: token 0's place, and what a token is further on.
 struct target {
   char* at;
   i64 token;
@@ -219,12 +174,10 @@ MLAF_DEV target target_of(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return {a.v + head * a.v_head + 2 * (i - N), a.v_token};
 }
 
-// Row f of W, all heads' rows one behind the other.
 MLAF_DEV const char* row_of_w(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return a.w + f / OUT * a.w_head + f % OUT * a.w_row;
 }
 
-// The place of row `o` of a tile of W.
 MLAF_DEV int place_of(int o) { return (o & ~31) + 8 * ((o & 7) >> 1) + 2 * ((o & 31) >> 3) + (o & 1); }
 
 MLAF_DEV void copy_step(const mlaf_gather_kv_b_kernel_args& a, u32 to, int tile, int step, int thread) {
@@ -279,7 +232,6 @@ MLAF_DEV void multiply(u32 x, u32 w, int lane, sums& s) {
   }
 }
 
-// first: this warp's token in the block, at: its output.
 MLAF_DEV void write(const mlaf_gather_kv_b_kernel_args& a, const i64* rows, i64 t0, int first, int at, float scale, int lane,
                     const sums& s) {
 #pragma unroll

@@ -13,33 +13,10 @@
 //   rotate = 0
 //   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/sm90 target=sm_90a cluster=2 dtype=bf16 heads=128 layout=paged nope=128 rank=512 rope=64 rotate=0 vdim=128
-// Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, for Hopper: wgmma, W by tensor copies.
-//
-//   kv[t, h, :] = W[h] latent[row of t]      k_pe[t] = the row's columns with positions
-//
-// A block gathers 128 tokens' rows into shared memory, where they stay, and goes through its share of the outputs, COLS at a
-// time: tiles of 128 tokens and COLS outputs of one head. W comes in steps of 64 columns through a ring. Two warpgroups take
-// tiles in turns, all 128 tokens each, so that one writes its tile while the other multiplies:
-//
-//   warpgroup 0   | multiply tile 0 |  write tile 0   | multiply tile 2 |  write tile 2
-//   warpgroup 1                     | multiply tile 1 |  write tile 1   | multiply tile 3 |
-//
-// Who has met the last step of its tile says that it is the other one's turn: a place of the ring is told by the parity of its
-// use alone, so nobody may look for one that is two uses ahead.
-//
-//   x    slabs of 64 columns, 128 bytes a token, swizzled as the tensor copies of W are. A slab is there when all threads of
-//        both warpgroups have copied their share; the first tile's products begin with the first slab
-//   W    all heads beside each other as one tensor, so that heads may lie apart. In a cluster of two blocks, which have the same
-//        share of neighbouring tiles of tokens, each loads half of a step's rows for both
-//
-// A token is found by a search over cu_seqlens. Rows of a bad page are NaN; where there is no token nothing is written.
 
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -57,7 +34,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -67,7 +43,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -79,11 +54,7 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
-// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
-// table of rotations says MLAF_KERNEL_SCALES (16).
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
   union {
@@ -108,10 +79,6 @@ struct mlaf_gather_kv_b_kernel_args {
   u32 kpe_row;
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -127,13 +94,8 @@ struct mlaf_gather_kv_b_params {
   mlaf_tensor_map w;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -185,7 +147,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -200,18 +161,7 @@ MLAF_DEV float half_value(unsigned short x) {
 constexpr int H = 128, N = 128, OUT = 256, R = 512, ROPE = 64;
 constexpr int TOKENS = 128, COLS = 128, OF_HEAD = OUT / COLS, TILES = H * OF_HEAD, SLABS = R / 64;
 constexpr int STAGES = 6, CLUSTER = 2, SLAB = TOKENS * 128, STEP = COLS * 128, MATH = 256, WG_WARPS = 4;
-// The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
-//
-//   paged           16 bits a column, R of the latent, then those with positions
-//   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
-//                   with scales that are powers of two that is exact
-//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
-//
-// If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
-// x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 
-// The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   if (t >= a.tokens || a.batch <= 0 || t < load<int>(a.cu_seqlens)) return NO_TOKEN;
@@ -236,20 +186,17 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
 }
 
 
-// A NaN that rounding to 16 bits leaves one: number.h wants its low bits zero.
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
 MLAF_DEV word4 nan8() {
   const u32 two = pack2(not_a_number(), not_a_number());
   return words(two, two, two, two);
 }
 
-// Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
   return load<word4>(a.cache + row + 16 * c);
 }
 
-// Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
   return 1.0f;
 }
@@ -260,14 +207,12 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 }
 
 
-// The columns with positions of a token: once where all heads share them, else for this share's heads.
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
   for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
 }
 
-// The place of columns f .. f+7 of a token's outputs, f a multiple of 8: token 0's place, and what a token is further on.
 struct target {
   char* at;
   i64 token;
@@ -278,7 +223,6 @@ MLAF_DEV target target_of(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return {a.v + head * a.v_head + 2 * (i - N), a.v_token};
 }
 
-// Row f of W, all heads' rows one behind the other.
 MLAF_DEV const char* row_of_w(const mlaf_gather_kv_b_kernel_args& a, int f) {
   return a.w + f / OUT * a.w_head + f % OUT * a.w_row;
 }
@@ -298,7 +242,6 @@ MLAF_DEV char* memory() {
   return all_memory;
 }
 
-// The ring, as each of its users walks it.
 struct ring {
   int stage;
   u32 lap; // parity of the place's use
@@ -311,7 +254,6 @@ struct ring {
   }
 };
 
-// ---- Loaders of W ----------------------------------------------------------------------------------------------------------
 MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
                "[%0], [%1, {%2, %3}], [%4], %5, %6;"
@@ -339,7 +281,6 @@ MLAF_DEV void load_w(const mlaf_gather_kv_b_params& p, u32 shared, int first, in
   }
 }
 
-// ---- Math ------------------------------------------------------------------------------------------------------------------
 struct math {
   u32 shared;
   int thread, lane, warp, wg; // thread of both warpgroups; warp of its own; warpgroup 0, 1
@@ -347,7 +288,6 @@ struct math {
   ring at;
 };
 
-// The thread's share of a slab: four times 16 bytes. Their rows are the same in each slab.
 constexpr int SHARE = TOKENS * 8 / MATH;
 MLAF_DEV u32 share_at(int thread, int i) {
   const int row = thread / 8 + i * (MATH / 8);
@@ -357,7 +297,6 @@ MLAF_DEV void put16(u32 at, word4 x) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
 }
 
-// Asks for all of it, a group of copies for each slab.
 MLAF_DEV void gather(const mlaf_gather_kv_b_kernel_args& a, u32 shared, int thread) {
   const i64* const rows = (const i64*)(memory() + ROWS_AT);
 #pragma unroll
@@ -374,7 +313,6 @@ MLAF_DEV void gather(const mlaf_gather_kv_b_kernel_args& a, u32 shared, int thre
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
 }
-// Waits until this thread's share of slab k is there.
 MLAF_DEV void wait_for_share(int k) {
   if (k == 0) asm volatile("cp.async.wait_group 7;" ::: "memory");
   if (k == 1) asm volatile("cp.async.wait_group 6;" ::: "memory");
@@ -400,8 +338,6 @@ MLAF_DEV void give_back(const math& c, int stage) {
 
 typedef float sums[COLS / 2]; // of 64 tokens
 
-// A tile. Products of a step are issued, then those of the step before are waited for. gathers: this warpgroup's share of x comes
-// in meanwhile; passes: the other one has a tile behind this one.
 MLAF_DEV void multiply(math& c, sums& low, sums& high, bool gathers, bool passes) {
   int before = 0;
   settle(low);
@@ -436,7 +372,6 @@ MLAF_DEV void multiply(math& c, sums& low, sums& high, bool gathers, bool passes
   give_back(c, before);
 }
 
-// Word j of lane t of a quad and word t of its lane j change places.
 MLAF_DEV void transpose_quad(u32 (&w)[4]) {
 #pragma unroll
   for (int d = 1; d < 4; d *= 2)
@@ -450,7 +385,6 @@ MLAF_DEV void transpose_quad(u32 (&w)[4]) {
     }
 }
 
-// 64 tokens from t on, those of this lane.
 MLAF_DEV void write_half(const mlaf_gather_kv_b_kernel_args& a, const math& c, int tile, i64 t, u32 real, float scale,
                          const sums& s) {
   const int head = tile / OF_HEAD, first = tile % OF_HEAD * COLS + 8 * (c.lane & 3);

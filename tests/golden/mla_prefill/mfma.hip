@@ -13,30 +13,6 @@
 //   vdim = 128
 //   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mfma_invariant target=gfx942 causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 waves=4
-// Prefill whose rows decide nothing by other rows, for batch-invariant plans: mla_prefill/mfma.hip.in but for what a row's past
-// is worth in a round that does not raise its maximum, which is exactly 1. So rounds behind its last key, which it goes through
-// with rows that see more, leave its bits as they are.
-// Prefill with 32x32x8 matrix instructions of CDNA.
-//
-// A workgroup owns ROWS = 32*waves new tokens of one head, a wave 32 of them, and goes through the keys they see, KEYS at a
-// time, in blocks of 32. Lane l = 32 g + c:
-//
-//   S^T = K Q^T       A = K: row c of the block, 16 bytes 2f + g of it, which are 8 columns: both halves of k of two instructions
-//   [32 keys x 32]    B = Q: token c, the same columns, in registers throughout
-//                     D: register 4m + e holds key 8m + 4g + e of token c: maximum and sum of a token are this
-//                     lane's and those of its other half
-//   O^T += V^T P^T    B = P: instruction m of a block wants keys 8m + 4g + 0..3 of token c: registers 4m .. 4m+3, packed
-//   [V x 32 tokens]   A = V^T: lane reads its share of V's rows 8m + 4g + 0..3, WIDE columns from WIDE c on, and joins the
-//                     four keys of a column with v_perm; column cc of them belongs to the cc-th 32x32 block of O
-//                     D: register r of block cc: column WIDE (8 (r/4) + 4g + r%4) + cc of token c
-//
-// So P never leaves its lane, and LDS holds K and V as they are. K rows are padded by 16 bytes, V rows need none. What is
-// copied goes through registers: it is asked for a round ahead, and written to LDS behind the products. K has two sources,
-// the head's own columns and those with positions. Rows behind the request's end are the last one's: finite, and masked.
-//
-// stages=2  two rounds in LDS, one barrier a round     stages=1  one, two barriers
-//
-// Numbers: scores, softmax (base 2) and sums in fp32, P rounded to 16 bits to nearest, O divided by the sum.
 
 
 #define MLAF_BF16 1
@@ -44,8 +20,6 @@
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/mla_prefill/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -69,7 +43,6 @@ MLAF_DEV int same_in_all(int x) { return uniform(x); }
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 
-// D[32x32] += A[32x8] B[8x32]. Lane l: A row l%32, B column l%32, k = 4 (l/32) + 0..3; D row 8 (r/4) + 4 (l/32) + r%4.
 MLAF_DEV f32x16 mfma32x32(u32x2 a, u32x2 b, f32x16 c) {
 #if MLAF_BF16
   return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(i16x4, a), __builtin_bit_cast(i16x4, b), c, 0, 0, 0);
@@ -78,7 +51,6 @@ MLAF_DEV f32x16 mfma32x32(u32x2 a, u32x2 b, f32x16 c) {
 #endif
 }
 
-// ---- Copies: 16 bytes at a time, K's row and V's of a key behind each other ------------------------------------------------
 constexpr int ROW_CHUNKS = (QK + V) / 8, CHUNKS = KEYS * ROW_CHUNKS, COPIES = (CHUNKS + THREADS - 1) / THREADS;
 
 struct source {
@@ -112,7 +84,6 @@ MLAF_DEV void store_round(char* lds, int thread, const u32x4 (&x)[COPIES]) {
   }
 }
 
-// ---- A round ---------------------------------------------------------------------------------------------------------------
 typedef f32x16 o_blocks[GROUPS][WIDE];
 
 MLAF_DEV void multiply_qk(const char* k, const u32x4 (&q)[QK / 16], int lane, f32x16 (&s)[BLOCKS]) {
@@ -129,7 +100,6 @@ MLAF_DEV void multiply_qk(const char* k, const u32x4 (&q)[QK / 16], int lane, f3
     }
 }
 
-// Four keys' WIDE columns -> A operands, one a column.
 MLAF_DEV void join_keys(const char* at, u32x2 (&a)[WIDE]) {
   u32x2 x[4];
 #pragma unroll
@@ -157,12 +127,10 @@ MLAF_DEV void multiply_pv(const char* v, const u32x2 (&p)[BLOCKS][4], int lane, 
       }
 }
 
-// A token's maximum (of scores not yet scaled) and sum; this lane's share of the sum only.
 struct row_state {
   float top, sum;
 };
 
-// limit: keys the lane's token sees, from this lane's first one on.
 MLAF_DEV void softmax(f32x16 (&s)[BLOCKS], u32x2 (&p)[BLOCKS][4], float scale, int limit, bool masked, int lane, row_state& row,
                       o_blocks& o) {
   if (masked) {
@@ -179,7 +147,6 @@ MLAF_DEV void softmax(f32x16 (&s)[BLOCKS], u32x2 (&p)[BLOCKS][4], float scale, i
   m = __builtin_fmaxf(m, lane_xor(m, lane, 32));
   const float offset = m == LEAST ? 0.0f : m * scale;
   const bool grew = any_lane(m > row.top);
-  // The difference need not be 0 where the maximum stays: a product that is subtracted from may not be rounded.
   const float now = m == row.top ? 1.0f : row.top == LEAST ? 0.0f : exp2_fast(row.top * scale - offset);
   row.top = m;
   float add = 0.0f;

@@ -11,31 +11,6 @@
 //   rope = 0
 //   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mfma_asm target=gfx942 blocks=1 causal=0 dtype=f16 heads=8 nope=128 rope=0 vdim=128
-// Prefill by assembly for CDNA: 32x32x8 matrix instructions that hardly ever wait.
-//
-// A workgroup of four waves, one on each SIMD, owns ROWS = 128*blocks new tokens of one head, a wave 32*blocks of them, and goes
-// through the keys they see, 32 a round. Who holds what is as in mla_prefill/mfma: S^T = K Q^T, O^T += V^T P^T, lane l = 32 g + c
-// has token c of each block and keys 8m + 4g + e, and P never leaves its lane. A fragment of K and a joined operand of V^T
-// serve all blocks of a wave, so that with two blocks LDS and joins cost half.
-//
-//   round t   [barrier | O += P(t-1) V(t-1); scores of t and their maximum; K(t+2), V(t+1) to LDS] mask? rescale?
-//             [S(t+1) = K(t+1) Q; P(t) = exp2(scores); K(t+3), V(t+2) asked for]
-//
-//   LDS       K of two rounds, rows padded by 16 bytes | V of three rounds, turned on its way in: no bank conflicts
-//             V: two planes of [8 groups of four keys][32 groups of four columns][2 columns][4 keys]; a lane that reads 16 bytes
-//             has A operands of two columns
-//
-// The inner blocks are assembly with fixed registers, listed by gen/ops/mla_prefill/plans/mfma_asm_loop.lua and woven by
-// gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1> and the code between blocks;
-// gen/ops/mla_prefill/plans/mfma_asm.lua deals the rest.
-//
-// A wave of two blocks has one from either end of the tile: w and 7 - w. Causal waves then do the same work, and behind the end
-// of the first block the second goes on alone, at half the price. A wave that is through goes on copying. Copies behind the
-// request's last key bring that one again: finite, and masked or never used.
-//
-// Numbers: a row's m starts as the maximum of its first round and follows when a score exceeds it by more than 8 in base 2, so
-// O is seldom rescaled. Sums in fp32; P rounded to 16 bits to nearest; O is divided by the sum of P as rounded, so that the
-// rounding of a heavy weight cancels.
 
 
 #pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
@@ -44,8 +19,6 @@
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/mla_prefill/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -63,18 +36,14 @@ MLAF_DEV int lanes_true(bool x) { return __builtin_popcountll(__builtin_amdgcn_b
 MLAF_DEV int same_in_all(int x) { return uniform(x); }
 // [templates/mla_prefill/lib/tiles.h]
 
-// The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
 MLAF_DEV int lane_again() {
   int x;
   asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
   return x;
 }
 
-// A wave's block: its first token.
 MLAF_DEV int row_of(int wave, int block) { return 32 * (block == 0 ? wave : 7 - wave); }
 
-// ---- Copies: units of 16 bytes a thread ------------------------------------------------------------------------------------
-// Thread i of unit u: chunk i % CHUNKS of row u * (256 / CHUNKS) + i / CHUNKS.
 struct source {
   u64 at;      // of the request's first key
   i64 pitch;
@@ -89,9 +58,6 @@ MLAF_DEV void aim(const source& s, int first, int keys, int thread, u64 (&to)[UN
   }
 }
 
-// O leaves through LDS, so that stores have whole lines: 32 rows of 256 bytes of a wave at a time, chunk c of row r at
-// c ^ (r & 7).
-// To nearest, ties away from 0.
 MLAF_DEV u32 pack2_away(float lo, float hi) {
 #if MLAF_BF16 && !MLAF_CVT_BF16
   return __builtin_amdgcn_perm(bits_of(hi) + 0x8000u, bits_of(lo) + 0x8000u, 0x07060302u);
@@ -328,8 +294,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
   tile t;
   if (!find_tile(a, (u32)group_x(), lane_again(), H, t)) return;
 
-  // Rounds of the workgroup, of this wave's blocks, of this wave, of both blocks together: one more than the first block's own,
-  // in which what it has of its last is multiplied.
   auto rounds = [&](int first, int last) {
     const int most = first < t.rows ? uniform(smaller(seen_by(t, smaller(last, t.rows - 1)), t.keys)) : 0;
     return most > 0 ? (most + KEYS - 1) / KEYS : 0;
@@ -425,7 +389,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_accvgpr_write_b32 a93, 0\n"
         "v_accvgpr_write_b32 a94, 0\n"
         "v_accvgpr_write_b32 a95, 0\n"
-        // The highest registers: the kernel's allocation covers all below.
         ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "v181", "a95");
   };
   if (count <= 0) clear();
@@ -450,7 +413,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       for (int r = 0; r < 4; r++)
         av[r] = of_v.at + (u64)((i64)smaller(first + thread / 32 * 4 + r, t.keys - 1) * of_v.pitch) + 8 * (thread % 32);
     };
-    // Copies step from round to round by themselves; the last rounds' are aimed anew.
     auto aim_ends = [&](int round) { // K of this round, V of the one before
       if (__builtin_expect((round + 1) * KEYS > t.keys, 0)) {
         aim_k(round * KEYS);
@@ -458,7 +420,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       }
     };
 
-    // Places in LDS: what this lane reads, and where it writes.
     u32 ka, va, wk, wp, wv;
     {
       const int lane = lane_again(), thread = 64 * wave + lane;
@@ -468,7 +429,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       wv = base + 2 * K_BYTES + 16 * thread;
     }
 
-    // K of rounds 0 and 1, V of round 0; then K of round 2 and V of round 1 are on their way.
     aim_k(0);
     aim_v(0);
     asm volatile(
@@ -495,8 +455,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]) : [step_k] "s"(step_k) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     aim_ends(2);
-    // Q: lane l fetches chunk l%8 of row l/8 (+ 8, 16, 24) of a block; LDS turns 64 columns at a time into the layout of B. Rows
-    // that do not exist repeat the last that does; nobody stores what they compute.
     const u32 q_place = base + 2 * K_BYTES + V_BYTES + 4096 * wave;
     {
       const int lane = lane_again();
@@ -581,7 +539,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
 
-    // Steps of this round: of K's place that is read (back, for the one that is written), of V's, of V's one and two rounds on.
     kd = 0u - K_BYTES, vd = 0u - 2 * V_BYTES, vd1 = V_BYTES, vd2 = V_BYTES;
     auto turn = [&] {
       kd = 0u - kd;
@@ -630,7 +587,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       asm volatile("s_nop 7\ns_nop 2" ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95"); // S
       ka += K_BYTES;
       const int whole = t.keys / KEYS - 3; // rounds before: no copy to aim
-      // Keys that each token of a block sees.
       auto all_see = [&](int block) { return uniform(smaller(seen_by(t, row_of(wave, block)), t.keys)); };
       const int see[] = {all_see(0), all_see(0)};
       u64 rise;
@@ -1306,7 +1262,6 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       }
       turn();
     }
-    // The workgroup's other rounds: copies.
 #pragma nounroll
     for (; done < count; done++) {
       aim_ends(done + 3);

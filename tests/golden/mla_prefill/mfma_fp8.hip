@@ -14,27 +14,6 @@
 //   vdim = 128
 //   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mfma_fp8 target=gfx942 causal=1 dtype=bf16 heads=16 inputs=2 keys=32 nope=128 rope=64 stages=1 vdim=128 waves=2
-// Prefill of inputs of 8 bits with 32x32x16 matrix instructions of CDNA: e4m3fnuz on CDNA3, e4m3fn on CDNA4.
-//
-// A workgroup owns ROWS = 32*waves new tokens of one head, a wave 32 of them, and goes through the keys they see, KEYS at a
-// time, in blocks of 32, as in the kernel of 16 bits (mfma.hip.in). Lane l = 32 g + c:
-//
-//   S^T = K Q^T       A = K: row c of the block, 16 bytes 2f + g of it, which are 16 columns: a half of k of two instructions
-//   [32 keys x 32]    B = Q: token c, the same columns, in registers throughout
-//                     D: register 4m + e holds key 8m + 4g + e of token c
-//   O^T += V^T P^T    B = P: instruction n of a block has 16 keys, of which a lane gives eight: of registers 8n .. 8n+7, which
-//   [V x 32 tokens]   are keys 16n + 4g + 0..3 and 16n + 8 + 4g + 0..3 of token c, a byte each
-//                     A = V^T: lane reads its share of V's rows of these keys, WIDE columns from WIDE c on, and joins the eight
-//                     keys of a column with v_perm; column cc of them belongs to the cc-th 32x32 block of O
-//                     D: register r of block cc: column WIDE (8 (r/4) + 4g + r%4) + cc of token c
-//
-// So P never leaves its lane, and LDS holds K and V as they are. K rows are padded by 16 bytes, and by zeros to a multiple of 32
-// columns. What is copied goes through registers: it is asked for a round ahead, and written to LDS behind the products. Rows
-// behind the request's end are the last one's: masked, and NaN only where that is.
-//
-// Weights are at most 2^UP, so that small ones are not lost to e4m3, whose least is 2^-10 (e4m3fn: 2^-9).
-//
-// stages=2  two rounds in LDS, one barrier a round     stages=1  one, two barriers
 
 
 #define MLAF_BF16 1
@@ -43,8 +22,6 @@
 // [templates/lib/number.h]
 // [templates/mla_prefill/lib/args.h]
 // [templates/mla_prefill/lib/args_fp8.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -69,7 +46,6 @@ MLAF_DEV int same_in_all(int x) { return uniform(x); }
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 
-// D[32x32] += A[32x16] B[16x32]. Lane l: A row l%32, B column l%32, k = 8 (l/32) + 0..7; D row 8 (r/4) + 4 (l/32) + r%4.
 MLAF_DEV f32x16 mfma32x32(u32x2 a, u32x2 b, f32x16 c) {
   return __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(__builtin_bit_cast(long, a), __builtin_bit_cast(long, b), c, 0, 0, 0);
 }
@@ -77,7 +53,6 @@ MLAF_DEV u32 pack4(float x0, float x1, float x2, float x3) {
   return __builtin_amdgcn_cvt_pk_fp8_f32(x2, x3, __builtin_amdgcn_cvt_pk_fp8_f32(x0, x1, 0, false), true);
 }
 
-// ---- Copies: 16 bytes at a time, K's row and V's of a key behind each other ------------------------------------------------
 constexpr int ROW_CHUNKS = (QK + V) / 16, CHUNKS = KEYS * ROW_CHUNKS, COPIES = (CHUNKS + THREADS - 1) / THREADS;
 
 struct source {
@@ -112,7 +87,6 @@ MLAF_DEV void store_round(char* lds, int thread, const u32x4 (&x)[COPIES]) {
   }
 }
 
-// ---- A round ---------------------------------------------------------------------------------------------------------------
 typedef f32x16 o_blocks[GROUPS][WIDE];
 
 MLAF_DEV void multiply_qk(const char* k, const u32x4 (&q)[QK / 32], int lane, f32x16 (&s)[BLOCKS]) {
@@ -129,7 +103,6 @@ MLAF_DEV void multiply_qk(const char* k, const u32x4 (&q)[QK / 32], int lane, f3
     }
 }
 
-// Eight keys' WIDE columns -> A operands, one a column. Keys 4..7 of them lie eight rows behind the first.
 MLAF_DEV void join_keys(const char* at, u32x2 (&a)[WIDE]) {
 #pragma unroll
   for (int half = 0; half < 2; half++) {
@@ -159,12 +132,10 @@ MLAF_DEV void multiply_pv(const char* v, const u32x2 (&p)[BLOCKS][2], int lane, 
       }
 }
 
-// A token's maximum (of scores not yet scaled) and sum; this lane's share of the sum only.
 struct row_state {
   float top, sum;
 };
 
-// limit: keys the lane's token sees, from this lane's first one on.
 MLAF_DEV void softmax(f32x16 (&s)[BLOCKS], u32x2 (&p)[BLOCKS][2], float scale, int limit, bool masked, int lane, row_state& row,
                       o_blocks& o) {
   if (masked) {
@@ -231,15 +202,11 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, int row_a
     }
 }
 
-// Scales of inputs of 8 bits, read when the launch runs. A tensor of zeros may have been quantised with 0. A negative scale is
-// NaN, and so is all that it is multiplied by.
 MLAF_DEV float scale_at(const float* at) {
   if (!at) return 1.0f;
   const float x = *(const MLAF_GLOBAL float*)(u64)at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
-// would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
   return scale < least ? least : scale;

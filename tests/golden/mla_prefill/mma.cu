@@ -13,25 +13,6 @@
 //   vdim = 128
 //   warps = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_invariant target=sm_90a causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 warps=4
-// Prefill whose rows decide nothing by other rows, for batch-invariant plans: mla_prefill/mma.cu.in but for what a row's past
-// is worth in a round that does not raise its maximum, which is exactly 1. So rounds behind its last key, which it goes through
-// with rows that see more, leave its bits as they are.
-// Prefill with warp-wide matrix instructions, for every NVIDIA GPU since Ampere.
-//
-// A block owns ROWS = 16*warps new tokens of one head, a warp 16 of them, and goes through the keys they see, KEYS at a time:
-//
-//   S = Q K^T   [16 x KEYS] over N+P   A = Q, B = K, both from shared memory by ldmatrix
-//   softmax     base 2, fp32; a row's maximum and sum over the four lanes that share it
-//   O += P V    [16 x V] over KEYS     A = P: S in D layout *is* the A layout of the next product; B = V, transposed by ldmatrix
-//
-// K comes from two sources, own columns of the head and those with positions, which need not lie side by side. Rows have 16 bytes
-// of padding in shared memory, so that the eight rows of a matrix lie in different banks. Rows behind the request's end are
-// zeros: nothing of a neighbour is read, and no 0 * NaN arises.
-//
-// stages=2  a ring of two rounds, one barrier a round: round i + 1 is copied while round i is computed.
-// stages=1  half the memory, two barriers: V is copied under Q K^T, and the next K under softmax and P V.
-//
-// Masks are applied where a row of the block does not see all of a round; a warp that sees nothing of it skips its products.
 
 
 #define MLAF_BF16 1
@@ -39,8 +20,6 @@
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
 // [templates/mla_prefill/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says
-// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory) and flags.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -58,10 +37,8 @@ MLAF_DEV int lanes_true(bool x) { return __popc(__ballot_sync(~0u, x)); }
 MLAF_DEV int same_in_all(int x) { return x; }
 // [templates/mla_prefill/lib/tiles.h]
 
-// ---- Copies: eight lanes take 128 bytes of a row --------------------------------------------------------------------------
 constexpr int SLABS_K = (QK + 63) / 64, SLABS_V = (V + 63) / 64, ROWS_AT_ONCE = THREADS / 8;
 
-// A thread's copies of each slab of 64 columns: its 16 bytes of the request's first key; none beyond the last column.
 template <int SLABS>
 struct source {
   const char* at[SLABS];
@@ -83,7 +60,6 @@ MLAF_DEV void copy_rows(const source<SLABS>& s, u32 to, int first, int keys, int
   }
 }
 
-// ---- A round ---------------------------------------------------------------------------------------------------------------
 MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[KEYS / 8][4]) {
   const u32 qa = q + (lane & 15) * PITCH_K + (lane >> 4) * 16;
   const u32 ka = k + ((lane & 7) + (lane >> 4) * 8) * PITCH_K + (lane >> 3 & 1) * 16;
@@ -105,12 +81,10 @@ MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[KEYS / 8][4]) {
   }
 }
 
-// A row's maximum (in scores not yet scaled) and sum; this lane's share of the sum only.
 struct row_state {
   float top[2], sum[2];
 };
 
-// Scores -> P, packed as the next product wants it. limit: keys that this lane's rows see of those from its own first one on.
 template <bool MASKED>
 MLAF_DEV void softmax(float (&s)[KEYS / 8][4], u32 (&p)[KEYS / 16][4], float scale, const int (&limit)[2], row_state& row,
                       float (&o)[V / 8][4]) {
@@ -128,7 +102,6 @@ MLAF_DEV void softmax(float (&s)[KEYS / 8][4], u32 (&p)[KEYS / 16][4], float sca
       }
     m = max_over_lanes<1, 4>(m);
     offset[h] = m == minus_inf() ? 0.0f : m * scale; // nothing seen yet: all weights are 0, not NaN
-    // The difference need not be 0 where the maximum stays: a product that is subtracted from may not be rounded.
     now[h] = m == row.top[h] ? 1.0f : exp2_fast(row.top[h] * scale - offset[h]);
     row.top[h] = m;
     float add = 0.0f;
@@ -198,7 +171,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_in
   }
   end_copy_group();
 
-  // Rows of this lane: g and g + 8 of the warp's.
   const int row0 = 16 * warp + (lane >> 2), column0 = 2 * (lane & 3);
   const int warp_most = smaller(seen_by(t, 16 * warp + 15), t.keys), warp_least = smaller(seen_by(t, 16 * warp), t.keys);
   row_state row = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};

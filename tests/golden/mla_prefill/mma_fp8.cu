@@ -13,28 +13,6 @@
 //   vdim = 256
 //   warps = 8
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_fp8 target=sm_90a causal=1 dtype=bf16 heads=8 inputs=1 keys=32 nope=192 rope=64 vdim=256 warps=8
-// Prefill of inputs of 8 bits with warp-wide matrix instructions, for NVIDIA GPUs from Ada on.
-//
-// A block owns ROWS new tokens of one head, a warp 16 of them, or two warps where V is more than 128: each
-// makes half of the columns of O then. Keys they see come KEYS at a time, as in the kernel of 16 bits (mma.cu.in):
-//
-//   S = Q K^T   [16 x KEYS] over N+P   A = Q, B = K, both from shared memory by ldmatrix: 16 bytes are 16 columns
-//   softmax     base 2, fp32; weights are at most 2^UP, so that small ones are not lost to e4m3, whose least is 2^-9
-//   O += P V    [16 x V] over KEYS     A = P, in the order of keys in which S lies in registers; B = V, transposed below
-//
-// A lane has, of 32 keys, the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An A operand wants four in a row
-// of 16: so those of n = 0 and 1 are its keys 4 c .. 4 c + 3, those of n = 2 and 3 the same of the other 16, and V's keys
-// come in that order. ldmatrix transposes pairs of bytes: a lane gets two columns of keys 2 c and 2 c + 1, and of 8 behind
-// them by a second matrix: a permutation of bytes makes two B operands of both, one of even columns, one of odd ones.
-//
-//   B      columns                         D of a lane, of both             -> O of a lane: four columns beside each other
-//   even   16 u + 0, 2, 4, .., 14          16 u + 4 c, 16 u + 4 c + 2
-//   odd    16 u + 1, 3, 5, .., 15          16 u + 4 c + 1, 16 u + 4 c + 3
-//
-// Matrix cores may add up products of 8 bits with 13 bits behind the largest, so a round's sums are added to O in fp32.
-//
-// Rows behind the request's end are zeros, and so are columns that fill the last 32 of Q and K. Two rounds in shared memory, one
-// barrier a round.
 
 
 #define MLAF_BF16 1
@@ -43,8 +21,6 @@
 // [templates/lib/mma.h]
 // [templates/mla_prefill/lib/args.h]
 // [templates/mla_prefill/lib/args_fp8.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says
-// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory) and flags.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -71,14 +47,12 @@ MLAF_DEV u32 pack4(float x0, float x1, float x2, float x3) {
   return lo | (u32)hi << 16;
 }
 
-// D[16x8] += A[16x32] B[32x8]: as lib/mma.h's, and four bytes are where two numbers of 16 bits are.
 MLAF_DEV void mma32(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
   asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// ---- Copies: sixteen bytes at a time; those behind the last column are zeros ----------------------------------------------
 struct source {
   const char *k, *k_pe, *v; // of the request's first key
   i64 k_token, k_pe_token, v_token;
@@ -101,7 +75,6 @@ MLAF_DEV void copy_round(const source& s, u32 k, u32 v, int first, int keys, int
   }
 }
 
-// ---- A round ---------------------------------------------------------------------------------------------------------------
 MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[KEYS / 8][4]) {
   const u32 qa = q + (lane & 15) * PITCH_K + (lane >> 4) * 16;
   const u32 ka = k + ((lane & 7) + (lane >> 4) * 8) * PITCH_K + (lane >> 3 & 1) * 16;
@@ -123,12 +96,10 @@ MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[KEYS / 8][4]) {
   }
 }
 
-// A row's maximum (in scores not yet scaled) and sum; this lane's share of the sum only.
 struct row_state {
   float top[2], sum[2];
 };
 
-// Scores -> P, packed as the next product wants it. limit: keys that this lane's rows see of those from its own first one on.
 MLAF_DEV void softmax(float (&s)[KEYS / 8][4], u32 (&p)[KEYS / 32][4], float scale, const int (&limit)[2], bool masked,
                       row_state& row, float (&o)[PART / 8][4]) {
   if (masked) {
@@ -185,15 +156,11 @@ MLAF_DEV void multiply_pv(const u32 (&p)[KEYS / 32][4], u32 v, int lane, float (
   }
 }
 
-// Scales of inputs of 8 bits, read when the launch runs. A tensor of zeros may have been quantised with 0. A negative scale is
-// NaN, and so is all that it is multiplied by.
 MLAF_DEV float scale_at(const float* at) {
   if (!at) return 1.0f;
   const float x = *at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
-// would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
   return scale < least ? least : scale;
@@ -224,7 +191,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp
   if (count > 0) copy_round(from, k_at, v_at, 0, t.keys, thread);
   end_copy_group();
 
-  // Rows of this lane: g and g + 8 of the warp's.
   const int row0 = 16 * warp + (lane >> 2);
   const int warp_most = smaller(seen_by(t, 16 * warp + 15), t.keys), warp_least = smaller(seen_by(t, 16 * warp), t.keys);
   row_state row = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};

@@ -13,40 +13,12 @@
 //   rope = 64
 //   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=1 dtype=bf16 heads=16 keys=128 nope=128 pair=2 room=20 rope=64 vdim=128
-// Prefill for Hopper: wgmma, copies by the tensor memory accelerator, a persistent block on each SM.
-//
-// A block takes tile after tile: 128 new tokens of one head; or a pair of blocks (a cluster) 256, each of which reads half of K
-// and V and sends it to both. One warp says which (lib/deal.h), two load, two warpgroups multiply, 64 tokens each:
-//
-//   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory
-//   O += P V     [64 x V] over KEYS     A = P from registers, as S lies in them; B = V from shared memory, columns contiguous
-//
-// Keys are walked from the last one down, in rounds, so that masks come first:
-//
-//   warpgroup 0   | S(1) P V(0) |  softmax(1)   | S(2) P V(1) |  softmax(2)   |
-//   warpgroup 1                 | S(1) P V(0)   |  softmax(1) | S(2) P V(1)   |
-//
-// S of the next round is issued, then P V of this one; softmax runs under both products of the other warpgroup, which has the
-// next turn: left to themselves both would multiply at the same time and then both not. A warp is held up until its products
-// are all but made, so softmax is what a round waits for: as a rule it does without the maximum (soften_again).
-//
-// All that is there once for a tile stands outside of that loop, and nothing is there twice: instructions that do not fit the
-// cache cost more than what they do.
-//
-// Shared memory holds slabs of 64 columns, 128 bytes a row, swizzled, and of 32 or 16 where no more are left of Q and K: Q for
-// each warpgroup, rings of two rounds of K and of V; and a place for O on its way out. K has two sources, each by its own tensor
-// maps: the head's own columns, and those with positions. A box may reach behind the request's end: scores there are masked, and
-// V's loader clears those rows, since 0 * NaN is NaN. And it may reach behind a head's last column of V: products take none of
-// those.
 
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_prefill/lib/args.h]
-// The kernel's launch requirements, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
-// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
-// more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -63,13 +35,8 @@ struct mlaf_prefill_params {
   mlaf_tensor_map maps[4];
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -191,7 +158,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -230,7 +196,6 @@ MLAF_DEV char* memory() {
   return all_memory;
 }
 
-// A ring of N places, as each of its users walks it.
 template <int N>
 struct ring {
   int stage;
@@ -240,23 +205,18 @@ struct ring {
   }
 };
 
-// The Hopper kernel's warps that multiply nothing: one deals tiles, one loads K and Q, one V.
-// ---- Pairs -----------------------------------------------------------------------------------------------------------------
-// The tile's middle rows are one block's, the outer ones the other's: both have as many keys to go through.
 MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
 MLAF_DEV int my_cta() { return PAIR == 1 ? 0 : (int)cta_in_cluster(); }
 MLAF_DEV void pair_sync() {
   if (PAIR == 1) __syncthreads();
   else asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-// A block's share of a round, for both.
 MLAF_DEV void copy_box_to_all(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
   if (PAIR == 1) return copy_box(to, map, column, row, barrier);
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                "[%0], [%1, {%2, %3}], [%4], %5;"
                ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
 }
-// Run by a warp: a place in both blocks is free again.
 MLAF_DEV void give_back_to_all(u32 at, int lane) {
   if (PAIR == 1) {
     if (lane == 0) barrier_arrive(at);
@@ -265,7 +225,6 @@ MLAF_DEV void give_back_to_all(u32 at, int lane) {
   }
 }
 
-// ---- Loading warps ---------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const int share = my_cta() * (KEYS / PAIR);
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES + share * 128;
@@ -280,7 +239,6 @@ MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   copy_box_to_all(to + 32768, &p.maps[3], column[1] + 0, row, full);
 }
 
-// V's rows from the request's end on become zero. They lie in a tile's first round.
 MLAF_DEV void clear_tail(u32 v, int valid, int lane) {
 #pragma unroll 1
   for (int i = lane; i < (KEYS - valid) * 8 * SLABS_V; i += 32)
@@ -288,7 +246,6 @@ MLAF_DEV void clear_tail(u32 v, int valid, int lane) {
                  ::"r"(v + valid * 128 + i % SLABS_V * SLAB + i / SLABS_V * 16), "r"(0) : "memory");
 }
 
-// landed: how often a tail was waited for.
 MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane,
                      u32& landed) {
   const int share = my_cta() * (KEYS / PAIR), valid = t.keys - round * KEYS;
@@ -311,7 +268,6 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   if (lane == 0) barrier_arrive(full);
 }
 
-// Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
   const int column = (int)(t.head * p.a.q_head / 2);
 #pragma unroll 1
@@ -330,7 +286,6 @@ MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u3
   }
 }
 
-// Rows that see no key.
 MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int lane) {
   const bool bad = t.keys < 0;
   const float x = bad ? not_a_number() : 0.0f;
@@ -343,7 +298,6 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
   }
 }
 
-// The first tile is looked for before the launch ahead has ended, and again where that one wrote other lengths.
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
   deal d = first_deal(a, lane);
@@ -374,8 +328,6 @@ MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane
   }
 }
 
-// A warp for K and Q, one for V: neither waits behind the other one's places, and boxes go out side by side. Q comes behind its
-// tile's first K, for which there is a place earlier, and ahead of the second one, which is wanted later.
 template <bool IS_V>
 MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
   ring<STAGES> places = {0, 0};
@@ -399,7 +351,6 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
 }
 // [templates/mla_prefill/lib/softmax.h]
 
-// ---- Math ------------------------------------------------------------------------------------------------------------------
 struct math {
   u32 shared;
   float scale;
@@ -412,7 +363,6 @@ struct math {
   int least; // keys that all rows of their tile see
   row_state r;
   float factor[2]; // of O: what the past is worth
-  // The next round is tried without the maximum; the past is worth what it was; it will be less.
   bool sure, same, shrinks;
 };
 
@@ -427,7 +377,6 @@ MLAF_DEV const tile& told(const ring<TOLD>& at) { return *(const tile*)(memory()
 MLAF_DEV void take_turn(const math& c) { named_sync(TURN + c.wg, 256); }
 MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + 1 - c.wg, 256); }
 
-// The first COLUMNS keys of a round, or all. Behind the last product that is issued the turn is passed on.
 template <int COLUMNS, bool PASSES>
 MLAF_DEV void multiply_k(const math& c, float (&s)[COLUMNS / 2]) {
   const u32 q = k_major(c.shared + Q_AT + c.wg * Q_HALF), k = k_major(c.shared + K_AT + c.k.stage * K_BYTES);
@@ -469,8 +418,6 @@ MLAF_DEV void hide(const math& c, int round, float (&s)[N]) {
     if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
 }
 
-// The compiler would wait for a product first and then do all that could run beside it. It keeps stores to shared memory ahead
-// of the wait, so here is one that never happens: sums are not negative.
 MLAF_DEV void keep_ahead(const math& c, float sum) {
   asm volatile("{\n.reg .pred p;\nsetp.lt.f32 p, %0, %1;\n@p st.shared.b32 [%2], %2;\n}" ::"f"(sum), "f"(-c.scale), "r"(c.shared)
                : "memory");
@@ -483,9 +430,6 @@ MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
   c.v.next();
 }
 
-// The usual round of a tile: scores stay about where they were, so the maximum is not asked for anew. Weights from 2 on, infinite
-// ones and NaN have this bit in either type: false, and nothing has changed. What passes is at most four fifths of its row's sum
-// (soften), and so is its rounding of what it would be alone.
 constexpr u32 FROM_2 = 0x40004000;
 template <bool ENDS, int N>
 MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
@@ -534,7 +478,6 @@ MLAF_DEV uint4 load_16(u32 at) {
   return x;
 }
 
-// All scores of a tile's rows are known: lse, and what O is to be multiplied by.
 MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const tile& f, const row_state& r, float (&last)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -547,7 +490,6 @@ MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const
   }
 }
 
-// O by way of shared memory, 64 columns at a time: then whole lines go out.
 MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const tile& f, const float (&last)[2],
                          const float (&o)[V / 2]) {
   const u32 own = c.shared + O_AT + (4 * c.wg + c.warp) * 2048;
@@ -577,16 +519,13 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
 
 MLAF_DEV int keys_all_see(const math& c, const tile& f) { return CAUSAL ? smaller(f.seen + c.row, f.keys) : f.keys; }
 
-// True if it has rows for this warpgroup.
 MLAF_DEV bool mine(const math& c, const tile& f) { return f.rounds > 0 && f.rows > c.row; }
 
-// The rounds that its rows see something of; those above are passed.
 MLAF_DEV int rounds_here(const math& c, const tile& f) {
   if (!CAUSAL) return f.rounds;
   return larger(1, smaller(f.rounds, (f.seen + c.row + 63 + KEYS - 1) / KEYS));
 }
 
-// True if its rows see no more than the lower half of the round at hand.
 MLAF_DEV bool half_of(const math& c, const tile& f) {
   const int most = CAUSAL ? smaller(f.seen + c.row + 63, f.keys) : f.keys;
   return HALVES && most - c.round * KEYS <= KEYS / 2;
@@ -601,7 +540,6 @@ MLAF_DEV void forget_shrink(math& c) {
   c.shrinks = false;
 }
 
-// Scores are there: P. ENDS: P V of the round before is still in the making.
 template <bool ENDS, int N>
 MLAF_DEV void make_weights(math& c, float (&s)[N], u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
   if (c.round == 0) give_back(c, Q_EMPTY_AT + 8 * c.wg); // first: it is wanted next
@@ -697,7 +635,6 @@ MLAF_DEV void work_on_tile(math& c, const mlaf_prefill_kernel_args& a) {
   store_rows(c, a, f, c.factor, o);
 }
 
-// A tile without rows for this warpgroup: what is for both is given back, and its turns are passed on.
 MLAF_DEV void pass_tile(math& c) {
   barrier_wait(c.shared + Q_FULL_AT + 8 * c.wg, c.q_lap);
   give_back(c, Q_EMPTY_AT + 8 * c.wg);

@@ -12,31 +12,12 @@
 //   rope = 64
 //   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=0 dtype=f16 heads=3 inputs=1 nope=192 room=20 rope=64 vdim=128
-// Prefill of inputs of 8 bits for Hopper: the kernel of 16 bits (sm90.cu.in: tiles, rounds) with products of bytes, without
-// turns, and without pairs of blocks. Where V has more than 128 columns a tile is dealt for each half of them: sums of both, in
-// fp32, would find no room. Its scores are made twice.
-//
-//   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory; slabs of rows of 128 bytes, 64 and 32
-//   O += P V     [64 x V] over KEYS     A = P from registers; B = V, transposed in shared memory by two warps (lib/load_fp8.h)
-//
-// A lane has, of 32 keys, the scores of keys 8 n + 2 c and the next one, n = 0..3, c = lane % 4. An operand of P wants four in a
-// row of 16: those of n = 0 and 1 are its keys 4 c .. 4 c + 3, those of n = 2 and 3 the same of the other 16, and V's keys
-// lie in that order. So P never leaves its lane, here neither.
-//
-// Matrix cores add up products of 8 bits with 13 bits behind the largest, which may be all that a row of O has had so far. So
-// each SUM_ROUNDS rounds O goes to shared memory, where sums are fp32.
-//
-// Weights are at most 2^6 when a maximum is new: then what is 2^-12 of it is still a normal number of e4m3. A round does without
-// a new maximum while none of its weights is 2^8 or more; the largest byte is 448.
 
 
 #define MLAF_BF16 0
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_prefill/lib/args.h]
-// The kernel's launch requirements, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
-// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
-// more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -55,13 +36,8 @@ struct mlaf_prefill_params {
 };
 static_assert(sizeof(mlaf_prefill_params) == 256 + 128 * 6, "differs from runtime/ops/mla_prefill/prepare.c");
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -72,15 +48,11 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
-// wgmma of bytes of e4m3, 64 rows and N columns, 32 in a step, fp32 sums: A from registers (_rs) or shared memory (_ss), B from
-// shared memory, both K-major: there is no other form of it. What else there is: lib/wgmma.h. `kinds`: the values of N.
-// Rows of 32 bytes: upper words as in lib/wgmma.h.
 constexpr u32 SWIZZLE_32 = 16 | 3u << 30;
 template <u32 HI = SWIZZLE_128>
 MLAF_DEV void wgmma_bytes_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
@@ -188,7 +160,6 @@ MLAF_DEV char* memory() {
   return all_memory;
 }
 
-// A ring of N places, as each of its users walks it.
 template <int N>
 struct ring {
   int stage;
@@ -198,9 +169,6 @@ struct ring {
   }
 };
 
-// The warps that multiply nothing, of the Hopper kernel for inputs of 8 bits: one deals tiles, one loads, two transpose
-// V.
-// ---- Loading warps. Columns of maps are two bytes -------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
   const int row = t.key + round * KEYS;
@@ -223,7 +191,6 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   copy_box(to, &p.maps[MAP_V], (int)((head_of(t.head) * p.a.v_head + first_of_v(t.head)) / 2), t.key + round * KEYS, full);
 }
 
-// Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
   const int column = (int)(head_of(t.head) * p.a.q_head / 2);
 #pragma unroll 1
@@ -240,7 +207,6 @@ MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u3
   }
 }
 
-// Rows that see no key.
 MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int lane) {
   const bool bad = t.keys < 0;
   const float x = bad ? not_a_number() : 0.0f;
@@ -254,7 +220,6 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
   }
 }
 
-// The first tile is looked for before the launch ahead has ended, and again where that one wrote other lengths.
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
   deal d = first_deal(a, lane);
@@ -294,7 +259,6 @@ MLAF_DEV tile told_next(u32 shared, ring<TOLD>& told, int lane) {
   return t;
 }
 
-// Q comes behind its tile's first K, for which there is a place earlier, and ahead of V, which is wanted later.
 MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
   ring<STAGES> places = {0, 0};
   ring<RAWS> raw = {0, 0};
@@ -311,13 +275,6 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
   }
 }
 
-// ---- V transposed: a row a column of it, KEYS bytes -----------------------------------------------------------------------
-// A wgmma of bytes wants its B K-major. ldmatrix transposes pairs of bytes: of 8 keys and 16 columns a lane gets columns 2 g and
-// 2 g + 1 (g = lane / 4) of keys 2 c and 2 c + 1 (c = lane % 4). Of that and the same of 8 keys behind, a permutation of bytes
-// makes column 2 g of four keys, and column 2 g + 1: the four that a lane has scores of, of these 16 keys, so P's operand wants
-// them in this order. stmatrix writes eight columns' 16 keys as rows of 16 bytes; even columns come ahead of odd ones:
-//
-//   row 16 u + g: column 16 u + 2 g     row 16 u + 8 + g: column 16 u + 2 g + 1       (of O: store_rows)
 MLAF_DEV void store_matrices(u32 at, u32 w0, u32 w1, u32 w2, u32 w3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                ::"r"(at), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");
@@ -345,7 +302,6 @@ MLAF_DEV void transpose(u32 from, u32 to, int first, int lane) {
     }
 }
 
-// V's rows from the request's end on become zero: 0 * NaN is NaN. They lie in a tile's first round.
 MLAF_DEV void clear_rows(u32 v, int from, int to, int lane) {
 #pragma unroll 1
   for (int i = 8 * from + lane; i < 8 * to; i += 32)
@@ -379,7 +335,6 @@ MLAF_DEV void transpose_values(u32 shared, int which, int lane) {
   }
 }
 
-// ---- Softmax ---------------------------------------------------------------------------------------------------------------
 struct row_state {
   float top[2], sum[2]; // maximum of scores not yet scaled; this thread's share of the sum
 };
@@ -392,7 +347,6 @@ MLAF_DEV u32 pack4(float x0, float x1, float x2, float x3) {
   return lo | (u32)hi << 16;
 }
 
-// Scores of a round -> P, not yet packed, and what the past is worth now.
 template <int N>
 MLAF_DEV void soften(float scale, float (&s)[N], row_state& r, float (&now)[2]) {
   float offset[2], add[2][2] = {};
@@ -432,7 +386,6 @@ MLAF_DEV void make_p(const float (&s)[N], u32 (&p)[KEYS / 32][4]) {
     }
 }
 
-// ---- Math ------------------------------------------------------------------------------------------------------------------
 struct math {
   u32 shared;
   float scale;
@@ -455,7 +408,6 @@ MLAF_DEV void give_back(const math& c, u32 barrier) {
 
 MLAF_DEV const tile& told(const ring<TOLD>& at) { return *(const tile*)(memory() + TOLD_AT + 64 * at.stage); }
 
-// The first COLUMNS keys of a round, or all.
 template <int COLUMNS>
 MLAF_DEV void multiply_k(const math& c, float (&s)[COLUMNS / 2]) {
   const u32 q = k_major(c.shared + Q_AT + c.wg * Q_HALF), k = k_major(c.shared + K_AT + c.k.stage * K_BYTES);
@@ -491,8 +443,6 @@ MLAF_DEV void hide(const math& c, int round, float (&s)[N]) {
     if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
 }
 
-// The compiler would wait for a product first and then do all that could run beside it. It keeps stores to shared memory ahead
-// of the wait, so here is one that never happens: sums are not negative.
 MLAF_DEV void keep_ahead(const math& c, float sum) {
   asm volatile("{\n.reg .pred p;\nsetp.lt.f32 p, %0, %1;\n@p st.shared.b32 [%2], %2;\n}" ::"f"(sum), "f"(-c.scale), "r"(c.shared)
                : "memory");
@@ -505,8 +455,6 @@ MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
   c.v.next();
 }
 
-// The usual round of a tile: scores stay about where they were, so the maximum is not asked for anew. Weights from 2^8 on, what
-// is more than a byte holds and NaN are bytes from 0x78 on: false, and nothing has changed.
 template <bool ENDS, int N>
 MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[KEYS / 32][4], float (&o)[V / 2]) {
   constexpr int AHEAD = 16; // exponentials before the product is waited for: by then it has been made
@@ -551,7 +499,6 @@ MLAF_DEV void rescale(math& c, float (&o)[V / 2]) {
   c.worth[1] *= c.factor[1];
 }
 
-// ---- Sums of O in shared memory: a thread's own ---------------------------------------------------------------------------
 MLAF_DEV u32 sums_at(const math& c) { return c.shared + SUMS_AT + c.wg * (int)(V / 8 * 2048) + (32 * c.warp + c.lane) * 16; }
 MLAF_DEV void add_sums(const math& c, float (&o)[V / 2]) {
   const u32 at = sums_at(c);
@@ -572,7 +519,6 @@ MLAF_DEV void keep_sums(const math& c, const float (&o)[V / 2]) {
                  "f"(o[4 * i + 2]), "f"(o[4 * i + 3]) : "memory");
 }
 
-// All scores of a tile's rows are known: lse, and what O is to be multiplied by.
 MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const tile& f, const row_state& r, float v_scale,
                          float (&last)[2]) {
 #pragma unroll
@@ -586,7 +532,6 @@ MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const
   }
 }
 
-// O: of each 16 columns a thread has four beside each other, and four threads a whole sector (lib/load_fp8.h: columns of V).
 MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const tile& f, const float (&last)[2],
                          const float (&o)[V / 2]) {
 #pragma unroll
@@ -605,22 +550,18 @@ MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const
 
 MLAF_DEV int keys_all_see(const math& c, const tile& f) { return CAUSAL ? smaller(f.seen + c.row, f.keys) : f.keys; }
 
-// True if it has rows for this warpgroup.
 MLAF_DEV bool mine(const math& c, const tile& f) { return f.rounds > 0 && f.rows > c.row; }
 
-// The rounds that its rows see something of; those above are passed.
 MLAF_DEV int rounds_here(const math& c, const tile& f) {
   if (!CAUSAL) return f.rounds;
   return larger(1, smaller(f.rounds, (f.seen + c.row + 63 + KEYS - 1) / KEYS));
 }
 
-// True if its rows see no more than the lower half of the round at hand.
 MLAF_DEV bool half_of(const math& c, const tile& f) {
   const int most = CAUSAL ? smaller(f.seen + c.row + 63, f.keys) : f.keys;
   return most - c.round * KEYS <= KEYS / 2;
 }
 
-// Scores are there: P. ENDS: P V of the round before is still in the making.
 template <bool ENDS, int N>
 MLAF_DEV void make_weights(math& c, float (&s)[N], u32 (&p)[KEYS / 32][4], float (&o)[V / 2]) {
   if (c.round == 0) give_back(c, Q_EMPTY_AT + 8 * c.wg); // first: it is wanted next
@@ -718,7 +659,6 @@ MLAF_DEV void work_on_tile(math& c, const mlaf_prefill_kernel_args& a, float v_s
   store_rows(c, a, f, c.factor, o);
 }
 
-// A tile without rows for this warpgroup: what is for both is given back.
 MLAF_DEV void pass_tile(math& c) {
   barrier_wait(c.shared + Q_FULL_AT + 8 * c.wg, c.q_lap);
   give_back(c, Q_EMPTY_AT + 8 * c.wg);
@@ -729,15 +669,11 @@ MLAF_DEV void pass_tile(math& c) {
   }
 }
 
-// Scales of inputs of 8 bits, read when the launch runs. A tensor of zeros may have been quantised with 0. A negative scale is
-// NaN, and so is all that it is multiplied by.
 MLAF_DEV float scale_at(const float* at) {
   if (!at) return 1.0f;
   const float x = *at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
 }
-// The factor of scores, in base 2: at least the smallest normal number. Scores of hidden keys are -inf, and times 0 they
-// would be NaN.
 MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
   const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
   return scale < least ? least : scale;

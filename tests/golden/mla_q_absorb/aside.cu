@@ -10,14 +10,9 @@
 //   style = pairs
 //   threads = 128
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/aside target=sm_90a dtype=bf16 nope=128 rank=512 rope=64 style=pairs threads=128
-// The rope columns of mla_q_absorb where a library makes the product: turned, and written behind its columns. A block has the
-// tokens whose items its threads take, of one head.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -35,7 +30,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -45,7 +39,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -57,13 +50,8 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/projection/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -73,14 +61,6 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_aside_39632e6d_
     1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 128, OUTER = 512, THREADS = 128, TOKENS = THREADS / 8;
-// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
-// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
-//
-//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ROPE = 64;
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
@@ -99,8 +79,6 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
-// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
-// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
 #pragma unroll 1
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -113,7 +91,6 @@ MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step
   }
 }
 
-// All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {

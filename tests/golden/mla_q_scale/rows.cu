@@ -9,22 +9,10 @@
 //   qdim = 192
 //   threads = 256
 // regenerate: lua5.4 gen/cli.lua render mla_q_scale/rows target=sm_90a depth=1 dtype=bf16 heads=16 qdim=192 threads=256
-// Scales the queries of each token by its position:
-//
-//   y[t, h, :] = f x[t, h, :]   f = 1 + beta ln(1 + k)   k = positions[t] / original, rounded down
-//
-// A position below 0 counts as 0, one beyond 2^31-1 as that: whatever stands there, f is finite. Where k is 0 a row comes out bit
-// for bit, and where y is x nobody touches it. All arithmetic is fp32, rounded once.
-//
-// A row is a head of a token. A block has ROWS of them, a thread 16 bytes, DEPTH times over, all on their way before the first
-// store. A thread writes what it alone has read, so y may be x. One text for CUDA and HIP.
 
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -42,7 +30,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -52,7 +39,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -64,13 +50,8 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/mla_q_scale/lib/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };

@@ -16,6 +16,12 @@ typedef struct rotate_args rotate_args;
 #define mlaf_decode_args rotate_args
 #include "../templates/mla_decode/lib/args_rotate.h"
 #undef mlaf_decode_args
+typedef struct cache_args cache_args;
+#define mlaf_decode_args cache_args
+#define mlaf_narrow      cache_narrow
+#include "../templates/mla_decode/lib/args_cache.h"
+#undef mlaf_narrow
+#undef mlaf_decode_args
 
 static void same_offsets(void **state) {
 #define SAME(kind, field)                                                                         \
@@ -61,6 +67,20 @@ static void same_offsets(void **state) {
   SAME_ROTATED(scale_log2e, scale_log2e);
   SAME_ROTATED(batch, batch);
   assert_int_equal(sizeof(mlaf_decode_args), sizeof(rotate_args));
+#define SAME_CACHED(ours, field)                                                    \
+  assert_int_equal(offsetof(mlaf_decode_args, ours), offsetof(cache_args, field)); \
+  assert_int_equal(sizeof(((mlaf_decode_args *)0)->ours), sizeof(((cache_args *)0)->field))
+  SAME_CACHED(q, q);
+  SAME_CACHED(part_lse, part_lse);
+  SAME_CACHED(cache.ckv_row_stride, ckv_row_stride);
+  SAME_CACHED(cache.kpe_row_stride, kpe_row_stride);
+  SAME_CACHED(cache.kv_scale, kv_scale);
+  SAME_CACHED(cache.total_q, total_q);
+  SAME_CACHED(num_pages, num_pages);
+  SAME_CACHED(splits, splits);
+  SAME_CACHED(scale_log2e, scale_log2e);
+  SAME_CACHED(batch, batch);
+  assert_int_equal(sizeof(mlaf_decode_args), sizeof(cache_args));
   assert_int_equal(sizeof(mlaf_combine_args), sizeof(template_combine_args));
 }
 

@@ -18,6 +18,7 @@ static mlaf_problem random_problem(mlaf_rng *r) {
   p.causal = (int32_t)mlaf_rng_below(r, 2);
   p.dtype = (int32_t)mlaf_rng_below(r, MLAF_DTYPE_COUNT);
   p.rotate = (int32_t)mlaf_rng_below(r, 3);
+  p.cache = (int32_t)mlaf_rng_below(r, 4);
   p.page_size = 1 + (int32_t)mlaf_rng_below(r, 65536);
   p.batch = 1 + (int32_t)mlaf_rng_below(r, 65536);
   p.ctx = 1 + (int32_t)mlaf_rng_below(r, 16777216);
@@ -43,7 +44,7 @@ static void order_does_not_matter(void **state) {
   mlaf_rng r = {43};
   for (int i = 0; i < 2000; i++) {
     mlaf_problem p = random_problem(&r), q;
-    char words[10][24], text[400] = "mla_decode:";
+    char words[11][24], text[400] = "mla_decode:";
     mlaf_problem_check(&p, NULL, 0);
     int n = 0;
     snprintf(words[n++], 24, "h%d", p.heads);
@@ -53,6 +54,8 @@ static void order_does_not_matter(void **state) {
     if (p.causal) snprintf(words[n++], 24, "causal");
     snprintf(words[n++], 24, "%s", p.dtype ? "f16" : "bf16");
     if (p.rotate) snprintf(words[n++], 24, "%s", p.rotate == MLAF_ROTATE_PAIRS ? "rope_pairs" : "rope_halves");
+    static const char *const caches[] = {"", "e4m3fn", "e4m3fnuz", "fp8_ds_mla"};
+    if (p.cache) snprintf(words[n++], 24, "%s", caches[p.cache]);
     snprintf(words[n++], 24, "page%d", p.page_size);
     snprintf(words[n++], 24, "b%d", p.batch);
     snprintf(words[n++], 24, "s%d", p.ctx);
@@ -108,9 +111,8 @@ static void bad_strings(void **state) {
       {"mla_decode:h16,b0", "batch is 0, must be 1..65536"},
       {"mla_decode:h16,s0", "ctx is 0, must be 1..16777216"},
       {"mla_decode:h16,s16777217", "ctx is 16777217"},
-      {"mla_decode:h16,fp8_ds_mla", "mla_decode does not take fp8_ds_mla caches (656 bytes a token"},
+      {"mla_decode:h16,fp8_v4", "mla_decode does not take fp8_v4 caches (584 bytes a token"},
       {"mla_decode:h16,fp8_v4", "no operation takes fp8_v4 yet"},
-      {"mla_decode:h16,e4m3fn", "mla_append and mla_gather_kv_b take e4m3fn"},
       {"mla_decode:h16,fp8_v", "unknown or malformed field 'fp8_v' at character 16"},
       {"mla_decode:h16,fp8", "unknown or malformed field 'fp8' at character 16"},
       {"mla_decode:h16,x5", "unknown or malformed field 'x5'"},
@@ -172,8 +174,8 @@ static void typed_face(void **state) {
   mlaf_point at;
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
   assert_memory_equal(&p, &usual, sizeof p);
-  p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .rotate = 7, .page_size = 8,
-                     .batch = 9, .ctx = 10};
+  p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .rotate = 7, .cache = 8,
+                     .page_size = 9, .batch = 10, .ctx = 11};
   mlaf_problem_point(&p, &at);
   for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
   assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
@@ -197,7 +199,14 @@ static void older_callers(void **state) {
   assert_string_equal(text, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
   assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
   assert_int_equal(whole.rotate, MLAF_ROTATE_NONE);
-  old.p.struct_size--;
+  assert_int_equal(whole.cache, MLAF_KV_16);
+  old.p.struct_size = offsetof(mlaf_problem, cache);
+  old.p.rotate = MLAF_ROTATE_PAIRS;
+  old.p.cache = 77;
+  assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
+  assert_int_equal(whole.rotate, MLAF_ROTATE_PAIRS);
+  assert_int_equal(whole.cache, MLAF_KV_16);
+  old.p.struct_size = offsetof(mlaf_problem, rotate) - 1;
   assert_int_equal(mlaf_problem_check(&old.p, why, sizeof why), MLAF_E_PROBLEM);
 }
 
@@ -219,6 +228,32 @@ static void rotation_on_read(void **state) {
   assert_int_equal(mlaf_problem_parse("mla_decode:h16,p0,rope_pairs", &p, NULL, 0), MLAF_OK);
   assert_int_equal(p.rotate, MLAF_ROTATE_NONE);
   assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_pairs,rope_halves", &p, why, sizeof why), MLAF_E_PROBLEM);
+}
+
+/* Words of 8-bit caches, and what is no cache that is read. */
+static void caches(void **state) {
+  static const struct {
+    const char *word;
+    mlaf_kv_format number;
+  } words[] = {{"e4m3fn", MLAF_KV_E4M3FN}, {"e4m3fnuz", MLAF_KV_E4M3FNUZ}, {"fp8_ds_mla", MLAF_KV_FP8_DS_MLA}};
+  mlaf_problem p;
+  char text[MLAF_PROBLEM_TEXT_MAX], given[80], why[200] = "";
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    snprintf(given, sizeof given, "mla_decode:%s,h16,f16", words[i].word);
+    assert_int_equal(mlaf_problem_parse(given, &p, NULL, 0), MLAF_OK);
+    assert_int_equal(p.cache, words[i].number);
+    mlaf_problem_print(&p, text, sizeof text);
+    snprintf(given, sizeof given, "mla_decode:h16,r512,p64,q1,f16,%s,page64,b1,s1024", words[i].word);
+    assert_string_equal(text, given);
+    assert_string_equal(mlaf_decode_format(&p, false)->name, words[i].word);
+  }
+  assert_int_equal(mlaf_decode_row(&p, false), 656);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,e4m3fn", &p, NULL, 0), MLAF_OK);
+  assert_int_equal(mlaf_decode_row(&p, false), 576);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
+  assert_int_equal(mlaf_decode_row(&p, false), 576); /* elements */
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,fp8_v4", &p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_non_null(strstr(why, "mla_decode does not take fp8_v4 caches (584 bytes a token"));
 }
 
 static void families(void **state) {
@@ -331,7 +366,7 @@ int main(void) {
       cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
       cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
       cmocka_unit_test(limits),             cmocka_unit_test(typed_face),       cmocka_unit_test(older_callers),
-      cmocka_unit_test(rotation_on_read),   cmocka_unit_test(families),
+      cmocka_unit_test(rotation_on_read), cmocka_unit_test(caches),   cmocka_unit_test(families),
       cmocka_unit_test(sixteen_bit_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
-/* The workspace of mla_decode, and block tables, by the library's own functions. */
+/* The workspace of mla_decode, block tables and index lists, by the library's own functions. */
 #include "mlaf_embed_mla_decode_tables.h"
 
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode_block_tables.h"
 #include "mlaf_embed_mla_decode_execute.h"
+#include "mlaf_embed_mla_decode_index_lists.h"
 
 extern const mlaf_embed_op mlaf_embed_op_mla_decode;
 
@@ -29,6 +30,14 @@ static mlaf_embed_decode_args with_table(const mlaf_embed_decode_tables *t, cons
   return out;
 }
 
+mlaf_embed_status mlaf_embed_decode_lists_open(mlaf_embed *e, char *why, size_t size) {
+  return mlaf_embed_second_load(e, &mlaf_embed_index_lists, why, size);
+}
+
+size_t mlaf_embed_decode_lists_workspace(const mlaf_embed_plan *plan, const mlaf_embed_decode_args *args) {
+  return mlaf_embed_index_lists.workspace(&plan->bound, plan->bound.knob, args);
+}
+
 size_t mlaf_embed_decode_tables_size(int32_t batch, int32_t width) {
   const mlaf_embed_problem p = {.page_size = 1};
   const mlaf_embed_decode_args a = {.batch = batch, .kv_indices_size = (int64_t)batch * width};
@@ -39,11 +48,12 @@ static mlaf_embed_status make(const mlaf_embed_plan *x, const mlaf_embed_decode_
                               mlaf_embed_decode_args *a, void *stream, mlaf_embed_err *err) {
   const mlaf_embed_problem p = mlaf_embed_decode_problem_of_bound(&x->bound);
   const size_t need = mlaf_embed_decode_tables_size(a->batch, t->width);
-  const mlaf_embed_function *fn = mlaf_embed_second(x->owner, &mlaf_embed_block_tables);
+  const mlaf_embed_function *loaded[MLAF_EMBED_SECOND_KERNELS_EACH];
+  const mlaf_embed_function *const *fns = mlaf_embed_second(x->owner, &mlaf_embed_block_tables, loaded);
   const mlaf_embed_decode_args with = with_table(t, a);
   mlaf_embed_decode_args first;
   mlaf_embed_second_prepared launch;
-  if (!fn) return mlaf_embed_fail(err, MLAF_EMBED_ARG, "mlaf_embed_decode_tables_open was not called");
+  if (!fns) return mlaf_embed_fail(err, MLAF_EMBED_ARG, "mlaf_embed_decode_tables_open was not called");
   if (need == SIZE_MAX)
     return mlaf_embed_fail(err, MLAF_EMBED_ARG, "batch is %d and width %d: batch is in 0..%d, batch * width in 1..2^31-1",
                            a->batch, t->width, MLA_DECODE_BATCH_MAX);
@@ -54,8 +64,8 @@ static mlaf_embed_status make(const mlaf_embed_plan *x, const mlaf_embed_decode_
   if (!memory || (uintptr_t)memory % sizeof(int32_t) || memory_size < need)
     return mlaf_embed_fail(err, MLAF_EMBED_ARG, "the memory is %p of %zu bytes, must be %zu, 4-byte aligned "
                            "(mlaf_embed_decode_tables_size)", memory, memory_size, need);
-  mlaf_embed_status st = mlaf_embed_block_tables_prepare(x->bound.dev, fn, &p, &with, memory, &first, &launch, err);
-  if (!st) st = mlaf_embed_launch_one(x->owner, &launch.launch, stream, err);
+  mlaf_embed_status st = mlaf_embed_block_tables_prepare(x->bound.dev, fns, &p, &with, memory, &first, &launch, err);
+  if (!st) st = mlaf_embed_launch_one(x->owner, &launch.launch[0], stream, err);
   if (!st) {
     a->qo_indptr = first.qo_indptr;
     a->kv_indptr = first.kv_indptr;

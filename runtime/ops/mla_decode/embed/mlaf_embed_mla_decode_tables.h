@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
-/* Functions of mla_decode beside plans and launches: words of its problem, its workspace, and block tables in place of page
- * lists. */
+/* Functions of mla_decode beside plans and launches: words of its problem, its workspace, block tables and index lists in place
+ * of page lists. */
 #ifndef MLAF_EMBED_MLA_DECODE_TABLES_H
 #define MLAF_EMBED_MLA_DECODE_TABLES_H
 
@@ -38,6 +38,16 @@ size_t mlaf_embed_decode_tables_size(int32_t batch, int32_t width);
 mlaf_embed_status mlaf_embed_decode_tables_make(const mlaf_embed_plan *plan, const mlaf_embed_decode_tables *tables, void *memory,
                                                 size_t memory_size, mlaf_embed_decode_args *args, void *stream, char *why,
                                                 size_t why_size);
+
+/* --- index lists in place of page lists: sparse attention ---
+ * mlaf_embed_decode_execute takes arguments with `indices` (and topk, topk_length, attn_sink: mlaf_embed_mla_decode.h) once the
+ * kernels for them are loaded, with a plan for pages of 1. */
+
+/* Load those kernels: by the thread that plans, and not inside a graph capture. */
+mlaf_embed_status mlaf_embed_decode_lists_open(mlaf_embed *e, char *why, size_t why_size);
+/* Bytes of workspace for a launch with these arguments, of which only the sizes and which of them are given are looked at.
+ * SIZE_MAX: no launch takes them. */
+size_t mlaf_embed_decode_lists_workspace(const mlaf_embed_plan *plan, const mlaf_embed_decode_args *args);
 
 #ifdef __cplusplus
 }

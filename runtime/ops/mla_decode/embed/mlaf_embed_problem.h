@@ -12,7 +12,7 @@ typedef struct mlaf_embed_problem {
   uint32_t struct_size;
   MLA_DECODE_MEMBERS(MLAF_EMBED_MEMBER)
 } mlaf_embed_problem;
-enum { MLAF_EMBED_PROBLEM_TEXT_MAX = 160 };
+enum { MLAF_EMBED_PROBLEM_TEXT_MAX = 160, MLAF_EMBED_BF16 = 0, MLAF_EMBED_F16 = 1 };
 typedef struct mlaf_embed_execute_args mlaf_embed_execute_args; /* mlaf_embed_mla_decode_args by its older name */
 
 #endif

@@ -13,16 +13,17 @@
 #include "ops/mla_decode/face/face.h"
 
 enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
-/* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe. */
+/* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe, the third before indices. */
 #define CALL_FIRST offsetof(mlaf_call, rope_table)
 #define CALL_SECOND offsetof(mlaf_call, cache_kpe)
+#define CALL_THIRD  offsetof(mlaf_call, indices)
 
 static const struct {
   const char *name;
   int32_t size;
 } dtypes[] = {{"bfloat16", 2}, {"float16", 2}, {"int32", 4}, {"float32", 4}, {"int64", 8}, {"float64", 8}, {"uint8", 1},
-              {"of another type", 1}};
-static int known_dtype(int32_t dtype) { return (unsigned)dtype < MLAF_VIEW_OTHER ? dtype : MLAF_VIEW_OTHER; }
+              {"of another type", 1}, {"float8_e4m3fn", 1}, {"float8_e4m3fnuz", 1}};
+static int known_dtype(int32_t dtype) { return (unsigned)dtype <= MLAF_VIEW_E4M3FNUZ ? dtype : MLAF_VIEW_OTHER; }
 
 /* A call as it was read. */
 typedef struct reading {
@@ -144,7 +145,9 @@ static mlaf_status read_rows(const reading *r, const char *name, const mlaf_view
   if (tokens < 1) return bad_layout(r, name, k, "must have pages of one token at least");
   if ((k->shape[3] > 1 && k->stride[3] != 1) || *row < k->shape[3] || *row < 1)
     return bad_layout(r, name, k, "must hold its rows at one distance, with columns side by side");
-  if (*row > MLAF_ROW_STRIDE_MAX) return bad_layout(r, name, k, "must have rows at most 2^27 elements apart");
+  if (*row > (r->problem.cache ? 2 : 1) * MLAF_ROW_STRIDE_MAX)
+    return bad_layout(r, name, k, r->problem.cache ? "must have rows at most 2^28 bytes apart"
+                                                   : "must have rows at most 2^27 elements apart");
   if (k->shape[0] <= 1 || k->stride[0] == tokens * *row) return MLAF_OK;
   if (k->stride[0] % *row || k->stride[0] < tokens * *row)
     return bad_layout(r, name, k, "must have its pages a whole number of rows apart: the kernels count rows");
@@ -197,13 +200,48 @@ static mlaf_status check_lse(const reading *r) {
                                         : "must be [batch, heads, q_len] of q over memory of [batch, q_len, heads]");
 }
 
-/* Bytes whose rows are as long as those of a format that decode does not read: refused by its name. */
-static mlaf_status check_format(const reading *r, const mlaf_view *k, int dims) {
+static bool is_bytes(int32_t dtype) {
+  return dtype == MLAF_VIEW_U8 || dtype == MLAF_VIEW_E4M3FN || dtype == MLAF_VIEW_E4M3FNUZ;
+}
+
+/* Bytes without a format: those whose rows are as long as of a format that decode does not read are refused by its name. */
+static mlaf_status refuse_bytes(const reading *r, const mlaf_view *k, int rank, int rope) {
+  const char *const why = mlaf_cache_format_refused_row("mla_decode", k->shape[3], rank, rope);
+  return mlaf_fail(r->err, MLAF_E_ARG, "the cache is %s, must be %s: %s", dtypes[k->dtype].name, dtypes[r->c->q.dtype].name,
+                   why ? why : "an 8-bit cache is read where the call says its format");
+}
+
+/* Takes the format of an 8-bit cache, and checks that its tensor holds that. */
+static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
+  const int32_t format = r->c->cache_format;
   const mlaf_view *q = &r->c->q, *o = &r->c->o;
-  if (k->dims != 4 || k->dtype != MLAF_VIEW_U8 || o->dims != dims) return MLAF_OK;
-  const int64_t rank = o->shape[dims - 1], rope = q->shape[dims - 1] - rank;
-  const char *const why = mlaf_cache_format_refused_row("mla_decode", k->shape[3], (int)rank, (int)rope);
-  return why ? mlaf_fail(r->err, MLAF_E_ARG, "the cache is uint8, must be %s: %s", dtypes[q->dtype].name, why) : MLAF_OK;
+  if (format < 0 || format > MLA_DECODE_CACHE_LAST || r->c->reserved_format)
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: cache_format is %d, must be 0..%d; reserved_format is %d, must be 0", format,
+                     MLA_DECODE_CACHE_LAST, r->c->reserved_format);
+  if (k->dims != 4 || o->dims != dims) return MLAF_OK; /* which is refused as that */
+  const int rank = (int)o->shape[dims - 1], rope = (int)(q->shape[dims - 1] - rank);
+  if (!format) return is_bytes(k->dtype) ? refuse_bytes(r, k, rank, rope) : MLAF_OK;
+  r->problem.cache = format;
+  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, false);
+  const int own = mlaf_stored_fnuz(f->latent) ? MLAF_VIEW_E4M3FNUZ : MLAF_VIEW_E4M3FN;
+  if (k->dtype != own && k->dtype != MLAF_VIEW_U8)
+    return mlaf_fail(r->err, MLAF_E_ARG, "the cache is %s, must be %s or uint8: its format is %s",
+                     dtypes[known_dtype(k->dtype)].name, dtypes[own].name, f->name);
+  if (k->shape[3] != mlaf_extent_bytes(f->row, rank, rope))
+    return mlaf_fail(r->err, MLAF_E_ARG, "the cache has rows of %lld bytes, of %s with %d + %d columns they have %lld",
+                     (long long)k->shape[3], f->name, rank, rope, (long long)mlaf_extent_bytes(f->row, rank, rope));
+  return MLAF_OK;
+}
+
+/* The scale of a cache that has one for all tokens. The launch says where there is none. */
+static mlaf_status read_kv_scale(reading *r) {
+  const mlaf_view *s = &r->c->kv_scale;
+  if (!s->dims) return MLAF_OK;
+  mlaf_status st = check_view(r, "kv_scale", s, 1, MLAF_VIEW_F32);
+  if (!st && s->shape[0] != 1)
+    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s->shape[0]);
+  r->args.kv_scale = s->data;
+  return st;
 }
 
 static mlaf_status read_tensors(reading *r, int dims) {
@@ -212,13 +250,14 @@ static mlaf_status read_tensors(reading *r, int dims) {
   if (q->dtype != MLAF_VIEW_BF16 && q->dtype != MLAF_VIEW_F16)
     return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[known_dtype(q->dtype)].name);
   mlaf_status st = check_view(r, "q", q, dims, q->dtype);
-  if (!st) st = check_format(r, &k, dims);
-  if (!st) st = check_view(r, "the cache", &k, 4, q->dtype);
+  if (!st) st = read_format(r, &k, dims);
+  if (!st) st = check_view(r, "the cache", &k, 4, c->cache_format ? k.dtype : q->dtype);
   if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, q->dtype);
   if (!st) st = check_view(r, "the output", o, dims, q->dtype);
   if (st) return st;
   const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
-  bool fits = rank <= columns && k.shape[3] == (kpe.dims ? rank : columns) && (!kpe.dims || kpe.shape[3] == columns - rank);
+  bool fits = rank <= columns && (c->cache_format || k.shape[3] == (kpe.dims ? rank : columns)) &&
+              (!kpe.dims || kpe.shape[3] == columns - rank);
   for (int i = 0; i < dims - 1; i++) fits = fits && o->shape[i] == q->shape[i];
   if (!fits) return no_fit(r);
   if (!is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");
@@ -232,6 +271,7 @@ static mlaf_status read_tensors(reading *r, int dims) {
   r->args.lse = c->lse.data;
   r->args.scale = c->scale != 0 || c->flags & MLAF_CALL_SCALE ? c->scale : (float)(1 / sqrt((double)columns));
   st = check_lse(r);
+  if (!st) st = read_kv_scale(r);
   return st ? st : read_cache(r, &k, &kpe);
 }
 
@@ -289,6 +329,76 @@ static int64_t mean_of_table(const reading *r) {
   return wide < held ? wide : held;
 }
 
+/* --- index lists --- */
+
+/* [T, topk] of [T, 1, topk], or [B, q_len, topk] as [B * q_len, topk]; false: it is none of these. */
+static bool flat_lists(const reading *r, mlaf_view *v) {
+  const mlaf_view *q = &r->c->q;
+  if (v->dims == 2) return q->dims == 3 && v->shape[0] == q->shape[0];
+  const int64_t inner = q->dims == 3 ? 1 : q->shape[1], outer = v->stride[0];
+  if (v->shape[0] != q->shape[0] || v->shape[1] != inner) return false;
+  if (inner > 1 && v->shape[0] > 1 && outer != inner * v->stride[1]) return false;
+  v->shape[0] *= inner;
+  if (inner > 1) v->stride[0] = v->stride[1];
+  v->shape[1] = v->shape[2], v->stride[1] = v->stride[2];
+  return true;
+}
+
+static mlaf_status read_lengths(reading *r, int64_t tokens) {
+  const mlaf_view *l = &r->c->topk_length, *q = &r->c->q;
+  if (!l->dims) return MLAF_OK;
+  mlaf_status st = check_table(r, "topk_length", l, 0);
+  if (st) return st;
+  if (l->shape[0] != tokens && l->shape[0] != q->shape[0])
+    return mlaf_fail(r->err, MLAF_E_ARG, "topk_length has %lld entries, must be %lld, one for each query token, or %lld, one for "
+                     "each request", (long long)l->shape[0], (long long)tokens, (long long)q->shape[0]);
+  r->args.topk_length = l->data;
+  r->args.topk_share = l->shape[0] == tokens ? 1 : (int32_t)q->shape[1];
+  return MLAF_OK;
+}
+
+static mlaf_status read_sink(reading *r) {
+  const mlaf_view *s = &r->c->attn_sink;
+  if (!s->dims) return MLAF_OK;
+  mlaf_status st = check_view(r, "attn_sink", s, 1, MLAF_VIEW_F32);
+  if (!st && (!is_dense(s) || s->shape[0] != r->problem.heads))
+    return bad_layout(r, "attn_sink", s, "must be [heads], contiguous");
+  r->args.attn_sink = s->data;
+  return st;
+}
+
+/* Each query token is a request of its own, and a list's entry a page of one token. */
+static mlaf_status read_index_lists(reading *r) {
+  const mlaf_call *c = r->c;
+  mlaf_view v = c->indices;
+  const mlaf_view *others[] = {&c->qo_indptr,         &c->kv_indptr,   &c->kv_indices,
+                               &c->kv_last_page_lens, &c->block_table, &c->seq_lens};
+  int64_t tokens = c->q.shape[0];
+  if (c->q.dims == 4 && __builtin_mul_overflow(tokens, c->q.shape[1], &tokens)) tokens = INT64_MAX;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i]->dims)
+      return mlaf_fail(r->err, MLAF_E_ARG, "indices is given beside another table: lists say all that is read");
+  mlaf_status st = check_view(r, "indices", &v, v.dims == 2 ? 2 : 3, MLAF_VIEW_INT32);
+  if (st) return st;
+  if (tokens > MLA_DECODE_BATCH_MAX)
+    return mlaf_fail(r->err, MLAF_E_ARG, "q has %lld query tokens, with indices at most %d go into a call", (long long)tokens,
+                     MLA_DECODE_BATCH_MAX);
+  if (!flat_lists(r, &v) || (v.shape[1] > 1 && v.stride[1] != 1) || (tokens > 1 && v.stride[0] < v.shape[1]))
+    return bad_layout(r, "indices", &c->indices, "must be [query tokens of q, topk], or with q's two dimensions for them, with "
+                      "the entries of a list side by side");
+  r->args.batch = (int32_t)tokens;
+  r->args.total_q = tokens;
+  r->args.indices = v.data;
+  r->args.topk = (int32_t)v.shape[1];
+  r->args.indices_stride = tokens > 1 ? v.stride[0] : 0;
+  r->args.page_tokens = r->problem.page_size;
+  if (r->args.page_rows) r->args.page_tokens = (int32_t)with_head(c->cache).shape[1];
+  r->problem.page_size = r->problem.q_len = 1;
+  r->plan.flags = (r->plan.flags & ~(uint32_t)MLAF_PLAN_TABLES) | MLAF_PLAN_LISTS;
+  st = read_lengths(r, tokens);
+  return st ? st : read_sink(r);
+}
+
 /* Reads the RoPE table. The launch says where it is wanted and not there, or the other way round. */
 static mlaf_status read_angles(reading *r) {
   const mlaf_view *t = &r->c->rope_table;
@@ -306,7 +416,8 @@ static mlaf_status read_angles(reading *r) {
 /* The caller's, or for one that was built against an earlier version a copy in *whole; NULL: E_ARG. */
 static const mlaf_call *take_call(const mlaf_call *c, mlaf_call *whole, mlaf_err *err) {
   if (c && c->struct_size == sizeof *c) return c;
-  if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND)) {
+  if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND ||
+            c->struct_size == CALL_THIRD)) {
     memset(whole, 0, sizeof *whole);
     return memcpy(whole, c, c->struct_size);
   }
@@ -326,11 +437,12 @@ static mlaf_status read_call(reading *r) {
   else if (c->plan)
     return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size,
                      sizeof r->plan);
-  mlaf_status st = read_tensors(r, table ? 4 : 3);
+  const bool lists = c->indices.dims || c->topk_length.dims || c->attn_sink.dims;
+  mlaf_status st = read_tensors(r, lists ? (c->q.dims == 4 ? 4 : 3) : table ? 4 : 3);
   if (!st) st = read_angles(r);
-  if (!st) st = table ? read_block_table(r) : read_lists(r);
+  if (!st) st = lists ? read_index_lists(r) : table ? read_block_table(r) : read_lists(r);
   if (st) return st;
-  const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : table ? mean_of_table(r) : mean_of_lists(r);
+  const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : lists ? r->args.topk : table ? mean_of_table(r) : mean_of_lists(r);
   r->problem.causal = c->causal && r->problem.q_len > 1;
   r->problem.batch = r->args.batch;
   r->problem.ctx = mean < 1 ? 1 : mean > MLA_DECODE_CTX_MAX ? MLA_DECODE_CTX_MAX : (int32_t)mean;
@@ -371,7 +483,7 @@ static mlaf_status use_given(reading *r, size_t need) {
 /* Takes the stream's workspace if neither the caller nor his allocator has one: *b says whether, and is to be given back. */
 static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream, mlaf_borrowed *b) {
   const size_t need = mlaf_execute_workspace_size(plan, &r->args);
-  if (!need) return MLAF_OK;
+  if (!need || (need == SIZE_MAX && r->args.indices)) return MLAF_OK; /* the launch says what is wrong with lists */
   if (need == SIZE_MAX)
     return mlaf_fail(r->err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count: hand over fewer "
                      "columns", r->args.batch);

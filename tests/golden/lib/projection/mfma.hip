@@ -16,32 +16,10 @@
 //   waves = 8
 //   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=1 pass=16 q_rank=1536 rope=64 waves=8 weights=2
-// mla_q_b by matrix instructions of CDNA over weights of 8 bits: low-rank columns, through RMSNorm where there is one, to query heads.
-// A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
-// the sums goes through LDS: a lane loads what it multiplies.
-//
-//   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
-//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16.
-//                   L1 takes four lanes a clock, and four lines whose addresses differ by a multiple of 512 bytes, as rows mostly
-//                   do, one after the other. So 16-bit weights come in steps of a line, 64 values, and of the `depth` lines that
-//                   are asked for together lane l has line n ^ l % depth as its number n; then each puts its own in order
-//   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
-//                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
-//   waves           share the contraction: each has a run of steps, `depth` of them in flight. Sums meet in LDS.
-//                   Where columns turn, a wave more turns them meanwhile
-//   parts           blocks that share the passes of a tile (parts.h): W is read more often, and more compute units have work
-//
-// Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
-// weights is rounded to 16 bits before the product, or W is, where a block has fewer rows of it and 16 bits are bf16 (a
-// f16 could be too small). Squares of lines are products of x with itself, of which the diagonal counts. The factor of a token
-// comes in at the end.
 
 #define MLAF_BF16 1
 #define MLAF_MFMA_K32 0
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 64;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/wave.h]
 #define MLAF_CVT_BF16 0
@@ -67,7 +45,6 @@ MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits 
 MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -79,19 +56,15 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, WAYS = 8, THREADS = 512;
 constexpr int TILE = 16;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -108,13 +81,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
@@ -137,14 +107,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 // [templates/lib/projection/one_trip.h]
-// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
-// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
-//
-// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
-// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
 constexpr int TILE_BLOCKS = 1;
 
-// A block's tile, counted head by head, and which of the tile's blocks it is.
 struct share {
   u32 tile;
   int part;
@@ -156,10 +120,6 @@ constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
 constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
 constexpr int STEPS = INNER / 64, DEPTH = 4;
 
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -167,18 +127,8 @@ static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/ke
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_b_mfma_fp8_f0df10ae_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     16, 0, 0, {0, 0}, 0, {}};
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
-// wants them, and spills.
 
-// The same as floats, and as numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   const f32x2 x = __builtin_amdgcn_cvt_pk_f32_fp8((int)codes, PAIR == 1);
@@ -197,7 +147,6 @@ MLAF_DEV u32 expand2(u32 codes) {
 #endif
 }
 
-// Eight bytes.
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
   decode2<0>(x, v[0], v[1]);
   decode2<1>(x, v[2], v[3]);
@@ -206,14 +155,12 @@ MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
 }
 MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
 
-// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
 struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
   const float* w_scale;
   i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
 };
 static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
 
-// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
 MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
   return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
 }
@@ -232,11 +179,6 @@ struct sums_of_wave {
   float squares[GROUPS];
 };
 
-// Steps of mfma.h with weights of 8 bits.
-//
-//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step
-//                   has 4 * values. The products of a step and of 16 outputs have one scale
-//   layout=inputs   a lane has `blocks` bytes of its four rows, transposed as bytes; a step of 16 rows has one scale
 constexpr int VALUES = 16, PARTS = VALUES / 8; // of a load, of 8 values each
 typedef u32 codes_of_row __attribute__((ext_vector_type(VALUES / 4)));
 

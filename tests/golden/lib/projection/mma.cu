@@ -14,26 +14,9 @@
 //   ways = 8
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/mma_fp8 target=sm_90a cols=2 dtype=bf16 nope=256 pass=16 rank=512 rope=64 stages=3 style=halves ways=8 weights=1
-// mla_q_absorb by warp-wide matrix instructions over weights of 8 bits: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
-// A projection by warp-wide matrix instructions, for every NVIDIA GPU since Ampere: outputs are the rows of the matrix
-// instruction, tokens its columns.
-//
-//   block     cols * ways warps: warp (c, w) has outputs 16c .. 16c+15 of the tile and values 32w .. 32w+31 of every step, which
-//             has 32 * ways
-//   ring      `stages` steps of W and x in shared memory, copied by cp.async; a stage is
-//             layout=outputs  W [TILE][STEP] | x [TOKENS][STEP] | norm's weights [STEP]
-//             layout=inputs   W [STEP][TILE], read transposed | x ...
-//             rows padded by 16 bytes: eight rows in a line lie in different banks
-//   sums      of the ways meet in shared memory, where the ring was
-//
-// If there is a norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at
-// the end, from the squares that warps of the first column summed up.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -51,7 +34,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -61,7 +43,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -73,14 +54,9 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -91,18 +67,8 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_mma_fp8_e77f742
 
 constexpr int INNER = 256, OUTER = 512, TOKENS = 16, COLS = 2, WAYS = 8, STAGES = 3;
 constexpr int THREADS = 512, TILE = 32, STEP = 256, STEPS = (INNER + STEP - 1) / STEP;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
-// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
-//
-//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ROPE = 64;
 constexpr int ITEM_CHUNKS = 2; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
@@ -121,8 +87,6 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
-// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
-// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
 #pragma unroll 1
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -135,7 +99,6 @@ MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step
   }
 }
 
-// All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -170,7 +133,6 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
   }
 }
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -187,12 +149,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
@@ -212,19 +172,10 @@ constexpr int NT = TOKENS / 8;
 constexpr int PITCH_X = 2 * STEP + 16, PITCH_W = 48; // bytes
 constexpr int X_AT = 12288, GAIN_AT = X_AT + TOKENS * PITCH_X, STAGE = 20736; // in a stage
 
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
-// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;
@@ -232,7 +183,6 @@ MLAF_DEV u32 halves_of(u32 codes) {
   return x;
 }
 
-// The same as floats, and as numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   unpack_halves(halves_of<PAIR>(codes), a, b);
@@ -248,7 +198,6 @@ MLAF_DEV u32 expand2(u32 codes) {
 #endif
 }
 
-// Eight bytes.
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
   decode2<0>(x, v[0], v[1]);
   decode2<1>(x, v[2], v[3]);
@@ -257,30 +206,23 @@ MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
 }
 MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
 
-// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
 struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
   const float* w_scale;
   i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
 };
 static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
 
-// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
 MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
   return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
 }
 MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
-// Operands of mma.h of weights of 8 bits, which lie in the ring as bytes and become numbers in registers, in an order of values
-// (layout=outputs: lane t of a quad has four beside each other) or of outputs (inputs: 2g and 2g+1) that fits. A warp's part of a
-// step has one scale, asked for a step ahead.
-// 16 outputs, values 0..15 and 16..31 of the warp's.
 MLAF_DEV u32 load_two(u32 at) {
   unsigned short x;
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
   return x;
 }
-// Outputs 2g and 2g+1 are rows g and g+8.
 MLAF_DEV void load_operands(u32 (&a0)[4], u32 (&a1)[4], u32 w, int col, int way, int lane) {
   const u32 at = w + (32 * way + 2 * (lane & 3)) * PITCH_W + 16 * col + 2 * (lane >> 2);
   u32 codes[4]; // two values of each of the two outputs
@@ -291,7 +233,6 @@ MLAF_DEV void load_operands(u32 (&a0)[4], u32 (&a1)[4], u32 w, int col, int way,
   a1[0] = expand2<0>(codes[2]), a1[1] = expand2<1>(codes[2]), a1[2] = expand2<0>(codes[3]), a1[3] = expand2<1>(codes[3]);
 }
 
-// The scale of the warp's outputs and values of a step; of one behind the last, another.
 MLAF_DEV float scale_of_step(const mlaf_projection_scaled_args& a, const place& p, int step, int col, int way) {
   const int value = step * STEP + 32 * way < INNER ? step * STEP + 32 * way : INNER - 1;
   const int output = p.first + 16 * col < OUTER ? p.first + 16 * col : OUTER - 1;

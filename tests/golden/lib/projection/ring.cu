@@ -15,32 +15,9 @@
 //   split = 2
 //   ways = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=16 per_sm=3 q_rank=1536 rope=64 rows=32 split=2 ways=2
-// mla_q_b by wgmma and tensor copies: low-rank columns, through RMSNorm where there is one, to query heads.
-// A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
-// copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
-//
-//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
-//             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
-//   loaders   with a norm, or of short sums, and in tiles that are not wide, a block waits for x: there both warps load W and x,
-//             every second step each, and a place of the ring is always the same one's
-//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
-//             x through registers, and one warpgroup alone waits for it at each
-//   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
-//             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
-//             lies there, and so are the results that nobody writes
-//   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
-//             to 16 bits, and multiplies from there; the factor of a token comes in at the end
-//   sums      a token's lie side by side where the ring was; sums.h finishes them
-//   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
-//             tile's W and x come while they are written
-//
-// Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -58,7 +35,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -68,7 +44,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -80,14 +55,9 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -103,13 +73,8 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -143,7 +108,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -153,12 +117,9 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 2, SPLIT = 2;
 constexpr int THREADS = 320, STAGES = 10, STEPS = INNER / 64;
 constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -175,13 +136,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
@@ -203,10 +161,6 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
-// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
-// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
-// where f16 has fewer bits. In bf16 nothing is done.
 struct gain_scale {
   __device__ __forceinline__ float up() const { return 1.0f; }
 };
@@ -217,12 +171,8 @@ MLAF_DEV gain_scale kept_scale(u32) { return {}; }
 MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
   return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
 }
-// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
-// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
-// one behind the other.
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
-// Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 MLAF_DEV u32 at_block(u32 at, u32 block) {
   u32 x;
@@ -246,8 +196,6 @@ MLAF_DEV void sync_cluster() {
 
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
-// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
                          int rank, float up = 1.0f) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
@@ -268,7 +216,6 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
   sync_cluster();
   const u32 shared = shared_address(sums);
-  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
 #pragma unroll 2
   for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += THREADS) {
     const int token = i / QUADS, column = i % QUADS * 4;
@@ -296,15 +243,12 @@ constexpr int GAIN_AT = 63744;
 constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
 constexpr int TURN_AT = 320, TURN_THREADS = 0;
 
-// The threads that work on sums.
 MLAF_DEV void sync_workers() {
   __syncthreads();
 }
 
 // [templates/lib/projection/places.h]
 
-// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
-// A step's W; its x comes, too.
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
   const int column = (int)(at.head * p.a.w_head / 2);
@@ -316,7 +260,6 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
   copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
-// The steps of a pass that a loader has.
 MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int loader,
                          ring& all) {
   const int first = (loader + all.stage) & 1;
@@ -335,15 +278,11 @@ MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const plac
   }
 }
 
-// ---- Math --------------------------------------------------------------------------------------------------------------
-// A ring's x behind a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
-// multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
   return x;
 }
-// The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
@@ -352,7 +291,6 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& s
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
 }
-// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
 MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
   const int row = 16 * warp + (lane & 15), half = lane >> 4;
   u32 g[8];
@@ -367,8 +305,6 @@ MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
 }
-// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
-// one before of the same sum. While the tensor cores are busy with the step.
 MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
 #pragma unroll
   for (int j = 0; j < 4; j++) {
@@ -387,7 +323,6 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
 }
 
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  // Each way has its own half of the stages, an even number: it never skips a use of one, as barriers' parities want.
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;
@@ -400,8 +335,6 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
   float squares[2][2][4] = {};
-  // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
-  // it takes fewer registers so, without which they would not fit.
   constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
   const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
 #pragma unroll 1
@@ -458,7 +391,6 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
       barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (ring mine = {warp - W_WARP, 0}; mine.stage < STAGES && begin + mine.stage < end; mine.stage += 2)
       load_w(p, shared, at, begin + mine.stage, mine);
   }

@@ -16,22 +16,9 @@
 //   rank = 512
 //   rope = 64
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_absorb_append target=sm_90a absorb=1 append=1 append_norm=1 append_style=0 dtype=bf16 heads=128 nope=128 norm=1 pass=128 q_rank=1536 rank=512 rope=64
-// mla_q_b by wgmma and tensor copies, its queries at once into the latent space; blocks behind the product append latent rows.
-// Low-rank columns, through RMSNorm, to query heads, and those at once into the latent space: y[t, h] = (q W_UK[h], rope(q_pe)),
-// q = W[h] norm(x[t]). By wgmma and tensor copies, as ring.h. Queries never leave the registers: what a warpgroup has of them
-// after the first product is what the second takes as its operand.
-//
-//   block     a head: warpgroups of 64 tokens each, a warp that loads weights, a warp that loads x
-//   ring      STAGES of x [TOKENS][64] | W [TILE][64], and behind the sum's steps of W_UK [OUTS/64][nope][64]: OUTS outputs
-//   second    for OUTS outputs at a time; where there is one warpgroup, one part is written while the next is multiplied
-//
-// Weights of both are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -49,7 +36,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -59,7 +45,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -71,14 +56,9 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -94,13 +74,8 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -205,7 +180,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -215,12 +189,9 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int INNER = 1536, OUTER = 24576, TOKENS = 128, TILE = 192, WAYS = 1;
 constexpr int NOPE = 128, P = 64, OUTS = 128, PARTS = 512 / OUTS;
 constexpr int THREADS = 384, STAGES = 5, STEPS = INNER / 64, MATH_WARPS = 8;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -237,13 +208,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
@@ -266,12 +234,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 
-// Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
-// text. There are as many as find room with the product's, so that a warp may take several tokens, one after the other. They
-// wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
-// arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
-// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700
@@ -281,7 +244,6 @@ MLAF_DEV i64 load_past_l1(const i64* at) {
 #endif
   return x;
 }
-// Loads where `there`, with no branch: what was in w stays there else.
 MLAF_DEV void load_if(bool there, word4& w, const char* at) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
                : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
@@ -292,7 +254,6 @@ MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
                : "+r"(w.x), "+r"(w.y)
                : "l"(at), "r"((u32)there));
 }
-// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
 MLAF_DEV void ready(const void* p, u32 never) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
 }
@@ -305,19 +266,11 @@ namespace append {
 // [templates/mla_append/lib/args.h]
 constexpr int R = 512, ROPE = 64;
 constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
-// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
-//
-//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  item c: columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
 constexpr int ANGLES = 4;      // of an item
 
-// Byte where chunk k of an item begins in its row.
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
 
 struct rope_item {
@@ -330,7 +283,6 @@ MLAF_DEV rope_item load_item(const char* row, int item) {
   return r;
 }
 
-// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
 struct turn {
   word4 cos[ANGLES / 4], sin[ANGLES / 4];
 };
@@ -372,10 +324,8 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
 }
 
 
-// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
   bool inside;
@@ -466,7 +416,6 @@ struct beside : ARGS {
   i64 side_blocks;
 };
 
-// True if this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;
@@ -476,10 +425,6 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
-// A norm's weights in kernels that round x times a weight to 16 bits before they divide by the root mean square. In f16 the
-// product may overflow (20000 times 4 does). So all weights are multiplied by one power of two, `down`, that leaves the largest
-// of them below 1, and a token's factor by its inverse, `up`. Both are exact, but for weights that become smaller than 2^-14,
-// where f16 has fewer bits. In bf16 nothing is done.
 struct gain_scale {
   __device__ __forceinline__ float up() const { return 1.0f; }
 };
@@ -495,14 +440,11 @@ constexpr int FULL_AT = 204800, EMPTY_AT = FULL_AT + 8 * STAGES;
 constexpr int GAIN_AT = 204928, ROOM_AT = 208000; // the norm's weights; outputs of each warp
 constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1;
 // [templates/lib/projection/places.h]
-// A ring's x behind a norm: a warp takes its 16 rows of a step into registers, squares them for the sum, and
-// multiplies them by the norm's weights, which lie in shared memory from GAIN_AT on.
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
   return x;
 }
-// The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
@@ -511,7 +453,6 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& s
     to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
   }
 }
-// A warp's 16 rows of a stage, and the same times the norm's weights, as the product wants them.
 MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
   const int row = 16 * warp + (lane & 15), half = lane >> 4;
   u32 g[8];
@@ -526,8 +467,6 @@ MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
 }
-// Products of each eight rows with themselves, of which the diagonals are wanted: two sums each, since a product waits for the
-// one before of the same sum. While the tensor cores are busy with the step.
 MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
 #pragma unroll
   for (int j = 0; j < 4; j++) {
@@ -536,7 +475,6 @@ MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
   }
 }
 
-// The second product's arguments follow the first product's and those of what is appended. Its x is not read.
 template <class ARGS>
 struct absorbing : ARGS {
   alignas(64) mlaf_projection_kernel_args second;
@@ -545,8 +483,6 @@ struct absorbing : ARGS {
 typedef absorbing<beside<mlaf_projection_params>> params;
 static_assert(sizeof(params) == 1088, "differs from runtime/ops/mla_q_b/absorb.c");
 
-// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
-// Step `step` of a pass: of the sum, or behind those a part of W_UK, with which no x comes.
 MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
   if (step < STEPS) {
@@ -559,7 +495,6 @@ MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring
 #pragma unroll
   for (int i = 0; i < OUTS / 64; i++) copy_box_once(to + i * NOPE * 128, &p.w_uk, column + 64 * i, 0, full);
 }
-// A part of W_UK has no x: it takes part all the same, since parities want that nobody skips a use of a place.
 MLAF_DEV void load_x(const params& p, u32 shared, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   if (step >= STEPS) return barrier_arrive(full);
@@ -582,8 +517,6 @@ MLAF_DEV void load_pass(const params& p, u32 shared, int head, i64 t0, int warp,
   __syncwarp();
 }
 
-// ---- Math --------------------------------------------------------------------------------------------------------------
-// The first product of a pass: what queries are but for the norm's factor, and that.
 MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, float up, u32 shared, int warp, int lane,
                              ring& r) {
 #pragma unroll
@@ -622,7 +555,6 @@ MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const par
   }
 }
 
-// Queries without positions as the second product's operand, rounded.
 MLAF_DEV void take_queries(u32 (&a)[NOPE / 16][4], const float (&d)[TILE / 2], const float (&factor)[2]) {
 #pragma unroll
   for (int j = 0; j < NOPE / 16; j++)
@@ -633,7 +565,6 @@ MLAF_DEV void take_queries(u32 (&a)[NOPE / 16][4], const float (&d)[TILE / 2], c
     }
 }
 
-// Sums of a warp's 16 rows, 2 N columns from `column` on, 64 of them at a time by way of shared memory: whole lines are written.
 template <int N>
 MLAF_DEV void write_rows(const params& p, u32 room, int head, i64 token, i64 least, int column, const float (&d)[N], int lane) {
   constexpr int WIDE = N >= 32 ? 64 : 2 * N, CHUNKS = WIDE / 8; // of 16 bytes, of a row
@@ -661,7 +592,6 @@ MLAF_DEV void write_rows(const params& p, u32 room, int head, i64 token, i64 lea
   }
 }
 
-// A lane's rope columns, of both rows, turned in place: what belongs together is in one lane.
 MLAF_DEV void turn(float (&q)[P / 2], const params& p, const i64 (&position)[2], int lane) {
   const mlaf_projection_kernel_args& a = p.second;
 #pragma unroll
@@ -756,14 +686,12 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_ap
       barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES; i++, r.next()) load_w(p, shared, head, i, r);
   }
   const gain_scale shrink = scale_of_gain(p.a, thread & 31);
   lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   if (warp != W_WARP) wait_for_previous_launch();
-  // Loading and multiplying warps never meet in the text again: their registers may differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #pragma unroll 1

@@ -20,33 +20,9 @@
 //   ways = 1
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rank=512 rope=64 rows=192 split=1 ways=1 weights=1
-// mla_q_b by wgmma and tensor copies over weights of 8 bits: low-rank columns, through RMSNorm where there is one, to query heads.
-// Blocks behind the product's append latent rows to the cache.
-// A projection of weights of 8 bits by wgmma, for more tokens than registers can feed: ring.h, whose weights become 16-bit
-// numbers between shared memory and the registers of the product. Outputs are its rows, 64 of them a warpgroup, of
-// which TILE are there; tokens are its columns.
-//
-//   block     a tile of outputs of one head, or a share of its sum (SPLIT blocks, a cluster): WAYS warpgroups that take the
-//             steps of the sum in turns, or GROUPS that take each step together, 64 outputs each, so that x comes less often; a
-//             warp that loads weights, a warp that loads x
-//   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
-//   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
-//             step is multiplied the bytes of the next one become numbers, all of them
-//   scales    of all half steps lie behind the ring, one for 16 outputs. Products of a step, or of a half step where scales
-//             change within steps, are summed up apart and come to the others times their scale
-//   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
-//             rows; the factor of a token comes in at the end
-//   sums      meet where the ring was; sums.h finishes them
-//   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg),
-//             and of 64 tokens with three GROUPS a fourth one
-//
-// Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -64,7 +40,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -74,7 +49,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -86,22 +60,12 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/projection/args.h]
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
-// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;
@@ -109,7 +73,6 @@ MLAF_DEV u32 halves_of(u32 codes) {
   return x;
 }
 
-// The same as floats, and as numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   unpack_halves(halves_of<PAIR>(codes), a, b);
@@ -125,7 +88,6 @@ MLAF_DEV u32 expand2(u32 codes) {
 #endif
 }
 
-// Eight bytes.
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
   decode2<0>(x, v[0], v[1]);
   decode2<1>(x, v[2], v[3]);
@@ -134,24 +96,18 @@ MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
 }
 MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
 
-// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
 struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
   const float* w_scale;
   i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
 };
 static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
 
-// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
 MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
   return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
 }
 MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -167,13 +123,8 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -213,7 +164,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -223,12 +173,9 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 64, TILE = 192, WAYS = 1, SPLIT = 1;
 constexpr int GROUPS = 3, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
 constexpr int THREADS = 512, STAGES = 5, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -245,13 +192,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
@@ -274,12 +218,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 
-// Fused append: blocks behind the product's own append the latent rows of tokens, a warp (wave) a token, by mla_append's own
-// text. There are as many as find room with the product's, so that a warp may take several tokens, one after the other. They
-// wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
-// arguments behind the others.
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
-// Load of data that another launch may be writing: it leaves nothing in L1.
 MLAF_DEV i64 load_past_l1(const i64* at) {
   i64 x;
 #if __CUDA_ARCH__ >= 700
@@ -289,7 +228,6 @@ MLAF_DEV i64 load_past_l1(const i64* at) {
 #endif
   return x;
 }
-// Loads where `there`, with no branch: what was in w stays there else.
 MLAF_DEV void load_if(bool there, word4& w, const char* at) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
                : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
@@ -300,7 +238,6 @@ MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
                : "+r"(w.x), "+r"(w.y)
                : "l"(at), "r"((u32)there));
 }
-// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
 MLAF_DEV void ready(const void* p, u32 never) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
 }
@@ -313,19 +250,11 @@ namespace append {
 // [templates/mla_append/lib/args.h]
 constexpr int R = 512, ROPE = 64;
 constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
-// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
-//
-//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  item c: columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
 constexpr int ANGLES = 4;      // of an item
 
-// Byte where chunk k of an item begins in its row.
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
 
 struct rope_item {
@@ -338,7 +267,6 @@ MLAF_DEV rope_item load_item(const char* row, int item) {
   return r;
 }
 
-// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
 struct turn {
   word4 cos[ANGLES / 4], sin[ANGLES / 4];
 };
@@ -380,10 +308,8 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
 }
 
 
-// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 
-// The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
   bool inside;
@@ -474,7 +400,6 @@ struct beside : ARGS {
   i64 side_blocks;
 };
 
-// True if this block is one of those, behind `blocks` of the product; it is done then.
 template <class ARGS>
 MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
   if (my_block() < blocks) return false;
@@ -484,18 +409,12 @@ MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
     append::append_token(a.side, t, (int)(my_thread() % LANES));
   return true;
 }
-// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
-// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
-// one behind the other.
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
-// Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 
 constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
-// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
                          int rank, float up = 1.0f) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
@@ -527,7 +446,6 @@ constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
-// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   barrier_expect(full, W_BYTES);
@@ -542,7 +460,6 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 
-// The block's scales, half step by half step; of rows behind the last one the last one's.
 MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, int begin, int end, char* memory, int thread) {
   float* const to = (float*)(memory + SCALES_AT);
 #pragma unroll 1
@@ -552,8 +469,6 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, 
   }
 }
 
-// ---- Math --------------------------------------------------------------------------------------------------------------
-// Two pairs multiplied, each product rounded once.
 MLAF_DEV u32 times(u32 a, u32 b) {
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
@@ -563,8 +478,6 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// A thread's share of a token's values in a step. One token's threads are TOKENS apart. Four sums, so that none waits for the
-// one before.
 MLAF_DEV float add_squares(float sum, u32 x, int thread) {
   constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
   const int token = thread % TOKENS;
@@ -594,8 +507,6 @@ MLAF_DEV u32 load_word(u32 at) {
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
 }
-// A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
-// row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
   u32 codes[4][4];
 #pragma unroll
@@ -614,13 +525,11 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
     for (int i = 0; i < 4; i++) a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
 }
 
-// The same number of all lanes, in a register that is one for all of them: a product's descriptor wants such ones.
 MLAF_DEV u32 of_warp(u32 x) {
   u32 y;
   asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
   return y;
 }
-// Half a step's products, begun; beside: on top of those of the half before.
 MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x, bool beside) {
   if (!beside) settle(part);
   wgmma_fence();
@@ -628,7 +537,6 @@ MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32
   for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
   wgmma_commit();
 }
-// Waits for the products, and adds them up times their scale.
 MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
   wgmma_wait<0>();
   settle(part);
@@ -636,9 +544,6 @@ MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2],
   for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
 }
 
-// A way's steps from `step` on. WHOLE: a step has one scale, so that both halves' products are one sum.
-// Numbers made in a round of the loop are used in it, or else the compiler waits for each product, but for the next step's first
-// numbers, which are made while the second half is multiplied; behind the last step they are made once more, for nobody.
 template <bool WHOLE>
 MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
                               ring r) {
@@ -682,7 +587,6 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
                             ring& all) {
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
   const int g = lane >> 2, t = lane & 3;
-  // Each way has its own stages, whose number the ways divide: it never skips a use of one, as parities want.
   const int first = (way + STAGES - all.stage) % WAYS;
   ring r = all;
   r.advance(first);
@@ -706,7 +610,6 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
   }
   ((float*)memory)[PARTS_AT + thread] = square;
 }
-// A token's squares, of all threads of a way that had some of it.
 MLAF_DEV void add_parts(float* memory, int thread) {
   if (thread < WAYS * TOKENS) {
     float sum = 0.0f;
@@ -749,7 +652,6 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_appen
       barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
   lay_scales(p.a, at, begin, end, memory, thread);
@@ -757,7 +659,6 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_appen
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
-  // Loading and multiplying warps never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
 #pragma unroll 1

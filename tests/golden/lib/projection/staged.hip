@@ -14,36 +14,10 @@
 //   q_rank = 1536
 //   rope = 64
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/staged target=gfx942 blocks=4 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=2 pass=64 q_rank=1536 rope=64
-// mla_q_b by matrix instructions of CDNA for many tokens: low-rank columns, through RMSNorm where there is one, to query heads.
-// A projection by matrix instructions of CDNA, for many tokens: a block's rows of W and of x go through LDS, where all its waves
-// take them from. Lines of 128 bytes come whole, eight rows a load, so that L1 finds no two rows in one of its banks, and no
-// lane has to put anything in order.
-//
-//   round     64 values of the sum: a line of each of the block's rows, 16 * blocks of W and `pass` of x; of 16 outputs two
-//             lines
-//   stage     of LDS, of three where they fit, else of two: the lines of a round, row after row. 16 bytes number c of a row lie
-//             at c ^ row % 8: eight lanes that write a row, or read eight rows, find all banks
-//   parts     blocks that share the passes of a tile (parts.h)
-//   wave      some groups of 16 outputs times some of 16 tokens, and the whole sum of each; or more of them, and halves of a
-//             round's lines: then so many waves' sums meet at the end. What reads least from LDS is taken
-//
-//             loads        into LDS   out of LDS   products
-//   round t   t+2+depth    t+2        t+1          t
-//
-// One barrier a round. It waits for what was written, which is read in the next one, but of three stages not for what is read:
-// that stage is written again two barriers later, and what was read is multiplied before. Of two it is written again behind the
-// next barrier, which waits for all; so reads come first, and writes behind them. Between two barriers the wave's other
-// instructions come under its products. Loads behind the last round take lines of the last ones once more. Lanes beyond the last
-// output or token load the last one's, whose results nobody writes. With a norm W is multiplied by the norm's weights and rounded
-// before it goes into LDS (of f16 it could be too small: not here); squares are products of x with itself, of which the diagonal
-// counts. The factor of a token comes in at the end.
 
 #define MLAF_BF16 1
 #define MLAF_MFMA_K32 0
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 64;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/wave.h]
 #define MLAF_CVT_BF16 0
@@ -69,7 +43,6 @@ MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits 
 MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -81,7 +54,6 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
@@ -89,12 +61,9 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 constexpr int INNER = 1536, OUTER = 3072, WAYS = 2, THREADS = 256;
 constexpr int TOKENS = 64; // whose sums meet at a time
 constexpr int TILE = 64;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -111,13 +80,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
@@ -140,14 +106,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 // [templates/lib/projection/one_trip.h]
-// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
-// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
-//
-// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
-// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
 constexpr int TILE_BLOCKS = 2;
 
-// A block's tile, counted head by head, and which of the tile's blocks it is.
 struct share {
   u32 tile;
   int part;
@@ -161,12 +121,10 @@ constexpr int MY_BLOCKS = 4, MY_GROUPS = 2, MY_HALVES = 2 * LINES / WAYS; // of 
 constexpr int WAVES_BY_TOKENS = 2, TOGETHER = 2;
 constexpr int DEPTH = 4, GROUPS_OF_ROUNDS = INNER / (64 * LINES * DEPTH);
 constexpr int STAGE = 16384, STAGES = 3, X_AT = LINES * BLOCKS * 2048; // bytes; 16 rows are 2048
-// Loads of a wave and round.
 constexpr int W_LOADS = 2 * LINES * BLOCKS / WAVES, X_LOADS = 2 * LINES * GROUPS / WAVES, LOADS = W_LOADS + X_LOADS;
 constexpr int ALL_BUT_LDS = 127; // what sched_barrier lets pass
 constexpr int READS = MY_HALVES * (MY_BLOCKS + MY_GROUPS);
 
-// A lane's loads of a round: number i of a wave is eight rows, this lane's 16 bytes of one of them.
 struct source {
   const char* row[LOADS];
   const char* gain;
@@ -175,7 +133,6 @@ struct line_set {
   word4 of[LOADS];
   word4 gain;
 };
-// A wave's operands of a round: halves of a line of 16 rows.
 struct operands {
   word4 w[MY_BLOCKS][MY_HALVES], x[MY_GROUPS][MY_HALVES];
 };
@@ -184,7 +141,6 @@ struct sums_of_wave {
   f32x4 squares[MY_GROUPS];
 };
 
-// Load number i of round `at` of those that `from` stands at; with a norm the last one is of its weights.
 constexpr int ASKS = LOADS + 1;
 MLAF_DEV void ask(const source& from, int at, int i, line_set& to) {
   if (i == LOADS) {
@@ -203,20 +159,16 @@ MLAF_DEV void go_on(source& from, int bytes) {
   from.gain += bytes;
 }
 
-// A word times the norm's, rounded: halves away from zero, which takes four instructions fewer than to even. Low bits of what is
-// not a number are zero, so it stays so.
 MLAF_DEV u32 weighed(u32 w, u32 gain) {
   const u32 low = bits_of(unpack_lo(w) * unpack_lo(gain)) + 0x8000u, high = bits_of(unpack_hi(w) * unpack_hi(gain)) + 0x8000u;
   return join_hi(low, high);
 }
-// The norm scales lines before they go into LDS.
 MLAF_DEV void weigh(line_set& lines) {
 #pragma unroll
   for (int i = 0; i < W_LOADS; i++)
 #pragma unroll
     for (int k = 0; k < 4; k++) lines.of[i][k] = weighed(lines.of[i][k], lines.gain[k]);
 }
-// Number i of what goes into LDS, and of what comes from there.
 MLAF_DEV void put(const line_set& lines, char* to, int i) {
   *(word4*)(to + (i < W_LOADS ? 0 : X_AT) + (i < W_LOADS ? i : i - W_LOADS) * WAVES * 1024) = lines.of[i];
 }
@@ -226,7 +178,6 @@ MLAF_DEV void take(const char* (&w)[MY_HALVES], const char* (&x)[MY_HALVES], int
   else to.x[g][h] = *(const word4*)(x[h] + stage + 2048 * WAVES_BY_TOKENS * g);
 }
 
-// A wave's products FIRST to LAST - 1 of a round.
 constexpr int COLUMN = MY_BLOCKS + 1, PRODUCTS = 2 * MY_HALVES * COLUMN * MY_GROUPS;
 template <int FIRST, int LAST>
 MLAF_DEV void multiply(const operands& o, sums_of_wave& s) {
@@ -239,9 +190,6 @@ MLAF_DEV void multiply(const operands& o, sums_of_wave& s) {
   }
 }
 
-// A round: products of `now`, and under them, evenly, all else, so that no port has many instructions to take at a time. What
-// stands between two fences of the scheduler comes in the order of its groups: behind a product one of LDS, one load, vector
-// instructions.
 struct round_of_wave {
   const source& from;      // line `ask_at` of it is asked for into
   int ask_at;
@@ -254,7 +202,6 @@ struct round_of_wave {
 constexpr int REGIONS = 4 * W_LOADS; // with a norm a word of W each
 constexpr int LDS_REGIONS = STAGES == 3 ? REGIONS : REGIONS - REGIONS / 6; // of two stages the barrier waits for all of it
 
-// LDS instructions FIRST to LAST - 1 of a round.
 template <int FIRST, int LAST>
 MLAF_DEV void lds_instructions(const round_of_wave& r) {
 #pragma unroll
@@ -266,7 +213,6 @@ MLAF_DEV void lds_instructions(const round_of_wave& r) {
     if (STAGES == 2 && write >= 0) ask(r.from, r.ask_at, write, r.lines);
   }
 }
-// Region number I of a round, and those behind it.
 template <int I>
 MLAF_DEV void do_round(const round_of_wave& r, const operands& now, sums_of_wave& s, line_set& to_weigh) {
   if constexpr (I < REGIONS) {
@@ -361,7 +307,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_staged_b88812
         in = in == (STAGES - 1) * STAGE ? 0 : in + STAGE;
         out = out == (STAGES - 1) * STAGE ? 0 : out + STAGE;
       }
-    // The sums, so many groups of each wave at a time, which are tokens side by side.
 #pragma unroll
     for (int from_group = 0; from_group < MY_GROUPS; from_group += TOGETHER) {
       const i64 t = t0 + 16 * WAVES_BY_TOKENS * from_group;

@@ -14,26 +14,9 @@
 //   ways = 2
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stationary_fp8 target=sm_90a dtype=bf16 nope=128 pass=64 per_sm=1 rank=512 rope=64 rows=128 style=pairs ways=2 weights=1
-// mla_q_absorb by weights of 8 bits that stay in registers: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
-// A projection of short sums with weights of 8 bits, layout=inputs, by wgmma: a block's weights become 16-bit numbers once, in
-// the registers that the product takes them from, and stay there for all tokens. Outputs are its rows, tokens its columns.
-//
-//   block     a tile of TILE outputs of one head: WAYS warpgroups, each with VALUES values of the sum; a warp that loads x; where
-//             columns turn, two warps that turn the tile's share of them
-//   weights   W [INNER][TILE] comes by one tensor copy, swizzled. Lane (g, t) of warp w has outputs 2 MT g .. of the warp's
-//             16 MT, side by side: row g of product m is output 2 m of them, row g+8 is output 2 m + 1. It loads their bytes of
-//             values 2t, 2t+1, 2t+8, 2t+9 of each 16, without conflicts, and puts those of two values in pairs
-//   x         in PLACES places, a pass of [INNER/64][TOKENS][64] each, rows of 128 bytes, swizzled
-//   scales    one for 32 values. Where all of a way's are equal, they come in behind the whole sum, else chunk by chunk
-//   sums      of the ways meet in shared memory; sums.h finishes them
-//
-// Weights and scales are constants of a layer: they are in registers before the launch waits for the one before.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -51,7 +34,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -61,7 +43,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -73,22 +54,12 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/projection/args.h]
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
-// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;
@@ -96,7 +67,6 @@ MLAF_DEV u32 halves_of(u32 codes) {
   return x;
 }
 
-// The same as floats, and as numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   unpack_halves(halves_of<PAIR>(codes), a, b);
@@ -112,7 +82,6 @@ MLAF_DEV u32 expand2(u32 codes) {
 #endif
 }
 
-// Eight bytes.
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
   decode2<0>(x, v[0], v[1]);
   decode2<1>(x, v[2], v[3]);
@@ -121,24 +90,18 @@ MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
 }
 MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
 
-// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
 struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
   const float* w_scale;
   i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
 };
 static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
 
-// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
 MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
   return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
 }
 MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -154,13 +117,8 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -200,7 +158,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -209,18 +166,8 @@ MLAF_DEV void settle(float (&x)[N]) {
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 64, TILE = 128, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 256, MT = TILE / 64, VALUES = 64, GROUPS = VALUES / 16; // of a way
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
-// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
-//
-//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ROPE = 64;
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
@@ -239,8 +186,6 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
-// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
-// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
 #pragma unroll 1
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -253,7 +198,6 @@ MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step
   }
 }
 
-// All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -288,7 +232,6 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
   }
 }
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -305,12 +248,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
@@ -326,16 +267,11 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
-// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
-// one behind the other.
 
-// Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 
 constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
-// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
                          int rank) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
@@ -358,7 +294,6 @@ constexpr int X_AT = 16384, SUMS_AT = 49152;
 constexpr int W_FULL = 116736, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PLACES;
 constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 352 - TURN_AT;
 
-// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
   barrier_expect(shared + W_FULL, INNER * TILE);
   copy_box_once(shared, &p.w, (int)((at.head * p.a.w_head + at.first) / 2), 0, shared + W_FULL);
@@ -377,13 +312,11 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
   }
 }
 
-// ---- Math --------------------------------------------------------------------------------------------------------------
 MLAF_DEV u32 load_bytes(u32 at) { // 2 MT of them
   u32 x;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
 }
-// A lane's share of 16 values from `first` on, for its outputs, whose first is `output`.
 MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) {
   u32 codes[4];
 #pragma unroll
@@ -400,10 +333,8 @@ MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) 
     }
 }
 
-// Lower word of the descriptor of x's values from `first` on.
 MLAF_DEV u32 values_of(u32 x, int first) { return k_major(x) + first / 64 * (TOKENS * 8) + first % 64 / 8; }
 
-// A way's part of a pass.
 MLAF_DEV void multiply(float (&sum)[MT][TOKENS / 2], const u32 (&a)[GROUPS][MT][4], const float (&scales)[GROUPS / 2], bool same,
                        u32 x, int first) {
   if (same) {
@@ -444,7 +375,6 @@ MLAF_DEV void multiply(float (&sum)[MT][TOKENS / 2], const u32 (&a)[GROUPS][MT][
   }
 }
 
-// A lane's sums, its outputs side by side.
 MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
 #pragma unroll
   for (int j = 0; j < TOKENS / 8; j++)

@@ -11,26 +11,10 @@
 //   style = halves
 //   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stay target=gfx942 dtype=f16 nope=64 parts=4 rank=512 rope=32 style=halves waves=2
-// mla_q_absorb by matrix instructions of CDNA whose weights stay in registers: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
-// A projection by matrix instructions of CDNA whose weights lie by inputs and whose sums are short: weights stay. A wave has all
-// values of a tile's 128 outputs in registers, put together once, and takes every so-many-th 16 tokens of the launch. So no sums
-// meet, and no wave waits for another.
-//
-//   step      16 values of a sum. Of 32 values lane l has rows 8 * (l/16) .. +7 of W, and the same 16 bytes of x: the first four
-//             are one step's, the others the next one's. Of each row it has outputs 8 * (l%16) .. +7, which two-by-two
-//             transpositions make eight operands of
-//   waves     of a block, which share a tile's tokens; so do `parts` blocks (parts.h)
-//   patch     of LDS, a wave's own: 16 tokens' outputs go out through it, so that whole lines are written. LDS does a wave's
-//             instructions in their order
-//
-// Columns that turn are shared out over all threads of a head's blocks, and turned behind the products.
 
 #define MLAF_BF16 0
 #define MLAF_MFMA_K32 0
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 64;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/wave.h]
 #define MLAF_CVT_BF16 0
@@ -56,7 +40,6 @@ MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits 
 MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -68,25 +51,14 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
 constexpr int INNER = 64, OUTER = 512, TOKENS = 16, WAYS = 1, THREADS = 128;
 constexpr int TILE = 128;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
-// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
-//
-//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ROPE = 32;
 constexpr int ITEM_CHUNKS = 2; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
@@ -106,7 +78,6 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
 }
 
 
-// All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -141,7 +112,6 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
   }
 }
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -158,12 +128,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
@@ -180,14 +148,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
   }
 }
 // [templates/lib/projection/one_trip.h]
-// Blocks that share a launch's tokens (CDNA): so many take a tile of outputs, and each takes other passes of the tokens. The
-// grid is made by outputs of a block, which has TILE / TILE_BLOCKS of them on average.
-//
-// Workgroups are dealt out over the dies in turn, and each die has an L2. A tile's blocks are on one die, so its weights are
-// there for all, but for the last tiles of a head. Side by side on a die are blocks with the same tokens.
 constexpr int TILE_BLOCKS = 4;
 
-// A block's tile, counted head by head, and which of the tile's blocks it is.
 struct share {
   u32 tile;
   int part;
@@ -211,7 +173,6 @@ MLAF_DEV void load_tokens(const char* x, tokens16& to) {
   for (int i = 0; i < STEPS / 2; i++) to.of[i] = load<word4>(x + 64 * i);
 }
 
-// w: this lane's first row and outputs.
 MLAF_DEV void load_tile(const char* w, i64 row, weights& to) {
   word4 raw[STEPS][4];
 #pragma unroll

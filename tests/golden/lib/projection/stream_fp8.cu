@@ -15,28 +15,9 @@
 //   warps = 2
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream_fp8 target=sm_90a depth=4 dtype=bf16 nope=128 pass=8 rank=512 rope=64 rows=64 split=1 style=pairs warps=2 weights=1
-// mla_q_absorb by loads at the pace of memory, weights of 8 bits: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
-// A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory
-// into registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
-// instruction, tokens its columns.
-//
-//   outputs   lane (g, t) of a warp has values 16t .. 16t+15 of a chunk of 64: 16 bytes of rows g, g+8, g+16 .. of the tile, 32
-//             of x's tokens g, g+8 .. Four bytes are what it holds of an instruction
-//   inputs    it has values 8t .. 8t+7 of a chunk of 32: 8 bytes, outputs 8g .. 8g+7, of those rows; bytes of two rows are put in
-//             pairs before they become numbers. Fragment i has outputs 8g+2i in rows 0..7, 8g+2i+1 in rows 8..15
-//   scales    of all chunks lie in shared memory, one for 16 outputs (inputs: one for all). Products of a chunk are summed up
-//             apart and come to the others times their scale
-//   block     as of stream.h: its warps take the chunks in turns, two neighbours at a time; DEPTH chunks of weights are on their
-//             way, AHEAD of x; sums of the warps meet in shared memory, those of SPLIT blocks in the cluster's
-//
-// Weights and scales are constants of a layer: the first of them are asked for before the launch waits for the one before. With a
-// norm, x times the norm's weights is rounded to 16 bits before the product; the factor of a token comes in at the end.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -54,7 +35,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -64,7 +44,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -76,14 +55,9 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -94,18 +68,8 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_fp8_d750
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 64;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
-// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
-//
-//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
-//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
-//   unrotated  columns 8c .. 8c+7 as they are
-//
-// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ROPE = 64;
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
@@ -124,8 +88,6 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
-// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
-// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
 #pragma unroll 1
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -138,7 +100,6 @@ MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step
   }
 }
 
-// All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2
   for (i64 i = first; i < a.tokens * ITEMS; i += step) {
@@ -173,7 +134,6 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
   }
 }
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -190,12 +150,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
@@ -211,19 +169,10 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
-// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;
@@ -231,7 +180,6 @@ MLAF_DEV u32 halves_of(u32 codes) {
   return x;
 }
 
-// The same as floats, and as numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   unpack_halves(halves_of<PAIR>(codes), a, b);
@@ -247,7 +195,6 @@ MLAF_DEV u32 expand2(u32 codes) {
 #endif
 }
 
-// Eight bytes.
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
   decode2<0>(x, v[0], v[1]);
   decode2<1>(x, v[2], v[3]);
@@ -256,14 +203,12 @@ MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
 }
 MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
 
-// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
 struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
   const float* w_scale;
   i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
 };
 static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
 
-// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
 MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
   return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
 }
@@ -275,8 +220,6 @@ constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // CHUNKS of a block, STEPS of a wa
 constexpr int LOADS = 8, PARTS = CHUNK / 32; // loads of a lane and chunk; of x, 8 values each
 constexpr int SCALES = 1, SCALES_AT = 4352; // of a chunk; where they begin
 
-// Code shared by streams of 16-bit and of 8-bit weights: which chunks of a sum a warp takes, and what its lanes load and sum up.
-// end_pass.h has what becomes of the sums.
 
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
@@ -288,7 +231,6 @@ MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y
 struct sums_of_warp {
   float of[MT][NT][4];
 };
-// The first address that a lane loads from, and the warp's first chunk of the block.
 struct lane_place {
   const char *w, *x[NT];
   i64 w_step; // bytes between two of its loads of a chunk
@@ -329,7 +271,6 @@ MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
   }
 }
 
-// The block's scales, chunk by chunk.
 MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& p, int rank, float* scales) {
 #pragma unroll 1
   for (int i = (int)my_thread(); i < CHUNKS * SCALES; i += THREADS) {
@@ -338,19 +279,16 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& p, i
   }
 }
 
-// A product that is the first of its sum.
 MLAF_DEV void mma16_first(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MLAF_MMA_TYPE "." MLAF_MMA_TYPE ".f32 "
                "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%10,%10,%10};"
                : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
 }
-// Bytes 2i and 2i+1 of two rows' eight: each row's first, then each row's second.
 MLAF_DEV u32 pair_of(const codes& a, const codes& b, int i) {
   return __byte_perm(i < 2 ? a.x : a.y, i < 2 ? b.x : b.y, i % 2 ? 0x7362 : 0x5140);
 }
 
-// The operands of 16 outputs: number i of the chunk's instructions.
 MLAF_DEV void operands_of(u32 (&a)[2 * PARTS][4], const weights& w, int m) {
 #pragma unroll
   for (int i = 0; i < 2 * PARTS; i++) {
@@ -379,16 +317,11 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
   }
 }
 
-// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
-// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
-// one behind the other.
 
-// Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 
 constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
 
-// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
                          int rank) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
@@ -451,8 +384,6 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_fp8
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
-// The end of a pass in streams of weights, a part of the kernel's body: sums `s` of a warp's lanes (g, t) go to shared memory, a
-// token's outputs side by side. Those of all warps are finished there and written. As a function it made other machine code.
     float* const mine = sums + warp * TOKENS * PITCH;
 #pragma unroll
     for (int n = 0; n < NT; n++)

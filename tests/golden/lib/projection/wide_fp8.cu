@@ -12,29 +12,9 @@
 //   split = 2
 //   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/wide_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 q_rank=1536 rope=64 split=2 weights=2
-// mla_q_b by wgmma and tensor copies over weights of 8 bits, up to 256 tokens at once: low-rank columns, through RMSNorm where there is one, to query heads.
-// A projection of weights of 8 bits by wgmma, for 129 tokens and more: a pass has up to 256 tokens, so that a matrix is read, and
-// its bytes become numbers, once for all of them. Outputs are the product's rows, tokens its columns.
-//
-//   block     a tile of 128 outputs of one head, or a share of its sum (SPLIT blocks, a cluster): two warpgroups with 64 outputs
-//             each, and a third one that loads and lends its registers (setmaxnreg)
-//   ring      STAGES of 64 values: x, [256][64] of which WIDTH rows are there | W [128][64], rows of 64 bytes; both swizzled
-//   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a stage
-//             is multiplied the next one's bytes become numbers: byte times scale (times the norm's weight) in fp32, rounded once
-//             to bf16. So all of a sum's products have one accumulator; ring_fp8.h scales them apart, which takes twice the
-//             registers
-//   passes    as few as there can be, all of one WIDTH, the least multiple of 32 from 128 to 256 that holds the tokens; the loops
-//             are compiled once for each width
-//   norm      a thread squares a token's row of each stage; the token's factor comes in at the end
-//   sums      lie where the ring was; sums.h adds up those of a cluster and finishes them
-//
-// Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 
 #define MLAF_BF16 1
-// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
 constexpr int LANES = 32;
-// A layer's first launch lets the next one start only behind its own wait. So whatever was there before a layer's launches is
-// there for all of them but the second, ahead of their own waits, too: mla_decode/sm90_few_ahead reads a cache then.
 constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -52,7 +32,6 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
-// Weights: each byte is read once by one block, so L1 need not keep it.
 MLAF_DEV word4 load_weights(const void* p) {
   word4 x;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -62,7 +41,6 @@ MLAF_DEV word4 load_weights(const void* p) {
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Eight 16-bit values as floats, and back, rounded to nearest even.
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
   const u32 w[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -74,22 +52,12 @@ MLAF_DEV void unpack(float (&v)[8], word4 x) {
 MLAF_DEV word4 pack(const float (&v)[8]) {
   return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
 }
-// Two pairs multiplied, each product rounded.
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/projection/args.h]
-// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
-//
-//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
-//
-// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
-// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
-// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
-// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   const u32 w = __byte_perm(codes, 0, PAIR ? 0x3424 : 0x1404); // a byte each in the upper half of 16 bits
@@ -99,7 +67,6 @@ MLAF_DEV u32 halves_of(u32 codes) {
   return x | nan - (nan >> 6); // its low bits stay zero, as number.h wants
 }
 
-// The same as floats, and as numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   unpack_halves(halves_of<PAIR>(codes), a, b);
@@ -115,7 +82,6 @@ MLAF_DEV u32 expand2(u32 codes) {
 #endif
 }
 
-// Eight bytes.
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
   decode2<0>(x, v[0], v[1]);
   decode2<1>(x, v[2], v[3]);
@@ -124,24 +90,18 @@ MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
 }
 MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
 
-// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
 struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
   const float* w_scale;
   i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
 };
 static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
 
-// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
 MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
   return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
 }
 MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -157,13 +117,8 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
-// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
-// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -439,7 +394,6 @@ template <int N>
 MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
-// The compiler must not move uses of accumulators across this point.
 template <int N>
 MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
@@ -448,12 +402,9 @@ MLAF_DEV void settle(float (&x)[N]) {
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 256, TILE = 128, WAYS = 1, SPLIT = 2;
 constexpr int THREADS = 384, MATH = 256, STAGES = 5, STEPS = INNER / 64, SCALES = TILE / 16;
-// Code shared by all projection kernels: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
-// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
-// A block's place in the problem, and where its head's tensors begin.
 struct place {
   int head, first; // first: output of the tile
   const char *x, *w;
@@ -470,13 +421,10 @@ MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
 }
 MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
-// The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
   return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
 }
 
-// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
@@ -498,12 +446,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
-// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
-// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
-// one behind the other.
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
-// Four sums of a warp's or block's share, added up.
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 MLAF_DEV u32 at_block(u32 at, u32 block) {
   u32 x;
@@ -527,8 +471,6 @@ MLAF_DEV void sync_cluster() {
 
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
-// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
-// up: what the norm's weights were divided by (gain.h).
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
                          int rank, float up = 1.0f) {
   if (WAYS > 1) // this block's share first, into where its first warp's was
@@ -549,7 +491,6 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
   sync_cluster();
   const u32 shared = shared_address(sums);
-  // A block finishes a share of the pass' tokens, so that lanes side by side read side by side from the others.
 #pragma unroll 2
   for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += MATH) {
     const int token = i / QUADS, column = i % QUADS * 4;
@@ -580,13 +521,11 @@ constexpr int W_WARP = MATH / 32, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
-// Tokens of each pass.
 MLAF_DEV int width_of(i64 tokens) {
   const i64 passes = (tokens + TOKENS - 1) / TOKENS, each = (tokens + passes - 1) / passes;
   return each <= 128 ? 128 : (int)((each + ROWS - 1) / ROWS) * ROWS;
 }
 
-// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   barrier_expect(full, W_BYTES);
@@ -601,7 +540,6 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 
-// W and x of a pass, by a warp each.
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int width,
                         int warp, int thread, ring& r) {
   if (thread == 32 * W_WARP)
@@ -618,7 +556,6 @@ MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place
   if (warp == W_WARP) wait_for_previous_launch();
 }
 
-// The block's scales, step by step; rows behind the last one have the last one's.
 MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, int begin, int end, char* memory, int thread) {
   float* const to = (float*)(memory + SCALES_AT);
 #pragma unroll 1
@@ -628,12 +565,10 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, 
   }
 }
 
-// ---- Math --------------------------------------------------------------------------------------------------------------
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
-// The squares of a token's row of a stage. Four sums, so that none waits for the one before.
 MLAF_DEV float add_squares(float sum, u32 x, int token) {
   float part[4] = {};
 #pragma unroll
@@ -659,14 +594,11 @@ MLAF_DEV u32 load_2(u32 at) {
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
   return x;
 }
-// Two bytes times their scale (and the norm's weights).
 MLAF_DEV u32 number2(u32 codes, float scale, u32 gain) {
   float a, b;
   decode2<0>(codes, a, b);
   return pack2(a * scale * unpack_lo(gain), b * scale * unpack_hi(gain));
 }
-// A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
-// row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
   u32 codes[4][4];
 #pragma unroll
@@ -682,21 +614,17 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
   }
 }
 
-// The same number of all lanes, in a register that is one for all of them: a product's descriptor wants such ones.
 MLAF_DEV u32 of_warp(u32 x) {
   u32 y;
   asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
   return y;
 }
-// The place of a warpgroup's lane.
 struct lane_place {
   u32 shared, row, gain; // row: of W in a stage
   const float* scales;
   int g, lane, token;
 };
 
-// A stage is multiplied while the next one's bytes become numbers; behind the last step they do so once more, for nobody. The
-// stage before is done with when no other products than these are under way.
 template <int WIDTH>
 MLAF_DEV void take_step(float (&total)[WIDTH / 2], u32 (&a)[4][4], u32 (&next_a)[4][4], const lane_place& l, int step, int end,
                         ring& r, int& before, float& square) {
@@ -756,7 +684,6 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   if (thread < WIDTH) sums[SQUARES_AT + thread] = square;
 }
 
-// All passes. A function of each width, from its registers on: what more of it is common to all widths the compiler gives none.
 template <int WIDTH>
 MLAF_DEV void multiply_all(const mlaf_projection_scaled_args& args, const place& at, char* memory, u32 shared, int begin, int end,
                            int thread, int rank, ring r) {
@@ -790,7 +717,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6ee
       barrier_init(shared + EMPTY_AT + 8 * i, MATH / 32);
     }
     barriers_ready();
-    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
   lay_scales(p.a, at, begin, end, memory, thread);
@@ -798,7 +724,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6ee
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
   if (FIRST_OF_LAYER && warp > W_WARP) let_next_launch_start();
-  // Those who load and those who multiply never meet in the text again: their registers differ in number.
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #pragma unroll 1

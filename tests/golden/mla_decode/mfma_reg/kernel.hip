@@ -19,40 +19,6 @@
 //   tile = 16
 //   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_reg target=gfx950 blocks=2 causal=1 dtype=f16 heads=20 kvload=temporal page_size=1 psplit=1 q_len=3 qsrc=lds rank=256 rescale=lazy rope=32 schedule=fitted tile=16 waves=4
-// MLA decode with everything in registers: split-KV attention for few heads, where memory bandwidth binds.
-//
-// A workgroup owns ROWS = 16*blocks query rows (head-major within a token) of one request and one KV split (schedule=fitted: or
-// of the pieces of a part of the whole batch, one after the other, mla_decode/lib/fit_wave.h). Its waves take
-// turns: wave w of W works on tokens [begin + (w + i*W)*TILE, + TILE), i = 0, 1, ... of the split, alone: no LDS and no
-// barrier before the end. A wave holds Q, the running O^T of all its rows, and one tile of KV in two forms, all in
-// registers. While it computes on one form of a tile, the loads of the other form are on their way: K of the next tile is
-// requested when S is done, V of the next tile when O is done, so that every load has about one tile of time to arrive.
-//
-//   S^T = K Q^T                       A = K: lane l holds row (token) l%16, columns 32k + 8(l/16) .. +7, k = 0..NK-1
-//   [16 tokens x 16 rows] over R+ROPE    B = Q: lane l holds query row l%16, the same columns. 16 bytes make the operands
-//                                     of two MFMAs: any order of columns will do if A and B agree on it.
-//   S^T in D layout: lane l, register r = token 4(l/16)+r, query row l%16. After exp2 and packing that *is* the B layout
-//   of the next product, so P never leaves its lane.
-//
-//   O^T += V^T P^T                    A = V^T: row i = a latent column, k = token 4(l/16)+0..3
-//   [R columns x 16 rows] over tokens Lane l loads rows 4(l/16)+r, r = 0..3, columns 128j + 8(l%16) + c, c = 0..7, and joins
-//                                     the four tokens of one column with v_perm:
-//        row 4g+0   | a0 a1 | a2 a3 | ...       two perms:   (a0 b0) (a1 b1)   -> operand of column 0: (a0 b0 c0 d0)
-//        row 4g+1   | b0 b1 | b2 b3 | ...                    (c0 d0) (c1 d1)      operand of column 1: (a1 b1 c1 d1)
-//        row 4g+2   | c0 c1 | ...
-//        row 4g+3   | d0 d1 | ...
-//   O^T block (j,c), lane l, register r = column 128j + 8(4(l/16)+r) + c of query row l%16.
-//
-// The waves merge in the end their rows' maximum, sums and O through LDS, a strip of O at a time, and write whole rows.
-//
-// Numbers: scores, softmax (base 2) and sums in fp32; P is rounded to 16 bits for the MFMA, to nearest, and O is divided by the
-// sum of the rounded P. With psplit=2 the rounding error of P goes through a second MFMA, which leaves the output's own
-// rounding as the only one that matters.
-// Masked scores are -inf and m starts at -FLT_MAX, so no inf - inf arises; rows of the last tile beyond the end are
-// clamped to the last token, so no memory is read that the request does not own and no 0 * NaN arises.
-//
-// rescale: always = the running maximum is exact in every tile. lazy = O is rescaled only when a score exceeds m by more
-// than 8 (a factor 256) in some lane; the result is the same function, since l and O use the same m. A NaN never triggers.
 
 
 
@@ -70,8 +36,6 @@
 #define FIT_CUT 176
 #define FIT_PACE 40
 #define FIT_LEAST 256
-// The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -88,30 +52,16 @@ constexpr int STEP = TILE * WAVES;
 constexpr int NK = 9, NK_C = R / 32, NJ = 2;
 constexpr int STRIP = 4, STRIP_COLS = 128, STRIP_STRIDE = STRIP_COLS + 4; // + 4: no bank conflicts
 constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
-// Global loads and MFMAs stay on their side of this point; other arithmetic and LDS reads may cross it.
 #define KEEP_LOADS_HERE() __builtin_amdgcn_sched_barrier(0x106)
-// O lives in accumulation registers throughout the loop. Said at both ends of each place where VALU touches it, because the
-// compiler would otherwise copy all of it to the other half of the file in every iteration, to be ready for a rescale.
 #define IN_ACCUMULATORS(x) asm volatile("" : "+a"(x))
-// The work of a workgroup of a decode kernel: a split of one request, or, where the schedule is fitted
-// (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
-// uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
-// `fitted` says which schedule it is.
-// Requests that are refused: qo_indptr says that one has more query tokens than the kernel has rows for, or rows outside Q. The
-// host does not see that table. Such a request counts as one without query tokens, and its rows become NaN, with LSE NaN. The
-// includer has H, Q_LEN and mla_decode/lib/args.h; `fills`: R, and it is a decode kernel, which writes them.
 
-// True if a request cannot have n query tokens (fewer than none, too) that are [from, to) of `all`, in tokens or in rows.
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 
-// This word is NaN in fp32, also once that is rounded, in both types of 16 bits, and as a narrow partial result.
 constexpr u32 NAN_WORD = 0x7fc07fc0;
 
-// Existing rows of [from, to) become NaN, by `lanes` threads, of which this is number `lane`. part: where part_o and
-// part_lse have row 0 of all requests; -1: to o and lse.
 MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
   const i64 end = to < a.total_q * H ? to : a.total_q * H;
   const int words = part < 0 ? R / 2 : R;
@@ -135,7 +85,6 @@ struct piece {
   bool final;             // straight to o and lse
 };
 
-// The entries that the tables have of a request.
 struct entries {
   int q_begin, q_end, page, pages_end, last;
 };
@@ -143,12 +92,10 @@ MLAF_DEV entries entries_of(const mlaf_decode_args& a, int request) {
   cints q = constants(a.qo_indptr) + request, pages = constants(a.kv_indptr) + request;
   return {q[0], q[1], pages[0], pages[1], constants(a.kv_last_page_lens)[request]};
 }
-// All at once, in one trip to memory, and not one where another is needed. `x`: what else comes with them.
 MLAF_DEV void together(entries& e, int& x) {
   asm volatile("" : "+s"(e.q_begin), "+s"(e.q_end), "+s"(e.page), "+s"(e.pages_end), "+s"(e.last), "+s"(x));
 }
 
-// A request as its entries have it; false: no query token has a row here. (cached_tokens() of paging.h reads for itself.)
 MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x) {
   const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
   x.n = e.q_end - e.q_begin;
@@ -172,20 +119,16 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   return request_of(e, a.total_q, first_row, x);
 }
 
-// This thread's share of the output of a refused request.
 MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
   refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
 }
 
-// Little, since it lives through the loops: what follows from it is computed anew for each piece.
 struct walk {
   int next; // request; -1: none is left
   u32 mine; // the split of a request, or where the batch is cut the part; CUT; group of rows << 16
 };
 enum { WALK_CUT = 0x8000 };
 
-// A workgroup's first loads, before it knows whether the batch is cut, all in one trip to memory: the entries of the request that
-// is its own if it is not, and its lane's share of a quick look; and what of the arguments is not needed behind that.
 struct asked {
   entries mine;
   int end, begin, next;
@@ -205,7 +148,6 @@ MLAF_DEV void whole_piece(i64 total_q, int splits, int id, piece& x) {
   x.part = (i64)id * total_q * H;
 }
 
-// A launch has a request at least. What comes behind this and needs none of it is done while it is in flight.
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   arguments_together(a);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -228,7 +170,6 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
   return w;
 }
 
-// True if a quick look says that all requests stay whole.
 MLAF_DEV bool seen_whole(const asked& q, int lane) {
   int pages = q.next - q.begin;
   if (__builtin_expect(q.batch > 64, 0)) {
@@ -242,7 +183,6 @@ MLAF_DEV bool seen_whole(const asked& q, int lane) {
   return !any_lane(!fit_is_short(q.look, pages, q.end));
 }
 
-// None of these values lives on behind a piece. Not zero: scalar registers, whatever the compiler thinks of a loop's variables.
 MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
   entries& e = q.mine;
   asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
@@ -252,7 +192,6 @@ MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
                     "=s"(a.num_pages), "=s"(a.scale_log2e));
 }
 
-// The number of parts that the batch is cut into, which a quick look cannot tell; 0: it is not cut.
 MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
@@ -265,8 +204,6 @@ MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
   return any_lane(cut) ? parts : 0;
 }
 
-// Begins a workgroup. True: its piece is a split of a request. False: the batch is cut, and next_piece() has its first piece
-// if w.next is not -1; or there is nothing for it to do.
 MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   together(q.mine, q.end);
   asm volatile("" : "+v"(q.begin), "+v"(q.next), "+v"(lane)); // not a word of them before, nor what follows from lanes
@@ -293,7 +230,6 @@ MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
   return here && request < q.batch;
 }
 
-// The next piece of a part.
 MLAF_DEV bool next_piece(walk& w, piece& x) {
   const mlaf_decode_args a = arguments_again();
   asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
@@ -320,9 +256,6 @@ MLAF_DEV u32x4 kv_load(gptr p, u32 lane_bytes, int bytes) {
   return NT ? __builtin_nontemporal_load(at) : *at;
 }
 
-// ---- The place of tokens ----------------------------------------------------------------------------------------------
-// Offsets are 64-bit products of two 32-bit numbers: 2^32 rows are more than any memory holds, and a row stride is below
-// 2^28 bytes, so that 16 rows of one page are 32-bit offsets from the first.
 struct cache {
   gptr ckv, kpe;
   u32 ckv_bytes, kpe_bytes; // from row to row
@@ -330,16 +263,12 @@ struct cache {
   int num_pages, tokens;
 };
 
-// Byte offset of this lane's 8 columns within a row, in both forms. In the last group of 128 columns, lanes beyond the rank
-// read the last chunk that exists: what they compute is never stored.
 MLAF_DEV u32 k_column(int lane) { return 16 * (lane >> 4); }
 MLAF_DEV u32 v_column(int lane, int j) {
   const int chunks = smaller(16, (R - 128 * j) / 8);
   return 16 * (chunks == 16 ? lane & 15 : smaller(lane & 15, chunks - 1));
 }
 
-// Pages smaller than a tile: every lane looks up the page of the token whose K it loads, l%16, and of one of the four
-// tokens whose V its quad loads, 4(l/16) + l%4; the quad then shares the four addresses by DPP.
 struct page_ids {
   int k, v;
 };
@@ -386,22 +315,17 @@ MLAF_DEV void load_v(u32x4 (&v)[4], const cache& kv, const place& at, int j, int
   v[3] = load_v_row<3>(kv, at, j, lane);
 }
 
-// ---- One tile ---------------------------------------------------------------------------------------------------------
 typedef f32x4 o_blocks[NJ][8];
 
-// S^T += K Q^T over 32 columns.
 MLAF_DEV void multiply_k(u32x4 k, u32x4 q, f32x4& s, bool first) {
   const f32x4 before = first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s;
   s = mfma32(k, q, before);
 }
 
-// The state of a row: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
-// MFMAs saw, which divides O: a heavy token's rounding error then cancels. Both sums are this lane's tokens' only.
 struct row_state {
   float m, sum, weight;
 };
 
-// P of four tokens as B operand (psplit 2: and the error of its rounding).
 MLAF_DEV void pack_p(f32x4 p, u32x2 (&out)[PSPLIT], row_state& row) {
   out[0] = u32x2{pack2(p[0], p[1]), pack2(p[2], p[3])};
   const f32x4 seen = {unpack_lo(out[0].x), unpack_hi(out[0].x), unpack_lo(out[0].y), unpack_hi(out[0].y)};
@@ -426,8 +350,6 @@ MLAF_DEV void rescale(o_blocks& o, float factor) {
     }
 }
 
-// Scores of one block against the tile's first `visible` tokens (counted from this lane's first) -> P; the row and O follow.
-// `fresh`: O is still zero.
 MLAF_DEV void softmax(f32x4 (&s)[SUBS], float scale, int visible, bool fresh, int lane, row_state& row, o_blocks& o,
                       u32x2 (&p)[SUBS][PSPLIT]) {
   float top = minus_inf();
@@ -452,7 +374,6 @@ MLAF_DEV void softmax(f32x4 (&s)[SUBS], float scale, int visible, bool fresh, in
   }
 }
 
-// O^T += V^T P^T over 16 tokens and 128 columns. One set of joined operands serves all blocks.
 MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x2 (&p)[BLOCKS][SUBS][PSPLIT], int u, int j, o_blocks (&o)[BLOCKS]) {
 #pragma unroll
   for (int d = 0; d < 4; d++) {
@@ -468,7 +389,6 @@ MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x2 (&p)[BLOCKS][SUBS][PSP
   }
 }
 
-// ---- The end ----------------------------------------------------------------------------------------------------------
 MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, float lse2) {
   if (row >= to.rows) return;
   if (!to.final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (to.part + to.row + row)) = lse2;
@@ -482,7 +402,6 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const piece& to, int row, int c
   else *(MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * (to.part * R + at)) = x;
 }
 
-// Merge the waves' rows and write. LDS: O strips [wave][16 rows][STRIP_STRIDE], then row_state [wave][ROWS].
 MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave, row_state (&mine)[BLOCKS],
                      o_blocks (&o)[BLOCKS]) {
   float* const strips = (float*)lds;
@@ -526,7 +445,6 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
           const u32 row = unit / (STRIP_COLS / 4), at = 4 * (unit % (STRIP_COLS / 4));
           f32x4 x = *(const f32x4*)(strips + row * STRIP_STRIDE + at);
           for (int w = 1; w < WAVES; w++) x += *(const f32x4*)(strips + (w * 16 + row) * STRIP_STRIDE + at);
-          // Strip column: group, then STRIP of its 4 registers, then 8 columns.
           const u32 d = at / (8 * STRIP) * 32 + half * STRIP * 8 + at % (8 * STRIP);
           write_o(a, to, 16 * b + row, 128 * j + d, x);
         }
@@ -535,8 +453,6 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
   }
 }
 
-// ---- The kernel -------------------------------------------------------------------------------------------------------
-// Load i of Q's block b. Rows that do not exist repeat the last one that does; nobody stores what they compute.
 MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, int lane) {
   const int row = smaller(16 * b + (lane & 15), to.rows - 1);
   return *(const MLAF_GLOBAL u32x4*)(global(a.q) + (to.row + row) * (2 * (R + ROPE)) + 64 * i + k_column(lane));
@@ -554,7 +470,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
   bool bad = a.num_pages <= 0 && begin < end; // a cache without pages: nothing may be read
   if (bad) end = begin;
 
-  // Q: each wave its own copy, or one for all in LDS, in the order of the loads.
   u32x4 q[BLOCKS][Q_IN_LDS ? 1 : NK];
   if (Q_IN_LDS) {
     for (int i = wave; i < BLOCKS * NK; i += WAVES) *(u32x4*)(lds + 1024 * i + 16 * lane) = load_q(a, to, i / NK, i % NK, lane);
@@ -585,8 +500,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
   }
 
   const int step = STEP;
-  // First token of part u of the tile at t. Where there is none, the request's last: all 16 rows are then that one, which
-  // costs next to nothing.
   auto part_of = [&](int t, int u) { return t < end ? smaller(t + 16 * u, tokens - 1) : tokens - 1; };
   int t = begin + TILE * wave;
   if (t < end) {
@@ -609,7 +522,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
 
 #pragma nounroll // nor peel: one copy of the loop
     do {
-      // The next tile is always requested, so that what is in flight at each point is the same in every iteration.
       t += step;
 #pragma unroll
       for (int u = 0; u < SUBS; u++) {

@@ -1,0 +1,53 @@
+-- Register-only decode over caches of 8 bits for CDNA: mfma_reg for rows of bytes. Fields: gen/ops.lua.
+local plan = require("ops/mla_decode/plans/mfma_reg_cache")
+local shape = require("ops/mla_decode/shape")
+
+local modelled = require("ops/mla_decode/times").modelled.mfma_reg
+
+return {
+  template = "mla_decode/mfma_reg_cache",
+  arch = shape.CDNA,
+  problem = shape.CACHE_FIELDS,
+  params = {
+    blocks = { 1, 2 },                  -- 16-row blocks per wave, which share a tile's conversions
+    kvload = { "temporal", "nt" },
+    qsrc = { "reg", "lds" },
+    rescale = { "always", "lazy" },
+    schedule = shape.SCHEDULES,
+    waves = { 1, 2, 4, 8 },
+  },
+  rules = {
+    shape.cache_rule,
+    shape.schedule_rule,
+    function(p, v, arch)
+      local loads = plan.make(p, v, arch.isa).loads
+      if loads > arch.isa.vmcnt_max then
+        return ("%d loads in flight > %d that vmcnt counts"):format(loads, arch.isa.vmcnt_max)
+      end
+    end,
+  },
+  cost = function(p, v, arch)
+    local g = plan.make(p, v, arch.isa)
+    local k32 = arch.isa.mfma.m16n16k32
+    local rescale = v.rescale == "always" and 5 * g.o_regs // 2 or 4 -- O lives in accumulators: out, times, in
+    return shape.scheduled({
+      threads = 64 * v.waves,
+      rows_per_wg = 16 * v.blocks,
+      lds_bytes = g.lds_bytes,
+      regs = { { "q", g.q_regs }, { "o", g.o_regs }, { "k and v", g.kv_regs }, { "s", g.s_regs }, { "p", g.p_regs },
+        { "rest", g.rest } },
+      slack = v.blocks == 2 and 56 or 16,
+      step = 16 * v.waves,
+      wave = {
+        mfma = v.blocks * ((p.rank + p.rope) // (k32 and 32 or 16) + g.v_bytes * g.nj),
+        issue = g.valu + g.loads + (40 + g.p_valu) * v.blocks + rescale + (v.qsrc == "lds" and g.nq * v.blocks or 0),
+        lds_read = v.qsrc == "lds" and 1024 * g.nq * v.blocks or 0,
+      },
+      wg = { lds_write = 0, barriers = 0,
+        tail_clk = modelled.tail_clk + modelled.tail_row_clk * shape.ceil_div(p.rank, 128) * v.waves * v.blocks * 16 },
+      inflight = 64 * (4 * g.kv_regs),
+      streaming = v.kvload == "nt",
+      stall_clk = modelled.stall_clk + (v.qsrc == "lds" and modelled.stall_q_clk or 0),
+    }, v)
+  end,
+}

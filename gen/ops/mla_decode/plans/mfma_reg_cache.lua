@@ -1,0 +1,61 @@
+-- Operands that mfma_reg_cache makes of an 8-bit cache's bytes, and what a lane holds and loads for 16 tokens. The template and
+-- its family's table both ask here. `p` is the problem, `v` the point, `isa` the target's facts.
+local ceil_div = require("whole").ceil_div
+local plan = {}
+
+local E4M3FNUZ, DS_MLA = 2, 3 -- numbers of p.cache
+-- The encoding that v_cvt_pk_f32_fp8 reads, by architecture; gfx90a has no such instruction.
+local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
+
+-- VALU instructions for four bytes of K, and for a dword of each of V's four tokens, by the way to operands.
+local K_VALU = { cvt = 4, bits = 8 } -- bits: the test for NaN as well
+local V_VALU = { cvt = 16, bits = 24, halved = 32 }
+
+-- Ways to operands (templates/mla_decode/mfma_reg_cache/bytes.h) and their types.
+local function types(p, isa)
+  local fnuz, inside = p.cache == E4M3FNUZ, p.cache == DS_MLA
+  local cvt = CVT[isa.family] == (fnuz and "e4m3fnuz" or "e4m3fn")
+  local lifts = isa.family == "cdna2" -- its MFMA takes subnormals for 0
+  local size = fnuz and 128 or 256    -- a byte's value over that of its bits
+  local g = { how = cvt and "cvt" or "bits", lifts = lifts, score = cvt and p.dtype or "f16" }
+  g.k_unit = (cvt or lifts) and 1 or size
+  g.value, g.how_v, g.v_unit, g.terms = g.score, g.how, g.k_unit, 1
+  if inside then -- P times a scale takes bf16's range
+    g.value, g.how_v, g.terms = "bf16", cvt and "cvt" or CVT[isa.family] and "halved" or "bits", 2
+    g.v_unit = g.how_v == "halved" and 2 or g.how_v == "bits" and size or 1
+  end
+  -- P's rounding: towards zero where f16's is far below that of O
+  g.pack = g.value == "f16" and p.dtype == "bf16" and "exact_f16" or "round_" .. g.value
+  return g
+end
+
+function plan.make(p, v, isa)
+  local inside, g = p.cache == DS_MLA, types(p, isa)
+  g.bytes = inside and p.rank or p.rank + p.rope -- of a row that are K
+  g.half = g.bytes % 64 == 32
+  g.nq_bytes = g.bytes // 32
+  g.nq = (p.rank + p.rope) // 32
+  g.v_bytes = not inside and p.rank % 256 == 0 and 16 or 8
+  g.nj = ceil_div(p.rank, 16 * g.v_bytes)
+  local k_loads = ceil_div(g.bytes, 64) + (inside and p.rope // 32 + 4 or 0)
+  g.loads = k_loads + 4 * g.nj + 2
+  g.o_regs = 4 * g.v_bytes * g.nj * v.blocks
+  g.groups = inside and ceil_div(p.rank, 128) or 1 -- of columns that share a scale
+  g.s_regs = (inside and 4 + 4 * g.groups or 4) * v.blocks
+  g.p_regs = 2 * g.terms * g.groups * v.blocks
+  g.kv_regs = g.bytes // 16 + (inside and p.rope // 8 + 32 or 0) + g.v_bytes * g.nj
+  g.q_regs = v.qsrc == "reg" and 4 * g.nq * v.blocks or 16
+  g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how_v] * g.v_bytes // 4 * g.nj
+  g.p_valu = inside and 20 * g.groups or 0 -- beside what a row's softmax takes
+  g.held = g.q_regs + g.o_regs + g.s_regs + g.p_regs + g.kv_regs
+  g.scores_in_v = g.o_regs + g.s_regs > 256 -- S does not fit beside O in the accumulators
+  g.rest = v.schedule == "splits" and 64 or 80 -- addresses and temporaries
+  g.occupancy = g.held + g.rest + 16 <= 256 and 2 or 1 -- 16: of Q, as it is scaled (7 spilled, seen)
+  g.strip = (v.waves <= 4 and 32 or 16) // g.v_bytes -- registers of an O block that one merge step takes
+  g.strip_cols = 4 * g.strip * g.v_bytes
+  local merge = 4 * v.waves * 16 * (g.strip_cols + 4) + 12 * v.waves * 16 * v.blocks
+  g.lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * g.nq * v.blocks or 0)
+  return g
+end
+
+return plan

@@ -1,0 +1,244 @@
+/* Index lists of query tokens, made into page lists of requests by one launch, or by two; and sinks, by one behind. */
+#include "ops/mla_decode/index_lists.h"
+
+#include <string.h>
+
+#include "ops/mla_decode/block_tables.h"
+#include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/fields.h"
+
+enum { THREADS = 512, COUNT = 1, PLACE = 2, TOPK_MOST = 1 << 20, SINK_THREADS = 256 };
+/* Entries of all lists before a token that its block counts by itself: what its threads count in one round of loads. Beyond, a
+ * separate kernel counts each list once. */
+enum { COUNTED_BY_EACH = 2048 };
+
+/* templates/index_lists declares the same. */
+typedef struct lists_args {
+  const int32_t *indices, *lengths;
+  int32_t *counts, *qo_indptr, *kv_indptr, *kv_last_page_lens, *kv_indices;
+  int64_t stride, page_rows;
+  int32_t tokens, topk, share, rows, page_tokens, phases;
+} lists_args;
+
+/* templates/attn_sink declares the same. */
+typedef struct sink_args {
+  void *o;
+  const float *lse, *sink;
+  int64_t rows;
+  int32_t heads, rank, f16, reserved;
+} sink_args;
+
+/* Arguments that a prepared launch keeps. */
+typedef struct parameters {
+  lists_args count, place;
+  sink_args sink;
+} parameters;
+_Static_assert(sizeof(parameters) <= MLAF_SECOND_PARAMETERS, "arguments of the kernels do not fit");
+
+enum { LISTS, SINK };
+static const mlaf_kernel_ref kernels[] = {
+    [LISTS] = {.template_name = "index_lists", .params = "threads=512", .symbol = "mlaf_index_lists", .threads = THREADS,
+               .rows_per_wg = 1},
+    /* rows_per_wg is a wave's row: the grid is made here, by the device's waves */
+    [SINK] = {.template_name = "attn_sink", .params = "threads=256", .symbol = "mlaf_attn_sink", .threads = SINK_THREADS,
+              .rows_per_wg = 1},
+};
+
+static bool wanted(const void *args) {
+  const mlaf_execute_args *a = args;
+  return a->indices || a->topk_length || a->attn_sink || a->topk || a->indices_stride || a->topk_share;
+}
+
+/* --- sizes --- */
+
+static int64_t page_rows(const mlaf_execute_args *a) { return a->page_rows ? a->page_rows : a->page_tokens ? a->page_tokens : 1; }
+static int32_t page_tokens(const mlaf_execute_args *a) { return a->page_tokens ? a->page_tokens : 1; }
+
+/* Places in the workspace, in bytes from its begin. */
+typedef struct places {
+  size_t counts, qo_indptr, kv_indptr, last, indices, lse, size;
+} places;
+
+static size_t align(size_t at) { return (at + MLAF_WORKSPACE_ALIGN - 1) / MLAF_WORKSPACE_ALIGN * MLAF_WORKSPACE_ALIGN; }
+
+/* False: no arguments that a launch would take, or more than there can be. */
+static bool find_places(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a, places *out) {
+  const size_t own = mlaf_decode_workspace(b, splits, a->total_q), t = (size_t)a->total_q;
+  if (own > SIZE_MAX / 2 || a->total_q < 0 || a->total_q > MLA_DECODE_BATCH_MAX) return false;
+  if (a->topk < 1 || a->topk > TOPK_MOST || a->total_q * a->topk > INT32_MAX) return false;
+  out->counts = align(own);
+  out->qo_indptr = out->counts + t * sizeof(int32_t);
+  out->kv_indptr = out->qo_indptr + (t + 1) * sizeof(int32_t);
+  out->last = out->kv_indptr + (t + 1) * sizeof(int32_t);
+  out->indices = out->last + t * sizeof(int32_t);
+  out->lse = align(out->indices + t * (size_t)a->topk * sizeof(int32_t));
+  out->size = out->lse;
+  if (a->attn_sink && !a->lse) out->size += t * (size_t)mlaf_decode_problem(b).heads * sizeof(float);
+  return true;
+}
+
+static size_t workspace(const mlaf_bound *b, uint32_t splits, const void *args) {
+  places at = {0};
+  return find_places(b, splits, args, &at) ? at.size : SIZE_MAX;
+}
+
+/* --- checks --- */
+
+static mlaf_status check_problem(const mlaf_bound *b, const mlaf_execute_args *a, mlaf_err *err) {
+  const mlaf_problem p = mlaf_decode_problem(b);
+  if (p.page_size != 1)
+    return mlaf_fail(err, MLAF_E_ARG, "indices is given, and the plan's page_size is %d, must be 1: lists name rows of the cache",
+                     p.page_size);
+  if (p.rotate)
+    return mlaf_fail(err, MLAF_E_ARG, "indices is given, and the plan rotates the keys it reads: entries of a list say nothing "
+                     "of positions. Rotate keys before they are written");
+  if (a->batch != a->total_q)
+    return mlaf_fail(err, MLAF_E_ARG, "batch is %d and total_q %lld, must be equal: with indices each query token is a request",
+                     a->batch, (long long)a->total_q);
+  if (a->attn_sink && mlaf_decode_goes_on(b))
+    return mlaf_fail(err, MLAF_E_ARG, "attn_sink is given, and the plan goes on into values: sinks are applied to o");
+  return MLAF_OK;
+}
+
+static mlaf_status check_pages(const mlaf_execute_args *a, mlaf_err *err) {
+  const int64_t tokens = page_tokens(a), rows = page_rows(a);
+  if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
+  if (tokens < 1) return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, must be 1 or more; 0: 1", a->page_tokens);
+  if (rows < tokens || rows > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be %lld (page_tokens) to 2^31-1", (long long)a->page_rows,
+                     (long long)tokens);
+  if (a->num_pages && ((int64_t)a->num_pages - 1) * rows + tokens > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: at %lld rows a page that is 2^31 rows or more, and entries of a list are "
+                     "int32", a->num_pages, (long long)rows);
+  return MLAF_OK;
+}
+
+static mlaf_status check_lists(const mlaf_execute_args *a, mlaf_err *err) {
+  const struct {
+    const char *name;
+    const void *at;
+  } others[] = {{"qo_indptr", a->qo_indptr}, {"kv_indptr", a->kv_indptr}, {"kv_indices", a->kv_indices},
+                {"kv_last_page_lens", a->kv_last_page_lens}, {"block_table", a->block_table}, {"seq_lens", a->seq_lens}},
+    aligned[] = {{"topk_length", a->topk_length}, {"attn_sink", a->attn_sink}};
+  if (!a->indices || (uintptr_t)a->indices % sizeof(int32_t))
+    return mlaf_fail(err, MLAF_E_ARG, "indices is %p, must be 4-byte aligned lists of rows: topk, topk_length and attn_sink come "
+                     "with them", (const void *)a->indices);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].at)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be NULL: indices says what each query token reads", others[i].name,
+                       others[i].at);
+  for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++)
+    if ((uintptr_t)aligned[i].at % sizeof(int32_t))
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be 4-byte aligned", aligned[i].name, aligned[i].at);
+  if (a->topk < 1 || a->topk > TOPK_MOST)
+    return mlaf_fail(err, MLAF_E_ARG, "topk is %d, must be 1..%d", a->topk, TOPK_MOST);
+  if (a->total_q * a->topk > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld and topk %d: that is 2^31 entries or more, launch fewer tokens at once",
+                     (long long)a->total_q, a->topk);
+  if (a->indices_stride && (a->indices_stride < a->topk || a->indices_stride > INT64_MAX / 4 / MLA_DECODE_BATCH_MAX))
+    return mlaf_fail(err, MLAF_E_ARG, "indices_stride is %lld, must be topk, %d, or more: lists do not overlap",
+                     (long long)a->indices_stride, a->topk);
+  if (a->topk_share < 0) return mlaf_fail(err, MLAF_E_ARG, "topk_share is %d, must not be negative", a->topk_share);
+  return MLAF_OK;
+}
+
+static mlaf_status check_workspace(const mlaf_execute_args *a, size_t need, mlaf_err *err) {
+  if (a->workspace && (uintptr_t)a->workspace % MLAF_WORKSPACE_ALIGN == 0 && a->workspace_size >= need) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; with indices this launch needs %zu, %d-byte aligned "
+                   "(mlaf_execute_workspace_size)", a->workspace, a->workspace_size, need, MLAF_WORKSPACE_ALIGN);
+}
+
+/* --- the launches --- */
+
+static int32_t *words(const mlaf_execute_args *a, size_t at) { return (int32_t *)((char *)a->workspace + at); }
+
+static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args *t) {
+  const int64_t rows = (int64_t)a->num_pages * page_tokens(a);
+  *t = (lists_args){.indices = a->indices, .lengths = a->topk_length, .counts = words(a, at->counts),
+                    .qo_indptr = words(a, at->qo_indptr), .kv_indptr = words(a, at->kv_indptr),
+                    .kv_last_page_lens = words(a, at->last), .kv_indices = words(a, at->indices),
+                    .stride = a->indices_stride ? a->indices_stride : a->topk, .page_rows = page_rows(a),
+                    .tokens = (int32_t)a->total_q, .topk = a->topk, .share = a->topk_share ? a->topk_share : 1,
+                    .rows = (int32_t)rows, .page_tokens = page_tokens(a), .phases = COUNT | PLACE};
+}
+
+static void fill_first(const mlaf_execute_args *a, const places *at, mlaf_execute_args *out) {
+  *out = *a;
+  out->indices = out->topk_length = NULL;
+  out->attn_sink = NULL;
+  out->indices_stride = out->page_rows = 0;
+  out->topk = out->topk_share = out->page_tokens = 0;
+  out->qo_indptr = words(a, at->qo_indptr);
+  out->kv_indptr = words(a, at->kv_indptr);
+  out->kv_last_page_lens = words(a, at->last);
+  out->kv_indices = words(a, at->indices);
+  out->num_pages = a->num_pages ? (int32_t)((a->num_pages - 1) * page_rows(a) + page_tokens(a)) : 0;
+  if (a->attn_sink && !a->lse) out->lse = (float *)words(a, at->lse);
+}
+
+static mlaf_launch launch_of(const mlaf_function *fn, const void *args, uint32_t size, uint32_t blocks) {
+  return (mlaf_launch){.fn = fn, .grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}, .args = args, .args_size = size,
+                       .flags = MLAF_LAUNCH_OVERLAPS}; /* they wait before they read or write anything */
+}
+
+static mlaf_launch like(const mlaf_function *fn) { return launch_of(fn, NULL, sizeof(lists_args), 0); }
+
+static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, const mlaf_execute_args *a, const places *at,
+                          const mlaf_execute_args *first, mlaf_second_prepared *out) {
+  parameters *p = (parameters *)(void *)out->parameters;
+  const uint32_t tokens = (uint32_t)a->total_q, waves = SINK_THREADS / (uint32_t)mlaf_info(b->dev)->wave_size;
+  const mlaf_problem problem = mlaf_decode_problem(b);
+  out->n = 0;
+  fill_lists(a, at, &p->place);
+  if ((a->total_q - 1) * a->topk > COUNTED_BY_EACH) {
+    p->count = p->place;
+    p->count.phases = COUNT;
+    p->place.phases = PLACE;
+    out->launch[out->n++] = launch_of(fns[LISTS], &p->count, sizeof p->count, tokens);
+  }
+  out->launch[out->n++] = launch_of(fns[LISTS], &p->place, sizeof p->place, tokens);
+  out->ahead = out->n;
+  if (!a->attn_sink) return;
+  const int64_t rows = a->total_q * problem.heads;
+  p->sink = (sink_args){.o = a->o, .lse = first->lse, .sink = a->attn_sink, .rows = rows, .heads = problem.heads,
+                        .rank = problem.rank, .f16 = problem.dtype == MLAF_F16};
+  out->launch[out->n] = launch_of(fns[SINK], &p->sink, sizeof p->sink, (uint32_t)((rows + waves - 1) / waves));
+  out->launch[out->n++].block[0] = SINK_THREADS;
+}
+
+/* All is checked before anything is launched. */
+static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_function *const *fns, const void *args,
+                           void *first_form, mlaf_second_prepared *out, mlaf_err *err) {
+  const mlaf_execute_args *a = args;
+  mlaf_execute_args first;
+  places at = {0};
+  memset(first_form, 0, sizeof first);
+  if (a->batch < 0 || a->total_q < 0) return mlaf_decode_check_args(b, splits, a, err); /* says what is wrong */
+  mlaf_status st = check_problem(b, a, err);
+  if (!st && !a->total_q) return MLAF_OK;
+  if (!st) st = check_lists(a, err);
+  if (!st) st = check_pages(a, err);
+  if (!st && !find_places(b, splits, a, &at))
+    st = mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..%d", (long long)a->total_q, MLA_DECODE_BATCH_MAX);
+  if (!st) st = check_workspace(a, at.size, err);
+  if (!st && !fns) st = mlaf_fail(err, MLAF_E_ARG, "indices is given: make the plan with MLAF_PLAN_LISTS");
+  if (st) return st;
+  fill_first(a, &at, &first);
+  st = mlaf_decode_check_args(b, splits, &first, err);
+  if (st) return st;
+  fill_launches(b, fns, a, &at, &first, out);
+  memcpy(first_form, &first, sizeof first);
+  return MLAF_OK;
+}
+
+const mlaf_second_form mlaf_index_lists = {.kind = MLAF_SECOND_LISTS,
+                                           .n_kernels = sizeof kernels / sizeof *kernels,
+                                           .kernels = kernels,
+                                           .what = "the kernels that read index lists",
+                                           .wanted = wanted,
+                                           .workspace = workspace,
+                                           .like = like,
+                                           .ahead = 2,
+                                           .prepare = prepare};
+
+const mlaf_second_form *const mlaf_decode_forms[] = {&mlaf_index_lists, &mlaf_block_tables, NULL};

@@ -1,0 +1,241 @@
+/* 8-bit caches: the reference by its definition, data of cases, arguments, kernels on emulators, and mistakes in one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "changed_kernel.h"
+#include "op/numeric.h"
+#include "ops/mla_decode/data.h"
+#include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/testcase.h"
+
+/* --- the reference --- */
+
+/* The definition of e4m3 in words: a sign, four bits of exponent, three of mantissa; e4m3fn with bias 7 and NaN where all but the
+ * sign is 1, e4m3fnuz with bias 8 and NaN where -0 would be. */
+static double value_of(int code, bool fnuz) {
+  const int exponent = code / 8 % 16, mantissa = code % 8, bias = fnuz ? 8 : 7;
+  const double size = exponent ? (1 + mantissa / 8.0) * pow(2, exponent - bias) : mantissa / 8.0 * pow(2, 1 - bias);
+  if (fnuz ? code == 128 : code % 128 == 127) return NAN;
+  return code < 128 ? size : -size;
+}
+
+/* A cache of one token in one page; a query of one column reads it: the LSE is its value, and so is O's column. */
+enum { RANK = 256, ROPE = 32 };
+typedef struct one_token {
+  unsigned char row[RANK + 16 + 2 * ROPE];
+  uint16_t q[RANK + ROPE];
+  int32_t qo[2], pages[2], index, last;
+  float kv_scale;
+  mlaf_batch x;
+} one_token;
+
+static void make_token(one_token *s, const char *problem) {
+  *s = (one_token){.qo = {0, 1}, .pages = {0, 1}, .last = 1};
+  s->x = (mlaf_batch){.batch = 1, .num_pages = 1, .total_q = 1, .q = s->q, .ckv = (void *)s->row, .scale = 1, .qo_indptr = s->qo,
+                      .kv_indptr = s->pages, .kv_indices = &s->index, .kv_last_page_lens = &s->last};
+  assert_int_equal(mlaf_problem_parse(problem, &s->x.problem, NULL, 0), MLAF_OK);
+  const mlaf_problem *p = &s->x.problem;
+  s->x.kpe = (void *)(s->row + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at));
+  s->x.ckv_row_stride = s->x.kpe_row_stride = mlaf_decode_row(p, false);
+}
+
+/* Column c of the key, and of O where it has one. */
+static double key_of(one_token *s, int c) {
+  double o[RANK], lse;
+  memset(s->q, 0, sizeof s->q);
+  s->q[c] = mlaf_encode16(s->x.problem.dtype, 1);
+  assert_int_equal(mlaf_reference(&s->x, o, &lse, NULL, NULL), MLAF_OK);
+  if (c < RANK) assert_true(o[c] == lse || (isnan(o[c]) && isnan(lse)));
+  return lse;
+}
+
+static void expect(double got, double want, const char *what, int code) {
+  if (!(got == want || (isnan(got) && isnan(want)))) fail_msg("%s: code %#x is %g, want %g", what, code, got, want);
+}
+
+static void every_code_is_its_value(void **state) {
+  static const char *const flat[] = {"mla_decode:h1,r256,p32,bf16,e4m3fn,page1", "mla_decode:h1,r256,p32,f16,e4m3fnuz,page1"};
+  one_token s;
+  for (int i = 0; i < 2; i++)
+    for (int code = 0; code < 256; code++) {
+      make_token(&s, flat[i]);
+      s.row[3] = s.row[RANK + 5] = (unsigned char)code;
+      expect(key_of(&s, 3), value_of(code, i), "without a scale", code);
+      s.kv_scale = 0.0371f;
+      s.x.kv_scale = &s.kv_scale;
+      expect(key_of(&s, 3), value_of(code, i) * (double)0.0371f, "latent", code);
+      expect(key_of(&s, RANK + 5), value_of(code, i) * (double)0.0371f, "rope", code);
+    }
+}
+
+static void tokens_have_their_own_scales(void **state) {
+  static const float scales[] = {0.75f, 1e-4f, 0, 0};
+  const uint16_t rope = mlaf_bf16_encode(-1.625f);
+  one_token s;
+  for (int code = 0; code < 256; code++) {
+    make_token(&s, "mla_decode:h1,r256,p32,bf16,fp8_ds_mla,page1");
+    s.row[127] = s.row[128] = (unsigned char)code;
+    memcpy(s.row + RANK, scales, sizeof scales);
+    memcpy(s.row + RANK + 16 + 2 * 7, &rope, sizeof rope);
+    expect(key_of(&s, 127), value_of(code, false) * (double)0.75f, "first group", code);
+    expect(key_of(&s, 128), value_of(code, false) * (double)1e-4f, "second group", code);
+    if (isnan(value_of(code, false))) continue;
+    assert_true(key_of(&s, RANK + 7) == -1.625);
+  }
+  const float none = NAN;
+  memcpy(s.row, (unsigned char[RANK]){0}, RANK);
+  memcpy(s.row + RANK + 4, &none, sizeof none);
+  assert_true(isnan(key_of(&s, 128)) && isnan(key_of(&s, 0))); /* the whole row: it sees the token */
+}
+
+/* --- data --- */
+
+/* Bytes of the cache that no token owns are NaN in its own numbers: pages of nobody, tokens behind the last, padding. */
+static void all_else_is_nan(void **state) {
+  static const char *const words[] = {"e4m3fn", "e4m3fnuz", "fp8_ds_mla"};
+  for (int i = 0; i < 3; i++) {
+    char text[80];
+    mlaf_testcase *t = NULL;
+    mlaf_case_spec spec = {.name = "poison", .seed = 3, .n = 2, .q_lens = {1, 1}, .kv_lens = {37, 5}, .unused_pages = 2,
+                           .layout = MLAF_CACHE_SPLIT, .kv_scale = 0.5f, .any_scales = true, .score_std = 1};
+    snprintf(text, sizeof text, "mla_decode:h1,r64,p32,%s,page16", words[i]);
+    assert_int_equal(mlaf_problem_parse(text, &spec.problem, NULL, 0), MLAF_OK);
+    assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &t, NULL), MLAF_OK);
+    const int64_t row = mlaf_decode_row(&spec.problem, false), stride = t->batch.ckv_row_stride;
+    const unsigned char *bytes = (const void *)t->ckv, nan = i == 1 ? 0x80 : 0xff;
+    int64_t owned = 0, rows = (int64_t)t->batch.num_pages * 16;
+    assert_int_equal(stride, row + 16);
+    for (int64_t r = 0; r < rows; r++) {
+      int64_t same = 0;
+      for (int64_t c = 0; c < row; c++) same += bytes[r * stride + c] == nan;
+      for (int64_t c = row; c < stride; c++) assert_int_equal(bytes[r * stride + c], nan);
+      assert_true(same == row || same < row / 4);
+      owned += same != row;
+    }
+    assert_int_equal(owned, 37 + 5);
+    mlaf_testcase_free(t);
+  }
+}
+
+/* --- arguments --- */
+
+static void arguments_are_checked(void **state) {
+  static float memory[64] __attribute__((aligned(64)));
+  static const struct {
+    const char *problem;
+    int64_t stride;
+    int kpe, scale; /* of the scale's address, in bytes; < 0: NULL */
+    const char *says;
+  } cases[] = {
+      {"mla_decode:h1,e4m3fn", 0, 0, 0, NULL},
+      {"mla_decode:h1,e4m3fnuz", 576, 0, -1, NULL},
+      {"mla_decode:h1,fp8_ds_mla", 656, 0, -1, NULL},
+      {"mla_decode:h1,fp8_ds_mla", 672, 0, -1, NULL},
+      {"mla_decode:h1,e4m3fn", 1 << 28, 0, -1, NULL},
+      {"mla_decode:h1,e4m3fn", 560, 0, -1, "ckv_row_stride is 560, must be a multiple of 16 in 576..268435456 bytes"},
+      {"mla_decode:h1,e4m3fn", 584, 0, -1, "ckv_row_stride is 584, must be a multiple of 16"},
+      {"mla_decode:h1,e4m3fn", (1 << 28) + 16, 0, -1, "must be a multiple of 16 in 576..268435456 bytes"},
+      {"mla_decode:h1,fp8_ds_mla", 576, 0, -1, "must be a multiple of 16 in 656..268435456 bytes"}, /* planar rows */
+      {"mla_decode:h1", 656, 0, -1, NULL}, /* elements of 16 bits */
+      {"mla_decode:h1,e4m3fn", 0, 1, -1, "must be NULL: rows of a cache of e4m3fn have the rope columns, too"},
+      {"mla_decode:h1,e4m3fn", 0, 0, 2, "must be 4-byte aligned"},
+      {"mla_decode:h1,fp8_ds_mla", 0, 0, 0, "tokens of the problem's cache hold their scales"},
+      {"mla_decode:h1", 0, 0, 0, "the problem has a cache of 16 bits"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_problem p;
+    mlaf_err err = {MLAF_OK, ""};
+    mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+    assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
+    a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
+    a.q = a.ckv = a.o = memory;
+    a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)memory;
+    a.ckv_row_stride = cases[i].stride;
+    a.kpe = cases[i].kpe ? memory : NULL;
+    a.kv_scale = cases[i].scale < 0 ? NULL : (const float *)((const char *)memory + cases[i].scale);
+    const mlaf_status st = mlaf_args_check(&p, 1, &a, &err);
+    if (st != (cases[i].says ? MLAF_E_ARG : MLAF_OK)) fail_msg("case %zu: %s", i, err.text);
+    if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
+  }
+}
+
+/* --- kernels --- */
+
+#define ONE_WAVE "mfma_reg_cache:blocks=1,kvload=temporal,qsrc=reg,rescale=always,schedule=splits,waves=2/s1"
+
+/* Each format in each type, page form and kind of bad input, on all AMD targets. */
+static void kernels_verify(void **state) {
+  static const struct {
+    const char *target, *problem;
+    mlaf_inject inject;
+  } list[] = {
+      {"gfx942", "mla_decode:h3,r64,p64,q2,causal,bf16,e4m3fn,page16", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r64,p32,f16,e4m3fn,page1", MLAF_INJECT_LONG_Q},
+      {"gfx942", "mla_decode:h3,r64,p64,bf16,e4m3fnuz,page3", MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h3,r96,p0,f16,e4m3fnuz,page64", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page16", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r256,p64,q2,causal,f16,fp8_ds_mla,page1", MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h3,r160,p32,bf16,fp8_ds_mla,page61", MLAF_INJECT_LONG_Q},
+      {"gfx950", "mla_decode:h3,r64,p64,bf16,e4m3fn,page16", MLAF_INJECT_NONE},
+      {"gfx950", "mla_decode:h3,r256,p32,f16,fp8_ds_mla,page1", MLAF_INJECT_NONE},
+      {"gfx90a", "mla_decode:h3,r64,p32,bf16,e4m3fnuz,page64", MLAF_INJECT_NONE},
+      {"gfx90a", "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page3", MLAF_INJECT_NONE},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    bench b;
+    mlaf_verify_result r;
+    open_bench(&b, list[i].target);
+    if (verdict_of(&b, ONE_WAVE, list[i].problem, NULL, NULL, list[i].inject, &r)) fail_msg("%s: %s", list[i].problem, r.detail);
+    assert_true(r.rows > 0);
+    close_bench(&b);
+  }
+}
+
+#define FLAT "mla_decode:h3,r64,p32,bf16,e4m3fn,page16"
+#define OWN "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page16"
+#define SCATTERED "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page1"
+
+static const struct {
+  const char *problem, *from, *to;
+} mistakes[] = {
+    {FLAT, "a.kv_scale ? *", "false ? *"},
+    {FLAT, "(x & m.seven) + m.one", "(x & m.seven)"},         /* NaN codes are numbers */
+    {FLAT, ">> (short)1) & m.half", ">> (short)2) & m.half"}, /* half the exponent */
+    {FLAT, "K_UNIT = 256.0f, V_UNIT = 256.0f", "K_UNIT = 128.0f, V_UNIT = 128.0f"}, /* e4m3fn read as e4m3fnuz */
+    {FLAT, "K_UNIT / factor", "K_UNIT"},                      /* Q multiplied by a power of two, its scores not divided */
+    {FLAT, "return paired(q)", "return q"},
+    {FLAT, "(u32)(4 + i) << 24", "(u32)(4 + (i ^ 1)) << 24"}, /* every second token of V from a neighbour's column */
+    {FLAT, "8 * (lane >> 4), 64 * N64", "16 * (lane >> 4), 64 * N64"},
+    {FLAT, "? 0x7e007e00u : x[3]", "? x[3] : x[3]"},          /* a NaN that is found and not told */
+    {OWN, "f32x4{scales[0][j], scales[1][j],", "f32x4{scales[0][0], scales[1][0],"}, /* the first group's for all */
+    {OWN, "f32x4{scales[0][j], scales[1][j],", "f32x4{scales[0][j], scales[0][j],"}, /* a neighbour's */
+    {OWN, "part[b][i][r], now[r][i], x", "part[b][i][r], now[r][0], x"}, /* S with the first group's scale */
+    {OWN, "x & (some | m.seven)", "x"},                       /* -0 of V is the NaN of another encoding */
+    {OWN, "(scales, kv, at, 0, R, lane)", "(scales, kv, at, 4, R, lane)"},
+    {OWN, "R + 16 + 64 * i", "R + 64 * i"},                   /* rope where the scales are */
+    {OWN, "s[b][r] * rope_unit[b]", "s[b][r]"},
+    {OWN, "out[j][1] = u32x2{exact_bf16(rest[0], rest[1])", "out[j][1] = u32x2{exact_bf16(rest[1], rest[0])"},
+    {OWN, "kv.tokens - 1 - t) * kv.row_bytes", "kv.tokens - t) * kv.row_bytes"}, /* a row behind the last */
+    {SCATTERED, "v * kv.row_bytes}", "v * (kv.row_bytes - 16)}"},
+};
+
+static void mistakes_are_found(void **state) {
+  bench b;
+  open_bench(&b, "gfx942");
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    mlaf_verify_result r;
+    const mlaf_status st = verdict_of(&b, ONE_WAVE, mistakes[i].problem, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
+    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
+      fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
+  }
+  close_bench(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
+      cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
+      cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

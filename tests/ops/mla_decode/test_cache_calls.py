@@ -1,0 +1,139 @@
+"""8-bit caches by mla_decode_fwd and flash_mla_with_kvcache over the emulator with plain buffers, against plain Python."""
+import math
+import random
+import struct
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
+COLS, DS_ROW, LENGTHS, PAGES = RANK + ROPE, RANK + 16 + 2 * ROPE, (37, 0, 1, 16), (3, 0, 1, 1)
+SCALE = 1 / math.sqrt(COLS)
+
+
+def e4m3(byte, bias=7):
+    exponent, mantissa = byte >> 3 & 15, byte & 7
+    size = (1 + mantissa / 8) * 2.0 ** (exponent - bias) if exponent else mantissa / 8 * 2.0 ** (1 - bias)
+    return -size if byte & 128 else size
+
+
+def attention(q, keys, scale):
+    if not keys:
+        return [0.0] * RANK
+    scores = [scale * sum(a * b for a, b in zip(q, k)) for k in keys]
+    weights = [math.exp(s - max(scores)) for s in scores]
+    return [sum(w * k[c] for w, k in zip(weights, keys)) / sum(weights) for c in range(RANK)]
+
+
+class CacheTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx, rng = mlaforge.Context(device="emu:gfx942"), random.Random(3)
+        total, batch = sum(PAGES), len(LENGTHS)
+        bits = [bf16(rng.gauss(0, 1)) for _ in range(batch * HEADS * COLS)]
+        cls.q = [[wide(b) for b in bits[COLS * i:COLS * i + COLS]] for i in range(batch * HEADS)]
+        cls.flat_q, cls.rows_q = (Buffer(cls.ctx, (batch, *more, HEADS, COLS), "bfloat16", bits) for more in ((), (1,)))
+        cls.codes = [[rng.choice((0, 128)) | rng.randrange(40, 72) for _ in range(COLS)] for _ in range(total * PAGE)]
+        cls.order = rng.sample(range(total), total)
+        cls.starts = [sum(PAGES[:b]) for b in range(batch + 1)]
+        last = [n - (p - 1) * PAGE if p else 0 for n, p in zip(LENGTHS, PAGES)]
+        cls.tables = [Buffer(cls.ctx, (len(x),), "int32", x) for x in (range(batch + 1), cls.starts, cls.order, last)]
+        width = max(PAGES)
+        cls.block_table = Buffer(cls.ctx, (batch, width), "int32", sum(
+            ([*cls.order[a:b], *[-1] * (width - b + a)] for a, b in zip(cls.starts, cls.starts[1:])), []))
+        cls.lengths = Buffer(cls.ctx, (batch,), "int32", LENGTHS)
+        cls.scales = [struct.unpack("f", struct.pack("f", rng.uniform(0.01, 3)))[0] for _ in range(total * PAGE)]
+        ropes = [[bf16(rng.gauss(0, 1)) for _ in range(ROPE)] for _ in range(total * PAGE)]
+        cls.own = [[s * e4m3(c) for c in codes[:RANK]] + [wide(b) for b in rope] for s, codes, rope in zip(cls.scales, cls.codes, ropes)]
+        cls.own_bytes = b"".join(bytes(codes[:RANK]) + struct.pack("4f", s, 7, math.nan, 7) + struct.pack(f"{ROPE}H", *rope)
+                                 for s, codes, rope in zip(cls.scales, cls.codes, ropes))
+        cls.own_cache = Buffer(cls.ctx, (total, PAGE, 1, DS_ROW), "uint8", list(cls.own_bytes))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def cache(self, dtype):
+        return Buffer(self.ctx, (sum(PAGES), PAGE, 1, COLS), dtype, sum(self.codes, []))
+
+    def keys(self, rows, request):
+        pages = self.order[self.starts[request]:self.starts[request + 1]]
+        return [rows[pages[t // PAGE] * PAGE + t % PAGE] for t in range(LENGTHS[request])]
+
+    def compare(self, got, rows, scale, keys=None):
+        for r, q in enumerate(self.q):
+            want = attention(q, self.keys(rows, r // HEADS) if keys is None else keys[r // HEADS], scale)
+            have = [wide(b) for b in got[RANK * r:RANK * r + RANK]]
+            size = math.sqrt(sum(x * x for x in want))
+            self.assertLessEqual(math.sqrt(sum((a - b) ** 2 for a, b in zip(have, want))), 4e-3 * size, r)
+
+    def decode(self, cache, **more):
+        o = Buffer(self.ctx, (len(LENGTHS), HEADS, RANK), "bfloat16", [0x7fff] * (len(LENGTHS) * HEADS * RANK))
+        mlaforge.mla_decode_fwd(self.flat_q, cache, o, *self.tables, 1, ctx=self.ctx, **more)
+        return values(o)
+
+    def number(self, x):
+        return Buffer(self.ctx, (1,), "float32", [x])
+
+    def test_one_scale_for_all(self):
+        for dtype, bias in (("float8_e4m3fn", 7), ("float8_e4m3fnuz", 8), ("uint8", 8)):
+            for kv_scale in (None, 0.3125):
+                rows = [[(kv_scale or 1) * e4m3(c, bias) for c in codes] for codes in self.codes]
+                got = self.decode(self.cache(dtype), kv_scale=None if kv_scale is None else self.number(kv_scale))
+                self.compare(got, rows, SCALE)
+        rows = [[e4m3(c) for c in codes] for codes in self.codes]
+        self.compare(self.decode(self.cache("float8_e4m3fn"), q_scale=0.5), rows, SCALE / 2)
+        self.compare(self.decode(self.cache("float8_e4m3fn"), sm_scale=0.25, q_scale=0.5), rows, 0.125)
+
+    def test_scales_of_tokens(self):
+        self.compare(self.decode(self.own_cache), self.own, SCALE)
+        for dtype in ("uint8", "float8_e4m3fn"):
+            cache = Buffer(self.ctx, (sum(PAGES), PAGE, 1, DS_ROW), dtype, list(self.own_bytes))
+            out, lse = mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)
+            self.compare(values(out), self.own, SCALE)
+
+    def test_scales_of_tokens_by_lists(self):
+        rng, topk = random.Random(5), 20
+        lists = [[rng.choice((-1, rng.randrange(len(self.own)), rng.randrange(len(self.own)))) for _ in range(topk)] for _ in LENGTHS]
+        indices = Buffer(self.ctx, (len(LENGTHS), 1, topk), "int32", sum(lists, []))
+        out, lse = mlaforge.flash_mla_with_kvcache(self.rows_q, self.own_cache, None, None, RANK, is_fp8_kvcache=True, indices=indices, ctx=self.ctx)
+        self.compare(values(out), None, SCALE, [[self.own[i] for i in one if i >= 0] for one in lists])
+
+    def test_warm_up(self):
+        shape = dict(heads=HEADS, rank=RANK, rope=ROPE, page_size=PAGE, batch=(1, 1), kv_len=(16, 32), block_tables=False)
+        self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz'"):
+            self.ctx.warm_up(**shape, cache_format="fp8")
+
+    def test_what_is_not_read_is_named(self):
+        flat = self.cache("float8_e4m3fn")
+
+        def refused(text, cache, **more):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.decode(cache, **more)
+
+        def rows(columns, dtype):
+            return Buffer(self.ctx, (sum(PAGES), PAGE, 1, columns), dtype)
+        refused("kv_scale is 0.5, must be a tensor of one float32", flat, kv_scale=0.5)
+        refused("kv_scale has 2 numbers, must have one", flat, kv_scale=Buffer(self.ctx, (2,), "float32", [1, 1]))
+        refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, (1,), "int32", [1]))
+        refused("kv_scale is .*, must be NULL: tokens of the problem's cache hold their scales", self.own_cache, kv_scale=self.number(1))
+        refused("kv_scale is .*, must be NULL: the problem has a cache of 16 bits", rows(COLS, "bfloat16"), kv_scale=self.number(1))
+        refused("keys of an 8-bit cache are rotated already when they are written", flat, rope_style="pairs",
+                rope_table=Buffer(self.ctx, (64, ROPE), "float32", [1] * (64 * ROPE)))
+        refused("q_scale is a tensor, must be a number", flat, q_scale=self.number(1))
+        refused("kv_buffer is uint8 with rows of 584 bytes: mla_decode does not take fp8_v4", rows(584, "uint8"))
+        refused(r"kv_buffer is uint8 with rows of 64 bytes; of 64 \+ 32 columns they have 144 \(fp8_ds_mla\), 96 \(e4m3fn\), 96 \(e4m3fnuz\)",
+                rows(RANK, "uint8"))
+        refused("kv_buffer is float8_e4m3fnuz with rows of 144 bytes", rows(DS_ROW, "float8_e4m3fnuz"))
+        for cache, text in ((flat, "k_cache has rows of 96 numbers, must be uint8 or float8_e4m3fn with rows of 144 bytes"),
+                            (rows(COLS, "bfloat16"), "k_cache has rows of 96 numbers, must be uint8"), (None, "k_cache is one tensor of bytes")):
+            with self.assertRaisesRegex(mlaforge.MlafError, "is_fp8_kvcache is True.*" + text):
+                mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "k_cache is uint8, must be bfloat16: an 8-bit cache is read where the call says its format"):
+            mlaforge.flash_mla_with_kvcache(self.rows_q, self.own_cache, self.block_table, self.lengths, RANK, ctx=self.ctx)
+
+
+if __name__ == "__main__":
+    unittest.main()
