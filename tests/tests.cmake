@@ -195,7 +195,7 @@ endif()
 set(costs kernels/test_model_report 60 cli/test_cli_run 45 plan/test_alloc 38 kernels/test_kernels 31 gen/resources_nvidia 28 cli/test_full_disk 26 gen/resources 26
     lua/protocol 25 cli/test_cli_signals 23 compile/test_compile 22 kernels/test_ragged 21 kernels/test_mutants 18 emu/coverage 16
     install/package 16 lua/sweep 15 bundle/test_bundle 15 cli/test_cli_alloc 14 compile/test_code_cache 14
-    op/test_table_kernels 15 ops/mla_prefill/test_prefill_kernels 13 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
+    op/test_table_kernels 25 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
     ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 compile/test_code_faults 9 cli/test_cli_kill 9
     emu/test_emu_random 9 plan/test_library 9 ops/mla_v_out/test_projection_fp8 9 layer/test_layer 9 cli/test_cli_face 8)
 get_property(all DIRECTORY PROPERTY TESTS)

@@ -178,6 +178,7 @@ mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, si
   mlaf_host h;
   mlaf_rows r;
   int column = 0;
+  double is;
   int64_t i, j;
   /* Two launches give the same bits: any difference is a fault. */
   if (want) {
@@ -188,23 +189,24 @@ mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, si
   if (st) return st;
   place_of(d, output, row, &i, &j);
   mlaf_rows_seek(&r, i, j);
-  *error = mlaf_rows_off(&r, output, got, &column);
+  *error = mlaf_rows_off(&r, output, got, &column, &is);
   if (args_of(d)->tensors[d->h.outputs[output]].element == MLAF_ELEMENT_F32) *error *= d->h.table->ulps;
   mlaf_rows_close(&r);
   return MLAF_OK;
 }
 
-static mlaf_status check_output(const table_data *d, const mlaf_rows *r, int set, int k, const void *got, mlaf_data_checked *out,
+static mlaf_status check_output(const table_data *d, mlaf_rows *r, int set, int k, const void *got, mlaf_data_checked *out,
                                 mlaf_err *err) {
   const bool log = args_of(d)->tensors[d->h.outputs[k]].element == MLAF_ELEMENT_F32;
   char where[64], what[160];
   int column = 0;
-  const double off = mlaf_rows_off(r, k, got, &column);
+  double is = 0;
+  const double off = mlaf_rows_off(r, k, got, &column, &is);
   if (!log) out->error = out->row_error = fmax(out->error, off);
   else out->lse_ratio = fmax(out->lse_ratio, off);
   if (off <= mlaf_rows_bound(&d->h, d->h.outputs[k])) return MLAF_OK;
   mlaf_rows_name(&d->h, k, r->i, r->j, where, sizeof where);
-  mlaf_rows_fault(r, k, got, column, what, sizeof what);
+  mlaf_rows_fault(r, k, column, is, what, sizeof what);
   return mlaf_fail(err, MLAF_E_INCORRECT, "%s of set %d: %s: off by %g%s", where, set, what, off,
                    log ? " times its bound" : " units in the last place");
 }
