@@ -1,4 +1,4 @@
-/* 8-bit caches: the reference by the encodings' definition, data of cases, arguments, kernels on emulators, and mistakes in one. */
+/* 8-bit caches: the reference by the encodings' definition, data of cases, arguments, kernels on emulators, mistakes in one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +233,8 @@ static void mistakes_are_found(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales), cmocka_unit_test(all_else_is_nan),
-      cmocka_unit_test(arguments_are_checked),   cmocka_unit_test(kernels_verify),               cmocka_unit_test(mistakes_are_found)};
+      cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
+      cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
+      cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
