@@ -10,7 +10,6 @@ return {
   problem = shape.CACHE_FIELDS,
   params = {
     blocks = { 1, 2 },                  -- 16-row blocks per wave, which share a tile's conversions
-    kvload = { "temporal", "nt" },
     qsrc = { "reg", "lds" },
     rescale = { "always", "lazy" },
     schedule = shape.SCHEDULES,
@@ -46,7 +45,6 @@ return {
       wg = { lds_write = 0, barriers = 0,
         tail_clk = modelled.tail_clk + modelled.tail_row_clk * shape.ceil_div(p.rank, 128) * v.waves * v.blocks * 16 },
       inflight = 64 * (4 * g.kv_regs),
-      streaming = v.kvload == "nt",
       stall_clk = modelled.stall_clk + (v.qsrc == "lds" and modelled.stall_q_clk or 0),
     }, v)
   end,
