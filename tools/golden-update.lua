@@ -1,9 +1,18 @@
--- lua5.4 tools/golden-update.lua: renders every golden and the manifests again, and prints what changed as a unified diff.
+-- lua5.4 tools/golden-update.lua [OP]: renders every golden and the manifests again, or those of one operation, and prints what
+-- changed as a unified diff.
 -- Run by hand after a wanted change, never by a test; the diff belongs into the review.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)
 local golden = dofile(root .. "/tools/golden.lua")
 local emit = loader.require("emit")
+
+local only, folders = arg[1], golden.folders(loader)
+if only then
+  local known = {}
+  for _, folder in ipairs(folders) do known[folder] = true end
+  if not known[only] then error(only .. " is no folder of tests/golden with a manifest: " .. table.concat(folders, ", "), 0) end
+  folders = { only }
+end
 
 local function replace(path, text)
   local full = root .. "/" .. path
@@ -28,15 +37,15 @@ end
 
 local files = {}
 for _, c in ipairs(golden.cases(loader, root)) do
-  if c.file then
+  if c.file and (not only or c.folder == only) then
     os.execute(("mkdir -p '%s/%s'"):format(root, c.file:match("^(.*)/")))
     replace(c.file, emit.golden(c.template, c.params, c.target))
     files[c.file] = true
   end
 end
-remove_others(files)
+if not only then remove_others(files) end
 
-for _, folder in ipairs(golden.folders(loader)) do
+for _, folder in ipairs(folders) do
   local lines = {
     "# Target, template, parameters, SHA-256 of the code: each kernel of problems.txt and kernels.txt (tools/golden-update.lua).",
   }

@@ -28,6 +28,13 @@ local function whole(row, column, otherwise)
   return x
 end
 
+local HEADS_MOST = 256 -- of a rank, as operations take them
+local function heads_of(row)
+  local heads = whole(row, "heads")
+  if heads > HEADS_MOST then refuse("heads is more than " .. HEADS_MOST, row.heads) end
+  return heads
+end
+
 local function is_power(x) return x & (x - 1) == 0 end
 
 local gen = (arg[0]:match("^(.*)tools/[^/]*$") or "../") .. "gen/"
@@ -50,7 +57,7 @@ local function row_of(line)
   if not row.date:match("^%d%d%d%d%-%d%d%-%d%d$") then refuse("date is not YYYY-MM-DD", row.date) end
   if row.device == "" or row.method == "" then refuse("device and method are wanted", line) end
   if row.target ~= "*" and not is_target(row.target) then refuse("no target", row.target) end
-  return ('    {"%s", %s, %d, %s, %s, %s},'):format(row.target, alternative, whole(row, "heads"), from, to, margin)
+  return ('    {"%s", %s, %d, %s, %s, %s},'):format(row.target, alternative, heads_of(row), from, to, margin)
 end
 
 local rows, seen_head = {}, false

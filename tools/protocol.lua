@@ -12,6 +12,7 @@ local DEFAULTS = {
   sm90_mid = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, warps = 2 },
   sm90_many = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
   sm90_small_rank = { buffers = 4, schedule = "splits", warps = 2 },
+  sm90_raw = { boxes = 1, ring = 4, places = 1, wgs = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0, warps = 2 },
 }
 
 local function parameters(name, words)
@@ -27,7 +28,9 @@ local function parameters(name, words)
 end
 
 local function show(name, words)
-  if not DEFAULTS[name] then error(("no kernel '%s': sm90_few, sm90_many, sm90_mid or sm90_small_rank"):format(name), 0) end
+  if not DEFAULTS[name] then
+    error(("no kernel '%s': sm90_few, sm90_many, sm90_mid, sm90_raw or sm90_small_rank"):format(name), 0)
+  end
   local kernel, v = loader.require("ops/mla_decode/protocol/" .. name), parameters(name, words)
   local wrong = 0
   for i, case in ipairs(kernel.cases(v, true)) do
@@ -91,6 +94,19 @@ local function write_known()
     end
     print(("  %s = { %s },"):format(name, table.concat(list, ", ")))
   end
+  local list = {}
+  for ring = 2, 6 do
+    local right = true
+    for _, change in ipairs({ {}, { "cluster=2" }, { "schedule=fitted" }, { "schedule=fitted", "cluster=2" } }) do
+      local v = parameters("sm90_raw", { "ring=" .. ring, table.unpack(change) })
+      for _, o_boxes in ipairs(v.schedule == "fitted" and { 0, 1 } or { 0 }) do
+        v.o_boxes = o_boxes > 0 and o_boxes or nil
+        right = right and not protocol.first(loader.require("ops/mla_decode/protocol/sm90_raw"), v)
+      end
+    end
+    if right then list[#list + 1] = ("[%d] = true"):format(ring) end
+  end
+  print(("  sm90_raw = { %s },"):format(table.concat(list, ", ")))
   print("}")
 end
 

@@ -5,7 +5,8 @@
 #   tools/verify-grid.sh [N | all]                         on the emulator, by its test program; some 7 minutes on two cores
 #   tools/verify-grid.sh --device cuda [N | all] [ARG...]  by `mlaforge verify` on a device: the model's N best, bf16 and f16 in
 #                                                          rotation, with the broken inputs; ARGs go to it
-# MLAFORGE names the program; MLAF_GRID_PART=K/N takes only every N-th problem from the K-th (0..N-1) on.
+# MLAFORGE names the program; MLAF_GRID_PART=K/N takes only every N-th problem from the K-th (0..N-1) on; MLAF_GRID_CACHES="e4m3fn
+# e4m3fnuz fp8_ds_mla": 8-bit caches of these formats in rotation, on a device.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" != --device ]; then
@@ -22,6 +23,7 @@ q_lens=(1 2 3 5 8)
 pages=(64 1 16)
 dims=(r512,p64 r512,p0 r256,p64 r256,p32)
 part=${MLAF_GRID_PART:-0/1}
+read -ra caches <<< "${MLAF_GRID_CACHES:-}"
 wrong=0 total=0 problems=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -33,7 +35,9 @@ for i in "${!heads[@]}"; do
     [ $((q_lens[j] > 1 && (i + j) % 2 == 0)) = 1 ] && causal=,causal
     dtype=bf16
     [ $(((i + 2 * j) % 5)) = 4 ] && dtype=f16
-    problem="mla_decode:h${heads[i]},${dims[(i + j) % 4]},q${q_lens[j]}$causal,$dtype,page${pages[(2 * i + j) % 3]},b4,s1024"
+    cache=
+    [ ${#caches[@]} = 0 ] || cache=,${caches[(i + j) % ${#caches[@]}]}
+    problem="mla_decode:h${heads[i]},${dims[(i + j) % 4]},q${q_lens[j]}$causal,$dtype$cache,page${pages[(2 * i + j) % 3]},b4,s1024"
     status=0
     "$program" verify "$problem" --device "$device" --all "${limit[@]}" --inject nan-q,oob-page "$@" > "$log" 2>&1 || status=$?
     n=$(grep -c -E '^(correct|WRONG) +random' "$log" || true)

@@ -16,17 +16,19 @@ typedef struct facts {
   size_t (*workspace_size)(const mlaf_layer *layer, const mlaf_layer_args *args);
   const mlaf_layer *layer;
   int32_t ordinal, dtype, hidden, rank, rope, page, split;
+  int32_t cache_dtype, cache_row; /* elements of a row of a cache of one tensor */
 } facts;
 
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
 /* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank, rope,
- * page_size, split) -> what forward wants first, good until the layer is closed. Addresses are integers. */
+ * page_size, split, the cache's dtype and columns) -> what forward wants first, good until the layer is closed. Addresses are
+ * integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
   unsigned long long at[4];
   facts f = {NULL};
-  if (!PyArg_ParseTuple(args, "KKKKiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
-                        &f.rope, &f.page, &f.split))
+  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
+                        &f.rope, &f.page, &f.split, &f.cache_dtype, &f.cache_row))
     return NULL;
   void *const to[] = {&f.execute, &f.execute_stage, &f.workspace_size, &f.layer};
   for (int i = 0; i < 4; i++) {
@@ -92,7 +94,7 @@ static int read_numbers(const call *c, PyObject *t, int32_t dtype, int64_t n, vo
 static int read_pages(call *c, PyObject *t, int32_t columns, void **data, int64_t *row_out, int second) {
   mlaf_view v;
   int64_t page = 0, row = 0;
-  if (!read_here(c, t, c->f->dtype, 3, 4, &v) || v.shape[v.dims - 1] != columns || v.shape[1] != c->f->page) return 0;
+  if (!read_here(c, t, c->f->cache_dtype, 3, 4, &v) || v.shape[v.dims - 1] != columns || v.shape[1] != c->f->page) return 0;
   if (v.dims == 4 && v.shape[2] != 1) return 0;
   if (!row_stride(&v, 0, &page) || !row_stride(&v, 1, &row)) return 0;
   if (!row) row = c->f->page == 1 && page ? page : columns; /* of pages of a token each is a row */
@@ -109,7 +111,7 @@ static int read_pages(call *c, PyObject *t, int32_t columns, void **data, int64_
 static int read_cache(call *c) {
   PyObject *cache = c->a[CACHE];
   mlaf_layer_args *g = &c->args;
-  if (!c->f->split) return read_pages(c, cache, c->f->rank + c->f->rope, &g->cache, &g->cache_row_stride, 0);
+  if (!c->f->split) return read_pages(c, cache, c->f->cache_row, &g->cache, &g->cache_row_stride, 0);
   if (!PyTuple_Check(cache) || PyTuple_Size(cache) != 2) return 0;
   return read_pages(c, PyTuple_GetItem(cache, 0), c->f->rank, &g->cache, &g->cache_row_stride, 0) &&
          read_pages(c, PyTuple_GetItem(cache, 1), c->f->rope, &g->cache_kpe, &g->cache_kpe_row_stride, 1);

@@ -77,3 +77,11 @@ def of_bytes(name, cache, columns, rank, target):
     sizes = ", ".join(f"{f.columns(rank, columns - rank)} ({f.name})" for f in taken_by("mla_decode") if f.scale != "none")
     fail(f"{name} is {dtype} with rows of {row} bytes" + (f": {why}" if (why := refusal_of_rows("mla_decode", row, rank, columns - rank)) else
          f"; of {rank} + {columns - rank} columns they have {sizes}"))
+
+
+def number(name, word):
+    """The number that mla_decode has for an 8-bit format; None: 0, of 16 bits."""
+    numbers = {f.name: f.operations["mla_decode"] - 1 for f in taken_by("mla_decode") if f.scale != "none"}
+    if word is not None and word not in numbers:
+        fail(f"{name} is {word!r}; accepted are None, " + ", ".join(map(repr, numbers)))
+    return numbers[word] if word else 0

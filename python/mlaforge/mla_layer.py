@@ -2,6 +2,7 @@
 import ctypes
 
 from . import context
+from .cache_format import refusal, taken_by
 from .calls import current_stream
 from .context import _struct
 from .entry import entry, explained
@@ -16,7 +17,7 @@ __all__ = ["Layer"]
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
 RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHERE, _, _, _, KEEP_16, DEQUANT_NEVER = (1 << i for i in range(13))
-SAME_TABLES = 1
+SAME_TABLES, UINT8 = 1, 6  # MLAF_LAYER_SAME_TABLES; MLAF_VIEW_U8
 SIZE = ctypes.c_size_t
 
 
@@ -30,7 +31,8 @@ class LayerDesc(ctypes.Structure):
         "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
         "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32), ("q_scale_beta", ctypes.c_float), ("q_scale_original", I32)]
+                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32), ("q_scale_beta", ctypes.c_float), ("q_scale_original", I32),
+                         ("cache_format", I32), ("reserved", I32), ("cache_scale", PTR)]
 
 
 class LayerArgs(ctypes.Structure):
@@ -109,6 +111,16 @@ def _weight(name, tensor, dtype, matrices):
                        row_stride(tensor, 0) if matrix else 0)
 
 
+def _cache_format(word):
+    """(format, its number in the description) of a cache of 8 bits; (None, 0): it has the layer's type."""
+    if word is None:
+        return None, 0
+    known = {f.name: f for f in taken_by("mla_decode") if f.scale != "none"}
+    if word not in known:
+        fail(f"cache is {word!r}, must be None or one of {', '.join(sorted(known))}" + (f": {why}" if (why := refusal("mla_decode", word)) else ""))
+    return known[word], known[word].operations["mla_decode"] - 1
+
+
 class Layer:
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
@@ -129,6 +141,8 @@ class Layer:
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
+    cache: "e4m3fn", "e4m3fnuz" or "fp8_ds_mla" where the cache has 8 bits: calls then take uint8 [pages, page, bytes of a token], or the float8 type of
+    its latent. cache_scale: a float32 tensor of one element, of e4m3fn and e4m3fnuz: stored is value / scale. It is read at each call.
     batch_invariant: a request's output has the same bits alone and in any batch, whatever it is called with.
     Plans for all of it are made here, so that no call compiles."""
 
@@ -139,7 +153,7 @@ class Layer:
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
                  absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0,
-                 q_scale_original=0, dtype=None, batch_invariant=False, ctx=None):
+                 q_scale_original=0, dtype=None, cache=None, cache_scale=None, batch_invariant=False, ctx=None):
         self._ctx, self._lib = context.of_call(ctx, batch_invariant), _functions()
         style, lens = style_of("style", style, "unrotated"), q_lens if isinstance(q_lens, (tuple, list, set, frozenset, range)) else (q_lens,)
         first, last = span("kv_len", kv_len)
@@ -151,6 +165,10 @@ class Layer:
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
+        self._format, kind = _cache_format(cache)
+        if cache_scale is not None:
+            check_tensor("cache_scale", cache_scale, "float32", *([1] if len(cache_scale.shape) else []))
+        self._row = self._format.columns(rank, rope) if kind else rank + rope
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
         flags |= (DEQUANT_NEVER if dequant_many is False else 0) | (KEEP_16 if keep_16 else 0)
@@ -169,13 +187,14 @@ class Layer:
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in {whole("q_lens", q, 1, 16) for q in lens}), ctx_min=first,
                        ctx_max=last, table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
+                       cache_format=kind, cache_scale=None if cache_scale is None else cache_scale.data_ptr(),
                        scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
         listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))
-        self._handle, self._held = handle, (weights, cos_sin_cache)
+        self._handle, self._held = handle, (weights, cos_sin_cache, cache_scale)
         self.use(fast())
 
     def use(self, module):
@@ -185,7 +204,8 @@ class Layer:
             functions = self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size
             self._run = module.forward
             self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
-                                      self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split)
+                                      self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split,
+                                      UINT8 if self._format else DTYPES[self._dtype], self._row)
 
     def close(self):
         """None of its launches may still run."""
@@ -205,7 +225,10 @@ class Layer:
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
             dtype_name(tensor, name)
-            check_tensor(name, tensor, self._dtype, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
+            wanted = self._dtype
+            if self._format:
+                wanted = "uint8" if dtype_name(tensor) == "uint8" else "float8_" + self._format.latent
+            check_tensor(name, tensor, wanted, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
             check_page(name, tensor, self._page)
             page = row_stride(tensor, 0)
             row = row_stride(tensor, 1) or (page if self._page == 1 else 0) or columns  # of pages of a token each is a row

@@ -91,7 +91,7 @@ static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a,
       {"hidden_token_stride", a->hidden_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
       {"out_token_stride", a->out_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
       {"residual_token_stride", a->residual_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
-      {"cache_row_stride", a->cache_row_stride, row, ALIGN / LAYER_ELEMENT},
+      {"cache_row_stride", a->cache_row_stride, row, ALIGN / layer_format(s)->unit},
       {"cache_kpe_row_stride", a->cache_kpe_row_stride, d->rope, ALIGN / LAYER_ELEMENT},
       {"block_table_stride", a->block_table_stride, a->block_table_width, 1},
   };
@@ -313,8 +313,10 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->q_pe_head_stride = out->q_pe_out_head_stride = layer_q_row(s);
     out->q_pe_token_stride = out->q_pe_out_token_stride = (int64_t)s->heads * layer_q_row(s);
   }
+  out->scale_at = d->cache_scale;
+  out->flags = d->cache_format == MLAF_KV_FP8_DS_MLA ? MLAF_APPEND_POWER_OF_TWO : 0;
   if (!layer_rotates(s) || (layer_rotates_on_read(s) && !turned)) return;
-  out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
+  out->flags |= d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
   out->sin = d->sin;
@@ -373,6 +375,7 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->kpe = split ? a->cache_kpe : NULL;
   out->ckv_row_stride = a->cache_row_stride;
   out->kpe_row_stride = split ? a->cache_kpe_row_stride : 0;
+  out->kv_scale = d->cache_scale;
   out->num_pages = a->num_pages;
   out->scale = d->scale;
   out->qo_indptr = a->qo_indptr;
@@ -413,6 +416,7 @@ static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->cache_kpe = split && d->rope ? a->cache_kpe : NULL;
   out->cache_kpe_row_stride = split && d->rope ? a->cache_kpe_row_stride : 0;
   out->cache_row_stride = row;
+  out->scale_at = d->cache_scale;
   out->cache_page_stride = or_else(a->page_rows, d->page_size) * row;
   out->num_pages = a->num_pages;
   out->table = a->block_table ? a->block_table : a->kv_indices;

@@ -75,6 +75,8 @@ const mlaf_chunked_prefill *layer_prefill_of(const mlaf_layer *layer);
 
 /* --- crossover.c --- */
 
+/* Shows `look` every choice that is stored for such a problem on the context's device, the nearest first, until it takes one. */
+void layer_look(mlaf_ctx *ctx, const mlaf_point *p, mlaf_db_accept_fn look, void *user);
 /* The database's choices for these dims, kept for the life of the plans: nothing is a failure. */
 void crossover_read(mlaf_ctx *ctx, mlaf_chunked_prefill *c);
 /* The problem that a choice is stored for. */

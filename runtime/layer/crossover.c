@@ -61,16 +61,19 @@ static bool remember(void *user, const mlaf_choice *choice) {
   return false;
 }
 
+void layer_look(mlaf_ctx *ctx, const mlaf_point *p, mlaf_db_accept_fn look, void *user) {
+  mlaf_err err;
+  mlaf_choice none;
+  mlaf_rung rung;
+  pthread_mutex_lock(&ctx->lock);
+  if (ctx->db) mlaf_db_why(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), NULL, p, look, user, NULL, NULL, &none, &rung, &err);
+  pthread_mutex_unlock(&ctx->lock);
+}
+
 void crossover_read(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_err err;
   mlaf_point p;
-  mlaf_choice none;
-  mlaf_rung rung;
-  if (c->d.crossover || crossover_point(c, 8192, &p, &err)) return;
-  pthread_mutex_lock(&ctx->lock);
-  if (ctx->db)
-    mlaf_db_why(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), NULL, &p, remember, c, NULL, NULL, &none, &rung, &err);
-  pthread_mutex_unlock(&ctx->lock);
+  if (!c->d.crossover && !crossover_point(c, 8192, &p, &err)) layer_look(ctx, &p, remember, c);
 }
 
 const crossover_tuned *crossover_nearest(const mlaf_chunked_prefill *c, int64_t keys) {

@@ -116,7 +116,9 @@ static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 /* The cache's format (op/cache_format.h), and elements of a row of its tensor. */
 static inline const mlaf_cache_format *layer_format(const layer_shape *s) {
-  return mlaf_cache_format_at(s->d.flags & MLAF_LAYER_SPLIT_CACHE ? MLAF_FORMAT_SPLIT : MLAF_FORMAT_PAGED);
+  static const int of[] = {[MLAF_KV_16] = MLAF_FORMAT_PAGED, [MLAF_KV_E4M3FN] = MLAF_FORMAT_E4M3FN,
+                           [MLAF_KV_E4M3FNUZ] = MLAF_FORMAT_E4M3FNUZ, [MLAF_KV_FP8_DS_MLA] = MLAF_FORMAT_FP8_DS_MLA};
+  return mlaf_cache_format_at(s->d.flags & MLAF_LAYER_SPLIT_CACHE ? MLAF_FORMAT_SPLIT : of[s->d.cache_format]);
 }
 static inline int64_t layer_cache_row(const layer_shape *s) {
   return mlaf_extent_bytes(layer_format(s)->row, s->d.rank, s->d.rope) / layer_format(s)->unit;

@@ -65,9 +65,9 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
     case STAGE_Q_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s%s,%s", s->heads, d->nope, d->rope, d->rank, type, kv_b, style);
     case STAGE_DECODE:
-      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
-                      q_len > 1 ? ",causal" : "", type, d->page_size, layer_rotates_on_read(s) ? ",rope_" : "",
-                      layer_rotates_on_read(s) ? style : "");
+      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s%s%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
+                      q_len > 1 ? ",causal" : "", type, d->cache_format ? "," : "", d->cache_format ? cache : "", d->page_size,
+                      layer_rotates_on_read(s) ? ",rope_" : "", layer_rotates_on_read(s) ? style : "");
     case STAGE_GATHER:
       return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s%s%s", s->heads, d->nope, d->rope, d->v, d->rank, type,
                       cache, layer_rotates_on_read(s) ? ",rope_" : "", layer_rotates_on_read(s) ? style : "");
@@ -134,6 +134,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"weights", d->weights, MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FNUZ},
       {"prefill_crossover", d->prefill_crossover, 0, INT32_MAX},
       {"q_scale_original", d->q_scale_original, 0, INT32_MAX},
+      {"cache_format", d->cache_format, MLAF_KV_16, MLAF_KV_FP8_DS_MLA},
+      {"reserved", d->reserved, 0, 0},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)
@@ -164,6 +166,15 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & MLAF_LAYER_KEEP_16)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16, which "
                      "dequantises: leave one out");
+  if (d->cache_format && d->flags & (MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_ROPE_ON_READ))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_format is %d, and flags has %s: of a cache of 8 bits latent and "
+                     "rope columns are one row, and keys are rotated", d->cache_format,
+                     d->flags & MLAF_LAYER_SPLIT_CACHE ? "MLAF_LAYER_SPLIT_CACHE" : "MLAF_LAYER_ROPE_ON_READ");
+  if (d->cache_scale && (d->cache_format == MLAF_KV_16 || d->cache_format == MLAF_KV_FP8_DS_MLA))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_scale is %p, must be NULL: %s", (const void *)d->cache_scale,
+                     d->cache_format ? "tokens of the cache hold their scales" : "the cache has 16 bits");
+  if ((uintptr_t)d->cache_scale % sizeof(float))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_scale is %p, must be 4-byte aligned", (const void *)d->cache_scale);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }

@@ -8,10 +8,11 @@ mlaf_status layer_choice_point(const layer_shape *s, int64_t tokens, int32_t ctx
   static const char *const encodings[] = {"", ",e4m3fn", ",e4m3fnuz"};
   const mlaf_layer_desc *d = &s->d;
   char text[MLAF_POINT_TEXT_MAX], why[256] = "";
-  snprintf(text, sizeof text, "mla_layer:d%d,h%d,l%d,r%d,p%d,n%d,v%d,%s%s%s%s%s,t%lld,s%d", d->hidden, s->heads, d->q_rank,
+  snprintf(text, sizeof text, "mla_layer:d%d,h%d,l%d,r%d,p%d,n%d,v%d,%s%s%s%s%s%s%s,t%lld,s%d", d->hidden, s->heads, d->q_rank,
            d->rank, d->rope, d->nope, d->v, d->dtype == MLAF_F16 ? "f16" : "bf16", encodings[d->weights],
            d->weights && layer_kv_b_bytes(s) == LAYER_ELEMENT ? ",kv_b_16" : "", layer_rotates_on_read(s) ? ",rope_on_read" : "",
-           layer_scales(s) ? ",q_scale" : "", 1LL << layer_class_of(tokens), ctx);
+           layer_scales(s) ? ",q_scale" : "", d->cache_format ? ",cache_" : "",
+           d->cache_format ? layer_format(s)->name : "", 1LL << layer_class_of(tokens), ctx);
   const mlaf_status st = mlaf_point_stored(text, out, why, sizeof why);
   return st ? mlaf_fail(err, st, "%s: %s", text, why) : MLAF_OK;
 }
@@ -36,12 +37,6 @@ static bool remember(void *user, const mlaf_choice *choice) {
 void layer_choices_read(mlaf_ctx *ctx, layer_shape *s) {
   mlaf_err err;
   mlaf_point p;
-  mlaf_choice unused;
-  mlaf_rung rung;
   reading r = {ctx, s};
-  if (s->invariant || layer_choice_point(s, 1, s->d.ctx_max, &p, &err)) return;
-  pthread_mutex_lock(&ctx->lock);
-  if (ctx->db)
-    mlaf_db_why(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), NULL, &p, remember, &r, NULL, NULL, &unused, &rung, &err);
-  pthread_mutex_unlock(&ctx->lock);
+  if (!s->invariant && !layer_choice_point(s, 1, s->d.ctx_max, &p, &err)) layer_look(ctx, &p, remember, &r);
 }

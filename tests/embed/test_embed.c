@@ -217,6 +217,33 @@ static void rotation_wants_its_table(void **state) {
   mlaf_embed_close(e);
 }
 
+static void caches_of_8_bits(void **state) {
+  static const mlaf_embed_row formats[] = {{0, {16, 512, 64, 1, 0, 0, 0, 1, 64, 1, 1024}, 0, 1, {1}},
+                                           {0, {16, 512, 64, 1, 0, 0, 0, 3, 64, 1, 1024}, 0, 1, {3}}};
+  static const mlaf_embed_target target = {"sm_90a", kernels, formats, 4, 2};
+  const mlaf_embed_index index = index_of(&target);
+  static _Alignas(16) uint32_t to[4];
+  static const float scale = 0.5f;
+  char why[500] = "";
+  mlaf_embed *e = open_it(&index);
+  mlaf_embed_decode_problem p = {.heads = 16, .rank = 512, .rope = 64, .q_len = 1, .page_size = 64, .batch = 1, .ctx = 1024};
+  const mlaf_embed_plan *plans[2] = {NULL, NULL};
+  assert_int_equal(mlaf_embed_decode_plan(e, &p, &plans[0], why, sizeof why), MLAF_EMBED_NO_KERNEL); /* of 16 bits */
+  for (int i = 0; i < 2; i++) {
+    p.cache = i ? 3 : 1;
+    if (mlaf_embed_decode_plan(e, &p, &plans[i], why, sizeof why)) fail_msg("%s", why);
+    assert_ptr_equal(plans[i]->row, &formats[i]);
+    mlaf_embed_decode_args a = arguments(plans[i], to, 1);
+    if (mlaf_embed_decode_execute(plans[i], &a, NULL, why, sizeof why)) fail_msg("%s", why);
+    a.ckv_row_stride = 576;
+    a.kv_scale = i ? NULL : &scale;
+    const mlaf_embed_status st = mlaf_embed_decode_execute(plans[i], &a, NULL, why, sizeof why);
+    assert_int_equal(st, i ? MLAF_EMBED_ARG : MLAF_EMBED_OK);
+    if (i) assert_non_null(strstr(why, "ckv_row_stride is 576, must be a multiple of 16 in 656"));
+  }
+  mlaf_embed_close(e);
+}
+
 static void refuses_bad_arguments(void **state) {
   static _Alignas(16) uint32_t to[4];
   mlaf_embed *e = open_it(&both);
@@ -285,7 +312,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(takes_its_target),  cmocka_unit_test(nearest_plan),
       cmocka_unit_test(clusters_and_maps), cmocka_unit_test(turns), cmocka_unit_test(launches_what_the_kernel_wants),
-      cmocka_unit_test(rotation_wants_its_table), cmocka_unit_test(refuses_bad_arguments),
+      cmocka_unit_test(rotation_wants_its_table), cmocka_unit_test(caches_of_8_bits), cmocka_unit_test(refuses_bad_arguments),
       cmocka_unit_test(driver_failures_come_back),
   };
   return cmocka_run_group_tests(tests, setup, NULL);

@@ -33,6 +33,12 @@ return function(loader, entries)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather }
     return model("sm90_mid").of(plan("sm90_mid").make(v, isa), v)
   end
+  function of.sm90_raw(p, x)
+    local scales = loader.require("ops/mla_decode/families/sm90_raw").scales_of(p)
+    local v = { rank = p.rank, rope = p.rope, rows = x.rows, cluster = x.cluster, schedule = x.schedule, load = x.load,
+      scales = scales }
+    return model("sm90_raw").of(plan("sm90_raw").make(v, isa), v)
+  end
   function of.sm90_small_rank(p, x) return model("sm90_small_rank").of(plan("sm90_small_rank").make(p.rank, p.rope),
     { schedule = x.schedule }) end
 

@@ -43,7 +43,8 @@ test("wrong lines of a layer's defaults are refused", function()
     return HEAD .. table.concat(row, "\t") .. "\n"
   end
   for _, x in ipairs { { 2, "q_b+warp", "no alternative of a layer: 'q_b+warp'" },
-    { 3, "0", "heads is no number from 1 on: '0'" }, { 4, "16", "from must be 1 or one more than a power of two: '16'" },
+    { 3, "0", "heads is no number from 1 on: '0'" }, { 3, "99999999999", "heads is more than 256: '99999999999'" },
+    { 4, "16", "from must be 1 or one more than a power of two: '16'" },
     { 5, "100", "to must be a power of two: '100'" },
     { 6, "x", "margin is no number: 'x'" }, { 8, "November", "date is not YYYY-MM-DD: 'November'" },
     { 9, "", "device and method are wanted:" }, { 1, "a b", "no target: 'a b'" },

@@ -8,7 +8,7 @@ local protocol, rules, known = loader.require("protocol"), loader.require("ops/m
 local OPS = protocol.ops
 local explore = dofile(T.root .. "/tests/lua/explore.lua")
 local KERNELS = {}
-for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_small_rank" }) do
+for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_raw", "sm90_small_rank" }) do
   KERNELS[name] = loader.require("ops/mla_decode/protocol/" .. name) end
 
 local function with(base, change)
@@ -24,6 +24,7 @@ local WALK = { schedule = "fitted", places = 2 }
 local WHOLE = with(HOPT, with(WALK, { ring = 22, cluster = 2, o_boxes = 5 }))
 local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 }
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
+local RAW = { boxes = 1, ring = 5, places = 1, wgs = 2, warps = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0 }
 local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
 
 local function first(name, v, all)
@@ -139,6 +140,9 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
       shared = false }) },
     { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
       warps = 4 }) },
+    { "sm90_raw", RAW }, { "sm90_raw", with(RAW, { ring = 3, cluster = 2, raises = 1 }) },
+    { "sm90_raw", with(RAW, { ring = 4, schedule = "fitted", o_boxes = 1, raises = 2 }) },
+    { "sm90_raw", with(RAW, { schedule = "fitted", cluster = 2, o_boxes = 1, warps = 4 }) },
     { "sm90_small_rank", HOPW },
     { "sm90_small_rank", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
@@ -154,8 +158,12 @@ test("the model's functions are the template's", function()
     list_piece = true, read_table = true, copy_quarters = true, say_checked = true }
   local files = {
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
+      "mla_decode/sm90_few/ends.h", "mla_decode/sm90_few/look_ahead.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/sm90_few/whole.h", "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
+    sm90_raw = { "mla_decode/sm90_raw.cu.in", "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/products.h",
+      "mla_decode/sm90_raw/query.h", "mla_decode/sm90_raw/softmax.h", "mla_decode/sm90_few/take_pieces.h",
+      "mla_decode/lib/meet.h" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
         "mla_decode/sm90_many/load.h", "mla_decode/sm90_many/ahead.h",
@@ -231,6 +239,13 @@ test("what is written down of rings is what the check says", function()
     eq(known.sm90_small_rank[buffers] or false, not first("sm90_small_rank", with(HOPW, { buffers = buffers })),
       "sm90_small_rank " .. buffers)
   end
+  for ring = 2, 5 do
+    for _, change in ipairs({ {}, { schedule = "fitted", cluster = 2, o_boxes = 1 } }) do
+      local found, text = first("sm90_raw", with(RAW, with(change, { ring = ring })))
+      ok(not known.sm90_raw[ring] or not found, "sm90_raw %d: %s", ring, text)
+    end
+  end
+  ok(known.sm90_raw[3] and known.sm90_raw[6])
   eq(rules.sm90_small_rank({ buffers = 2 }, {}, { schedule = "splits" }):match("^2 buffers: deadlock"), "2 buffers: deadlock")
 end)
 
@@ -297,6 +312,7 @@ local PIECES = { { blocks = 3, cut = true }, { blocks = 0, cut = true }, { block
 local TILES = { 2, 0, 1, 3 }
 local walk, cluster = with(HOPT, WALK), with(HOPT, { cluster = 2 })
 local pair, rows = with(HOP, { cluster = 2 }), with(HOP, { gather = true })
+local raw_pair = with(RAW, { schedule = "fitted", cluster = 2, o_boxes = 1 })
 
 -- name, kernel, parameters, case, what is done to the model, the kind of finding, and a pattern of its text
 local SEEDS = {
@@ -337,6 +353,13 @@ local SEEDS = {
   { "the order's barrier is arrived at twice", "sm90_few", with(HOPT, { ring = 20 }), LONG, "early", "order", function(m)
     edit(m, "math 0.0", { "ARRIVE" }, "order of warpgroup 1", "scores(), tiles", twice)
   end },
+  { "P of the next tile is stored while a warp still multiplies this one's", "sm90_raw", with(RAW, { ring = 4 }), LONG, "race",
+    "P, warp", function(m) edit(m, "math", { "ARRIVE", "WAIT" }, "order", "tiles in order", drop) end },
+  { "the other block sends to where Q still comes", "sm90_raw", raw_pair, WHOLES, "race", "Q as it came", function(m)
+    edit(m, "block 2 math", { "ARRIVE" }, "cluster", "attend()", function(ops, i) table.insert(ops, 3, table.remove(ops, i)) end)
+  end },
+  { "the next Q comes before all have taken this one", "sm90_raw", with(RAW, { schedule = "fitted" }), RANGES, "race", "Q as it",
+    function(m) edit(m, "producer 2", { "WAIT" }, "empty_q", "announce()", drop) end },
   { "the order is not passed on", "sm90_few", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
     edit(m, "math 1", { "ARRIVE" }, "order of warpgroup 0", "scores(), tiles", drop)
   end },

@@ -10,6 +10,8 @@ local hopper = {}
 local WIN = 0.96 -- FIT_WIN of templates/mla_decode/lib/fit.h
 local HEAT_NS = 100000 -- a run of this length has half of the heat of a long one
 
+hopper.MEETS = { sm90_few = true, sm90_raw = true }
+
 -- A part of the whole batch, or of one request.
 hopper.SCHEDULES = { "fitted", "splits" }
 
@@ -45,10 +47,10 @@ function hopper.cost(cost, v, family)
   cost.ns, cost.parts_at = launch.ns, launch.parts_at
   if fits then cost.turns_at, cost.most_parts, cost.waits_at = launch.turns_at, launch.most_parts, launch.waits_at end
   cost.behind_one = times.fitted.combine
-  -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
-  local meets = (schedule.shares[family] or family) == "sm90_few"
+  -- Parts of some families meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
+  local meets = hopper.MEETS[schedule.shares[family] or family]
   cost.once = schedule.whole[family] ~= nil
-  cost.always_combines, cost.may_combine = fits and not meets, fits and meets
+  cost.always_combines, cost.may_combine = fits and not meets, fits and meets or false
   if fits then
     local fixed = schedule.fixed[family]
     cost.combine, cost.mixed = partials.merge(family, fixed), partials.merge(family, fixed, "mixed")
@@ -174,7 +176,7 @@ end
 -- itself; `loss` is the share of the smaller that the larger does not hide. full: so many of the tiles are there, on average;
 -- heat: what the block itself takes longer. sharing: blocks that read from L2 together.
 function hopper.tile(p, arch, groups, block_ns, loss, sharing)
-  local m, bytes, l2 = arch.model, 128 * (p.rank + p.rope), times.fitted.l2.bytes_per_us * (sharing or 1)
+  local m, bytes, l2 = arch.model, 64 * shape.token_bytes(p), times.fitted.l2.bytes_per_us * (sharing or 1)
   return function(now, full, heat)
     local own, memory = block_ns * heat, bytes * math.max(now / groups / m.hbm_bytes_per_us, now / l2) * 1000 * full
     return math.max(memory, own) + loss * math.min(memory, own)

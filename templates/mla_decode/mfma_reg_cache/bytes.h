@@ -5,8 +5,8 @@
 //          and -0 too. Its NaN is an ordinary number there: nan_bits() finds it
 //   halved e4m3fn by an instruction for e4m3fnuz, which reads half the value: -0, its NaN, becomes 0 first
 //
-// as `how_v` the same of V, as `score` and `value` the types that K's and V's operands have, and as `lifts` whether a byte by
-// bits is multiplied to its own size before an MFMA that would flush its subnormals.
+// as `how_v` the same of V, as `score` and `value` the types of K's and V's operands, and as `lifts` whether a byte by bits is
+// multiplied to its own size before an MFMA that would flush its subnormals.
 //@ needs("BYTE_UNIT")
 typedef short i16x2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));

@@ -1,6 +1,7 @@
 // The end of a block's last piece where parts add up what they cut among themselves (mla_decode/lib/meet.h).
 // A piece that goes on in earlier parts, the block's last: all of O at once, through the ring, which nobody uses any more. To
 // the partials if it goes on in a later part, too; else pieces of the others are added, and it is the request's O.
+//@ -- Handed over: thread (its number).
 //@ needs("LN_2", "MET_AT", "N", "NV", "PART", "R", "STATE_AT", "T", "W")
 MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
                           const float (&o)[NV][N / 2]) {
@@ -15,7 +16,7 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
   for (int first = 0; first < EACH; first += AT_ONCE) {
     float4 y[AT_ONCE];
     float m[AT_ONCE], sum[AT_ONCE];
-    auto unit = [&](int k) { return (first + k) * T + (int)threadIdx.x; };
+    auto unit = [&](int k) { return (first + k) * T + ${thread}; };
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++) {
       const int i = unit(k), n = smaller(i / (R / 4), N - 1);

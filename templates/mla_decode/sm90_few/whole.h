@@ -2,7 +2,8 @@
 // tile: so the one that is done first does so while the other is still at the last tile, and has its instructions fetched for
 // both. Then each thread adds up both of a row, by the row's states, which it reads of all warps. Of two blocks each writes half
 // of the rows, and sends what it has of the other half.
-//@ needs("BOX", "COLS", "ENDS_AT", "LN_2", "N", "NB", "NV", "O_BOXES", "Q_AT", "Q_BYTES", "R", "RING", "STATE_AT", "WARPS_AT")
+//@ -- Handed over: column and weight, as to ends.h; landed: where the other block's half goes, which nobody uses any more.
+//@ needs("BOX", "COLS", "ENDS_AT", "LN_2", "N", "NB", "NV", "O_BOXES", "R", "RING", "STATE_AT", "WARPS_AT")
 
 // The box from which on warpgroup g's O lies: of its last tile's, or the ring's first where that wraps around before.
 MLAF_DEV int box_of_o(int tiles, int g) {
@@ -57,14 +58,14 @@ MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, co
   float4* const parts = (float4*)(base + WARPS_AT);
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
-    const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
+    const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.${weight}[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
   }
   float ones[COLS];
 #pragma unroll
   for (int c = 0; c < COLS; c++) ones[c] = 1.0f;
   float* const out = (float*)(base + BOX * box_of_o(tiles, group));
-  put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + lane / 4, ones, o);
+  put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + ${column}, ones, o);
   named_sync(3, 256);
 }
 
@@ -73,7 +74,7 @@ MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u3
                         const float (&o)[NV][N / 2]) {
   constexpr int STRIDE = R + 4, ROWS = N / C; // that this block writes
   constexpr int EACH = 256 / ROWS >= 32 ? 32 : 256 / ROWS >= 16 ? 16 : 8; // threads of a row
-  constexpr int ROUNDS = R / 4 / EACH, LANDED = Q_AT + Q_BYTES;           // where a second Q would lie
+  constexpr int ROUNDS = R / 4 / EACH, LANDED = ${landed};
   const int tiles = tiles_of(w);
   put_whole(base, tiles, group, r, o);
   if (C > 1) cluster_wait();

@@ -262,17 +262,7 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
 }
 
-MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
-  for (int k = threadIdx.x & 31; k < meet_count(w.whom); k += 32) {
-    const int p = meet_part(PART, w.whom, k);
-    meet_take(word_of(a, p), a.part_lse + part_row(p), w.rows);
-    fetch_bytes((const char*)(a.part_o + part_row(p) * R), w.rows * R * 4);
-    fetch_line(a.part_lse + part_row(p));
-  }
-  __syncwarp();
-  barrier_arrive_if((threadIdx.x & 31) == 0, smem + MET_AT);
-}
-
+// [templates/mla_decode/sm90_few/take_pieces.h]
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   walk where;
@@ -634,7 +624,71 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
     finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
 }
 
-// [templates/mla_decode/sm90_few/last.h]
+MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
+                          const float (&o)[NV][N / 2]) {
+  constexpr int EACH = (N * R / 4 + T - 1) / T, MOST = N <= 16 ? 8 : 4, AT_ONCE = EACH < MOST ? EACH : MOST; // units of 4 columns
+  constexpr int PIECES = 2; // under way together: a thread's loads take as long as one piece's bytes
+  const int units = w.rows * (R / 4);
+  gather_o<0, R>(base, base, group, r, o);
+  named_sync(3, 128 * W);
+  const int others = meet_count(w.whom);
+  if (others > 0) barrier_wait(smem + MET_AT, 0);
+#pragma unroll 1
+  for (int first = 0; first < EACH; first += AT_ONCE) {
+    float4 y[AT_ONCE];
+    float m[AT_ONCE], sum[AT_ONCE];
+    auto unit = [&](int k) { return (first + k) * T + (int)threadIdx.x; };
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = smaller(i / (R / 4), N - 1);
+      const float4 state = ((const float4*)(base + STATE_AT))[n];
+      const float4 x = *(const float4*)(base + 4 * (n * (R + 4) + i % (R / 4) * 4));
+      const float factor = state.y == 0.0f ? 0.0f : state.y / state.z;
+      m[k] = state.x, sum[k] = state.y;
+      y[k] = make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+    }
+#pragma unroll 1
+    for (int other = 0; other < others; other += PIECES) {
+      float4 x[PIECES][AT_ONCE];
+      float lse[PIECES][AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < PIECES; j++) {
+        const int p = meet_part(PART, w.whom, smaller(other + j, others - 1));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
+          lse[j][k] = other + j < others ? a.part_lse[row] : minus_inf();
+          x[j][k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < PIECES; j++)
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const float top = fmaxf(m[k], lse[j][k]), mine = exp2_fast(m[k] - top);
+          const float its = other + j < others ? exp2_fast(lse[j][k] - top) : 0.0f;
+          const float4 z = x[j][k];
+          m[k] = top;
+          sum[k] = sum[k] * mine + its;
+          y[k] = make_float4(y[k].x * mine + z.x * its, y[k].y * mine + z.y * its, y[k].z * mine + z.z * its,
+                             y[k].w * mine + z.w * its);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = i / (R / 4), column = i % (R / 4) * 4;
+      if (i >= units) break;
+      const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
+      const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
+      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
+      else store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(z.x, z.y), pack2(z.z, z.w)));
+      if (column > 0) continue;
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  named_sync(3, 128 * W);
+}
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   if (thread == 0)
@@ -662,7 +716,127 @@ MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   barriers_ready();
 }
 constexpr int O_BOXES = 3; // that a warpgroup's O takes
-// [templates/mla_decode/sm90_few/whole.h]
+
+MLAF_DEV int box_of_o(int tiles, int g) {
+  const int t = tiles > g ? g + (tiles - 1 - g) / 2 * 2 : g, slot = (int)((u32)(t * NB) % RING);
+  return RING - slot >= O_BOXES ? slot : 0;
+}
+
+struct whole_row {
+  float top, sum, weight, factor[2];
+};
+MLAF_DEV whole_row whole_row_of(const char* base, int n) {
+  const float4* const parts = (const float4*)(base + WARPS_AT) + n;
+  whole_row x;
+  float m[2], sum[2], weight[2];
+#pragma unroll
+  for (int g = 0; g < 2; g++) {
+    m[g] = parts[8 * g * N].x;
+    sum[g] = weight[g] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      sum[g] += parts[(8 * g + k) * N].y;
+      weight[g] += parts[(8 * g + k) * N].z;
+    }
+  }
+  x.top = fmaxf(m[0], m[1]);
+#pragma unroll
+  for (int g = 0; g < 2; g++) x.factor[g] = exp2_fast(m[g] - x.top);
+  x.sum = sum[0] * x.factor[0] + sum[1] * x.factor[1];
+  x.weight = weight[0] * x.factor[0] + weight[1] * x.factor[1];
+  return x;
+}
+
+MLAF_DEV float4 weighed(const float4& x, float by, const float4& y, float and_by) {
+  return make_float4(x.x * by + y.x * and_by, x.y * by + y.y * and_by, x.z * by + y.z * and_by, x.w * by + y.w * and_by);
+}
+
+MLAF_DEV void put_unit(const mlaf_decode_args& a, const work& w, int n, int column, const float4& y) {
+  if (w.part < 0) store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(y.x, y.y), pack2(y.z, y.w)));
+  else store_kept(a.part_o + (w.part + w.row0 + n) * R + column, y);
+}
+MLAF_DEV void put_lse(const mlaf_decode_args& a, const work& w, int n, float top, float sum) {
+  const float lse = top + log2_fast(sum);
+  if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+  else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+}
+
+MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  named_sync(1 + group, 128); // its tile and its P are done with
+  float4* const parts = (float4*)(base + WARPS_AT);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
+    if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
+  }
+  float ones[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) ones[c] = 1.0f;
+  float* const out = (float*)(base + BOX * box_of_o(tiles, group));
+  put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + lane / 4, ones, o);
+  named_sync(3, 256);
+}
+
+template <int C>
+MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int cta_id, row_state& r,
+                        const float (&o)[NV][N / 2]) {
+  constexpr int STRIDE = R + 4, ROWS = N / C; // that this block writes
+  constexpr int EACH = 256 / ROWS >= 32 ? 32 : 256 / ROWS >= 16 ? 16 : 8; // threads of a row
+  constexpr int ROUNDS = R / 4 / EACH, LANDED = Q_AT + Q_BYTES;
+  const int tiles = tiles_of(w);
+  put_whole(base, tiles, group, r, o);
+  if (C > 1) cluster_wait();
+  const int mine = threadIdx.x / EACH, unit = threadIdx.x % EACH; // row of those that a block writes, first unit of 4 columns
+  const char* const o0 = base + BOX * box_of_o(tiles, 0);
+  const char* const o1 = base + BOX * box_of_o(tiles, 1);
+  auto at = [&](int n, int k) { return 4 * (n * STRIDE + 4 * (unit + EACH * k)); };
+  if (C > 1) {
+    const int other = 1 - cta_id, n = ROWS * other + mine;
+    if (threadIdx.x == 0) barrier_expect(smem + ENDS_AT + 8, 16 * ROWS + 4 * ROWS * R);
+    if (mine < ROWS) {
+      const whole_row x = whole_row_of(base, n);
+      const u32 bar = cluster_address(smem + ENDS_AT + 8, other), to = cluster_address(smem + LANDED, other);
+#pragma unroll
+      for (int k = 0; k < ROUNDS; k++)
+        cluster_send(to + 16 * (mine * (R / 4) + unit + EACH * k),
+                     weighed(*(const float4*)(o0 + at(n, k)), x.factor[0], *(const float4*)(o1 + at(n, k)), x.factor[1]), bar);
+      const float4 state = make_float4(x.top, x.sum, x.weight, 0.0f);
+      if (unit == 0) cluster_send(cluster_address(smem + STATE_AT + 16 * mine, other), state, bar);
+    }
+  }
+  const int n = C > 1 ? ROWS * cta_id + mine : mine;
+  if (mine >= ROWS) return;
+  whole_row x = whole_row_of(base, n);
+  float4 y[ROUNDS];
+  if (C > 1) {
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+      y[k] = weighed(*(const float4*)(o0 + at(n, k)), x.factor[0], *(const float4*)(o1 + at(n, k)), x.factor[1]);
+    barrier_wait_cluster(smem + ENDS_AT + 8, 0);
+    const float4 its = *(const float4*)(base + STATE_AT + 16 * mine);
+    const float top = fmaxf(x.top, its.x), here = exp2_fast(x.top - top), there = exp2_fast(its.x - top);
+    x.sum = x.sum * here + its.y * there;
+    x.weight = x.weight * here + its.z * there;
+    x.top = top;
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++) {
+      const float4 z = *(const float4*)(base + LANDED + 16 * (mine * (R / 4) + unit + EACH * k));
+      y[k] = weighed(y[k], here * inverse, z, there * inverse);
+    }
+  } else {
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+      y[k] = weighed(*(const float4*)(o0 + at(n, k)), x.factor[0] * inverse, *(const float4*)(o1 + at(n, k)),
+                     x.factor[1] * inverse);
+  }
+  if (n >= w.rows) return;
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) put_unit(a, w, n, 4 * (unit + EACH * k), y[k]);
+  if (unit == 0) put_lse(a, w, n, x.top, x.sum);
+}
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {

@@ -1,4 +1,4 @@
-/* 8-bit caches: the reference by the encodings' definition, data of cases, arguments, kernels on emulators, mistakes in one. */
+/* 8-bit caches: the reference by its definition, data of cases, arguments, kernels on emulators, and mistakes in one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +180,7 @@ static void kernels_verify(void **state) {
       {"gfx950", "mla_decode:h3,r64,p64,bf16,e4m3fn,page16", MLAF_INJECT_NONE},
       {"gfx950", "mla_decode:h3,r256,p32,f16,fp8_ds_mla,page1", MLAF_INJECT_NONE},
       {"gfx90a", "mla_decode:h3,r64,p32,bf16,e4m3fnuz,page64", MLAF_INJECT_NONE},
+      {"gfx90a", "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page3", MLAF_INJECT_NONE},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     bench b;

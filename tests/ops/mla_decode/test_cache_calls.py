@@ -100,6 +100,12 @@ class CacheTest(unittest.TestCase):
         out, lse = mlaforge.flash_mla_with_kvcache(self.rows_q, self.own_cache, None, None, RANK, is_fp8_kvcache=True, indices=indices, ctx=self.ctx)
         self.compare(values(out), None, SCALE, [[self.own[i] for i in one if i >= 0] for one in lists])
 
+    def test_warm_up(self):
+        shape = dict(heads=HEADS, rank=RANK, rope=ROPE, page_size=PAGE, batch=(1, 1), kv_len=(16, 32), block_tables=False)
+        self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz'"):
+            self.ctx.warm_up(**shape, cache_format="fp8")
+
     def test_what_is_not_read_is_named(self):
         flat = self.cache("float8_e4m3fn")
 
@@ -114,6 +120,8 @@ class CacheTest(unittest.TestCase):
         refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, (1,), "int32", [1]))
         refused("kv_scale is .*, must be NULL: tokens of the problem's cache hold their scales", self.own_cache, kv_scale=self.number(1))
         refused("kv_scale is .*, must be NULL: the problem has a cache of 16 bits", rows(COLS, "bfloat16"), kv_scale=self.number(1))
+        refused("keys of an 8-bit cache are rotated already when they are written", flat, rope_style="pairs",
+                rope_table=Buffer(self.ctx, (64, ROPE), "float32", [1] * (64 * ROPE)))
         refused("q_scale is a tensor, must be a number", flat, q_scale=self.number(1))
         refused("kv_buffer is uint8 with rows of 584 bytes: mla_decode does not take fp8_v4", rows(584, "uint8"))
         refused(r"kv_buffer is uint8 with rows of 64 bytes; of 64 \+ 32 columns they have 144 \(fp8_ds_mla\), 96 \(e4m3fn\), 96 \(e4m3fnuz\)",

@@ -62,4 +62,10 @@ function rules.sm90_small_rank(plan, _, v)
     ("%d buffers"):format(plan.buffers))
 end
 
+function rules.sm90_raw(plan, v)
+  if known.sm90_raw[plan.ring] then return nil end
+  local of = loader.require("ops/mla_decode/protocol/sm90_raw").of(plan, { cluster = v.cluster, schedule = v.schedule })
+  return ask("sm90_raw", of, words({ ring = plan.ring, boxes = 1 }))
+end
+
 return rules

@@ -382,6 +382,9 @@ local function attend(x, a, math_id, blocks)
   end
 end
 
+-- For a family that includes the same parts, whose blocks have the fields that these read.
+sm90_few.ends = { merge_states = merge_states, finish = finish, finish_last = finish_last, end_whole = end_whole }
+
 -- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
 -- = it began in an earlier part and no combine kernel comes, publish = it goes on in a later one, others = parts whose pieces it
 -- adds }. Of a cluster's blocks, or of parts, whose blocks are neighbours in clusters, too.

@@ -1,0 +1,89 @@
+-- Transposed decode from 8-bit caches for few query rows on Hopper. Fields: gen/ops.lua.
+local shape = require("ops/mla_decode/shape")
+local hopper = require("ops/mla_decode/hopper")
+local partials = require("ops/mla_decode/partials")
+local protocol = require("ops/mla_decode/protocol/rules")
+local raw_plan = require("ops/mla_decode/plans/sm90_raw")
+local ceil_div = shape.ceil_div
+
+local times = require("ops/mla_decode/times").measured.sm90_raw
+local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token
+local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
+
+local function scales_of(p) return CACHES[shape.cache(p).name] end
+
+-- Nanoseconds of a launch.
+local function nanoseconds(p, v, arch, slots)
+  local groups, scales = ceil_div(p.heads * p.q_len, v.rows), scales_of(p)
+  local block_ns = times.tile + times.row * math.max(0, v.rows - 16) + (scales > 0 and times.scales_row * v.rows or 0)
+  local merge = v.cluster > 1 and times.merge * v.cluster or 0
+  return hopper.launch(p, v, arch, {
+    family = "sm90_raw", cut = 0, bits = partials.bits("sm90_raw", v.schedule),
+    groups = groups, slots = slots, width = v.cluster, wave = times.wave,
+    fixed = function() return times.fixed + merge end,
+    tile = hopper.tile(p, arch, groups, block_ns * (v.load == "rows" and times.scattered or 1), times.loss),
+  })
+end
+
+local function plan_of(p, v, isa)
+  return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
+    scales = scales_of(p) }, isa)
+end
+
+return {
+  scales_of = scales_of,
+  template = "mla_decode/sm90_raw",
+  arch = { hopper = true },
+  problem = shape.CACHE_FIELDS,
+  combine = partials.merge("sm90_raw"),
+  params = {
+    cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
+    load = { "pages", "rows" },         -- a copy is 16 rows of a page, or one row
+    rows = { 8, 16, 24, 32 },           -- query rows of a block: N of its matrix products
+    schedule = hopper.SCHEDULES,        -- fitted: as sm90_few
+  },
+  rules = {
+    shape.cache_rule,
+    function(p)
+      local name = shape.cache(p).name
+      if not CACHES[name] then return ("cache %s: its bytes are not what the conversion takes"):format(name) end
+      if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
+    end,
+    hopper.schedule_rule,
+    function(p, v) return hopper.groups_rule(p, v, 8, MOST_GROUPS) end,
+    function(p, v)
+      if scales_of(p) > 0 and v.rows > 16 then return ("scales of groups: %d rows have too few registers"):format(v.rows) end
+      if v.schedule == "fitted" and v.rows > 24 then
+        return ("schedule=fitted: loaders that walk leave too few registers for %d rows"):format(v.rows)
+      end
+    end,
+    function(p, v)
+      if v.load == "pages" and p.page_size % 16 ~= 0 then
+        return ("load=pages: pages of %d tokens hold no 16 rows"):format(p.page_size)
+      end
+      if v.load == "rows" and p.page_size % 16 == 0 then return "load=rows: copies of 16 rows serve better" end
+    end,
+    function(p, v, arch)
+      if v.cluster > 2 and p.batch * ceil_div(p.heads * p.q_len, v.rows) > arch.device.clusters[v.cluster] then
+        return ("clusters of %d blocks: %d requests fill the device without"):format(v.cluster, p.batch)
+      end
+    end,
+  },
+  cost = function(p, v, arch)
+    local g = plan_of(p, v, arch.isa)
+    local why = g.refused or protocol.sm90_raw(g, v)
+    if why then return { refused = why } end
+    local slots = v.cluster * arch.device.clusters[v.cluster]
+    return hopper.cost({
+      threads = g.threads,
+      rows_per_wg = v.rows,
+      lds_bytes = g.bytes,
+      regs = { { "at launch", 168 } },
+      slack = 160, -- ptxas spends what it has
+      step = 64 * v.cluster,
+      width = v.cluster, slots = slots,
+      inflight = (g.ring - 1) * g.tile // (g.threads // 32),
+      launch = nanoseconds(p, v, arch, slots),
+    }, v, "sm90_raw")
+  end,
+}

@@ -1,0 +1,51 @@
+-- Shared memory of the Hopper kernel that decodes 8-bit caches, for its template and for its family: the ring of tiles takes what
+-- all else leaves.
+local plan = {}
+
+local FACTS = 80     -- bytes: what math must know of a piece
+local MOST_TILES = 6 -- a longer ring gains nothing
+local WGS = 2        -- math warpgroups
+
+local function up(x, to) return (x + to - 1) // to * to end
+
+-- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all). Byte offsets
+-- from a base aligned to 1024; { refused = reason } when it does not fit.
+function plan.make(v, isa)
+  local p = { wgs = WGS, threads = 128 * WGS + 128, facts_bytes = FACTS }
+  p.token = v.scales > 0 and v.rank + 4 * v.scales + 2 * v.rope or v.rank + v.rope
+  -- The rows of a matrix of ldmatrix lie in eight different groups of banks where a token's chunks of 16 bytes are odd. Else a
+  -- chunk is left free behind each token, or behind 16 that come as one copy.
+  local odd = p.token // 16 % 2 == 1
+  p.joined = not odd and v.load == "pages"
+  p.pitch = (odd or p.joined) and p.token or p.token + 16
+  p.tile = 64 * p.pitch + (p.joined and 64 or 0)
+  local slabs = (v.rank + v.rope) // 64
+  p.q_bytes = up(v.rows * 128 * slabs, 1024)
+  -- O goes out through Q's place in strips of so many columns when the ring is in use: rows of strip + 4 floats.
+  p.strip = 64
+  for k = 1, v.rank // 64 do
+    if v.rank // 64 % k == 0 and 4 * (64 * k + 4) <= 128 * slabs then p.strip = 64 * k end
+  end
+  p.p_bytes = v.rows * 128 * math.max(v.scales, 1)
+  p.raw_q_bytes = v.rows * 2 * (v.rank + v.rope)
+  local fixed = p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
+    + WGS * 16 * (v.rows + 4) + 4 * v.rows + 40 + 2 * FACTS + 1024 + 1024
+  p.ring = math.min((isa.lds_bytes - fixed) // (p.tile + 20), MOST_TILES)
+  if p.ring < 3 then return { refused = ("%d tiles fit into shared memory, three are needed"):format(p.ring) } end
+  p.ring_bytes = up(p.ring * p.tile, 1024)
+  -- O, and in a cluster what other blocks send of theirs, lie at the end in the place of the ring.
+  local o_bytes, threads = v.rows * (v.rank + 4) * 4, 128 * WGS
+  local rounds = -(-v.rows * v.rank // 4 // (v.cluster * threads))
+  p.land_at = o_bytes
+  if o_bytes + (v.cluster > 1 and 16 * rounds * threads * v.cluster or 0) > p.ring_bytes then
+    return { refused = "O does not fit into the ring" }
+  end
+  -- A request that is one piece ends in one step (templates/mla_decode/sm90_few/whole.h) where a warpgroup's O fits the place of
+  -- its last tile, and what another block sends that of Q as it came.
+  p.short = v.schedule == "fitted" and v.cluster <= 2 and o_bytes <= p.tile and v.rows * v.rank * 2 <= p.raw_q_bytes
+  p.bytes = p.ring_bytes + p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
+    + WGS * 16 * (v.rows + 4) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
+  return p
+end
+
+return plan

@@ -1,0 +1,134 @@
+// The matrix products of a tile of raw bytes: e4m3 becomes f16 in registers, as the A operand. Handed over: rows (N), kind (the
+// problem's type), scales (groups of columns that each token has a scale for; 0: none).
+//@ needs("AHEAD", "BUFFERS", "GROUPS", "N", "NV", "PITCH", "P_SLAB", "Q_SLAB", "R", "STEP_16", "TOKEN")
+//@ local function list(first, n) local t = {} for i = 0, n - 1 do t[#t + 1] = "%" .. first + i end return join(t, ", ") end
+//@ local n, io, kinds = rows // 2, {}, { "f16", scales > 0 and kind ~= "f16" and kind or nil }
+//@ for i = 0, n - 1 do io[#io + 1] = '"+f"(d[' .. i .. '])' end
+//@ for _, k in ipairs(kinds) do
+// D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i. A in registers; B
+// in shared memory, K-major in rows of 128 bytes with a swizzle of as many: the lower word of its descriptor.
+MLAF_DEV void mma_${k}(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
+  asm volatile(
+      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %${n + 5}, 0;\nmov.b64 b, {%${n + 4}, %${n + 6}};\n"
+      "wgmma.mma_async.sync.aligned.m64n${rows}k16.f32.${k}.${k} {${list(0, n)}}, {${list(n, 4)}}, b, p, 1, 1, 0;\n}"
+      : ${join(io, ", ")}
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
+}
+//@ end
+// That of what lies at an address; places behind it add up in units of 16 bytes, one instruction each.
+MLAF_DEV u32 operand(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+
+// Until no more than Left groups are under way, and what follows reads x behind that.
+template <int M>
+MLAF_DEV void settle(float (&x)[M]) {
+#pragma unroll
+  for (int i = 0; i < M; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+
+// S^T of a tile. at: of the row that the lane has the address for; q: operand() of Q.
+// Products that add to the same numbers wait for each other: neighbours add to different ones.
+//@ if scales > 0 then
+// Each token's scales: of its row lane/4, and of the row 8 behind it.
+struct token_scales {
+  float of[2][GROUPS];
+};
+
+MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales) {
+  constexpr int STEPS = NV * 2, EACH = R / GROUPS; // of 16 columns in each of two groups; columns of a group
+  const int second = threadIdx.x % 32 / 16;
+  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
+  float part[GROUPS][N / 2];
+#pragma unroll
+  for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], at + 16 * second + TOKEN - 128 + 32 * k);
+  at += EACH * second;
+  auto column = [&](int c) { return c % 2 * (2 * EACH) + c / 2 * 16; }; // both pairs of groups in turns
+#pragma unroll
+  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + column(c));
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    mma_begin();
+    mma_${kind}(s, a[k][0], q + (NV * Q_SLAB + 64 * k) / 16, k > 0);
+    mma_${kind}(s, a[k][1], q + (NV * Q_SLAB + 64 * k + 32) / 16, true);
+    mma_commit();
+  }
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const uint4 y = load_16(scales_at + h * (${step_8} * PITCH));
+    scales.of[h][0] = float_of(y.x), scales.of[h][1] = float_of(y.y);
+    scales.of[h][2] = float_of(y.z), scales.of[h][3] = float_of(y.w);
+  }
+#pragma unroll
+  for (int c = 0; c < STEPS; c++) {
+    u32 (&own)[2][4] = a[(c + 2) % BUFFERS];
+    if (c + AHEAD < STEPS) load_matrices(x[(c + AHEAD) % (AHEAD + 1)], at + column(c + AHEAD));
+    if (c + 2 >= BUFFERS) mma_wait<BUFFERS - 1>();
+    operands_of(x[c % (AHEAD + 1)], own);
+    mma_begin();
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      const int first = column(c) + k * EACH;
+      mma_f16(part[first / EACH], own[k], q + (first / 64 * Q_SLAB + first % 64 * 2) / 16, c > 1);
+    }
+    mma_commit();
+  }
+  mma_wait<0>();
+  settle(s);
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++) {
+    settle(part[g]);
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[g][i], scales.of[i / 2 % 2][g], s[i]);
+  }
+}
+//@ else
+MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
+  constexpr int CHUNKS = TOKEN / 32, CHAINS = N <= 16 ? 2 : 1;
+  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
+  float part[CHAINS][N / 2];
+  at += threadIdx.x % 32 / 16 * 16;
+#pragma unroll
+  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
+#pragma unroll
+  for (int c = 0; c < CHUNKS; c++) {
+    u32 (&own)[2][4] = a[c % BUFFERS];
+    if (c + AHEAD < CHUNKS) load_matrices(x[(c + AHEAD) % (AHEAD + 1)], at + 32 * (c + AHEAD));
+    if (c >= BUFFERS) mma_wait<BUFFERS - 1>();
+    operands_of(x[c % (AHEAD + 1)], own);
+    mma_begin();
+    mma_f16(part[0], own[0], q + (c / 2 * Q_SLAB + c % 2 * 64) / 16, c > 0);
+    mma_f16(part[CHAINS - 1], own[1], q + (c / 2 * Q_SLAB + c % 2 * 64 + 32) / 16, CHAINS == 1 || c > 0);
+    mma_commit();
+  }
+  mma_wait<0>();
+#pragma unroll
+  for (int k = 0; k < CHAINS; k++) settle(part[k]);
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) s[i] = CHAINS == 1 ? part[0][i] : part[0][i] + part[1][i];
+}
+//@ end
+
+// O^T += V^T P^T (p: operand() of P): 16 tokens of two blocks of 64 columns at a time, all blocks in turns, so that products
+// which add to the same numbers are far apart. at: of the lane's row of its matrices.
+MLAF_DEV void multiply_v(u32 at, u32 p, float (&o)[NV][N / 2]) {
+  constexpr int STEPS = 2 * NV, PAIRS = NV / 2;
+  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
+  auto place = [&](int n) { return at + n % PAIRS * 128 + n / PAIRS * STEP_16; };
+#pragma unroll
+  for (int n = 0; n < AHEAD; n++) load_transposed(x[n], place(n));
+#pragma unroll
+  for (int n = 0; n < STEPS; n++) {
+    u32 (&own)[2][4] = a[n % BUFFERS];
+    if (n + AHEAD < STEPS) load_transposed(x[(n + AHEAD) % (AHEAD + 1)], place(n + AHEAD));
+    if (n >= BUFFERS) mma_wait<BUFFERS - 1>();
+    operands_of_transposed(x[n % (AHEAD + 1)], own);
+    mma_begin();
+    const int pair = n % PAIRS;
+    const u32 columns = p + (pair / (PAIRS / GROUPS) * P_SLAB + n / PAIRS * 32) / 16;
+    mma_f16(o[2 * pair], own[0], columns, true);
+    mma_f16(o[2 * pair + 1], own[1], columns, true);
+    mma_commit();
+  }
+  mma_wait<0>();
+#pragma unroll
+  for (int b = 0; b < NV; b++) settle(o[b]);
+}

@@ -1,0 +1,138 @@
+"""Layers over caches of 8 bits, over the emulator: the rows they append, and attention over what the bytes say."""
+import math
+import random
+import struct
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+from test_layer_calls import D, H, L, N, P, PAGE, PAGES, POSITIONS, V
+
+R, ROW = 512, {"e4m3fn": 512 + P, "e4m3fnuz": 512 + P, "fp8_ds_mla": 512 + 16 + 2 * P}
+SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D),
+          "kv_a_layernorm": (R,), "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V)}
+TOKENS, PAST, SCALE = 3, 20, 0.0625
+
+
+def number(code, fnuz):
+    exponent, mantissa, bias = code >> 3 & 15, code & 7, 8 if fnuz else 7
+    size = math.ldexp(8 + mantissa, exponent - bias - 3) if exponent else math.ldexp(mantissa, -bias - 2)
+    return -size if code & 128 else size
+
+
+class Cache8(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx, cls.rng = mlaforge.Context(device="emu:gfx942"), random.Random(9)
+        cls.weights = {}
+        for name, shape in SHAPES.items():
+            bits = [bf16(cls.rng.uniform(0.8, 1.2) if len(shape) == 1 else cls.rng.gauss(0, shape[1] ** -0.5)) for _ in range(math.prod(shape))]
+            cls.weights[f"layers.0.self_attn.{name}.weight"] = Buffer(cls.ctx, shape, "bfloat16", bits)
+        table = [f(t * 10000 ** (-2 * i / P)) for t in range(POSITIONS) for f in (math.cos, math.sin) for i in range(P // 2)]
+        cls.rotations = Buffer(cls.ctx, (POSITIONS, P), "float32", table)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def layer(self, **more):
+        made = mlaforge.Layer(self.weights, heads=H, rank=R, rope=P, nope=N, v=V, cos_sin_cache=self.rotations, scale=0.1, batch=TOKENS,
+                              page_size=PAGE, kv_len=(64, 64), ctx=self.ctx, **more)
+        self.addCleanup(made.close)
+        return made
+
+    def ints(self, kind, numbers, *shape):
+        return Buffer(self.ctx, shape or (len(numbers),), kind, numbers)
+
+    def decoded(self, kind, row):
+        """The numbers of a token's bytes."""
+        fnuz = kind == "e4m3fnuz"
+        if kind != "fp8_ds_mla":
+            return [number(code, fnuz) * SCALE for code in row]
+        scales = struct.unpack("4f", row[R:R + 16])
+        return [number(code, fnuz) * scales[c // 128] for c, code in enumerate(row[:R])] + \
+            [wide(x) for x in struct.unpack(f"{P}H", row[R + 16:])]
+
+    def row(self, kind):
+        nan = (0x80,) if kind == "e4m3fnuz" else (0x7F, 0xFF)
+        codes = [c for c in (self.rng.randrange(256) for _ in range(4 * (R + P))) if c not in nan and abs(number(c, kind == "e4m3fnuz")) < 60]
+        if kind != "fp8_ds_mla":
+            return bytes(codes[:R + P])
+        scales = [2.0 ** -self.rng.randrange(3, 7) for _ in range(4)]
+        return bytes(codes[:R]) + struct.pack("4f", *scales) + struct.pack(f"{P}H", *(bf16(self.rng.gauss(0, 1)) for _ in range(P)))
+
+    def check(self, kind):
+        """An 8-bit layer's output is that of a 16-bit layer which appends nothing, over the numbers of the bytes: those that were there, and
+        those that the 8-bit layer wrote. What it wrote is what a 16-bit layer writes, rounded to 8 bits."""
+        flat = kind != "fp8_ds_mla"
+        scale = Buffer(self.ctx, (1,), "float32", [SCALE]) if flat else None
+        eight, plain = self.layer(cache=kind, cache_scale=scale), self.layer()
+        rows = [self.row(kind) for _ in range(PAGES * PAGE)]
+        cache = Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(rows))
+        pages = [[0, 5], [3, 1], [7, 2]]
+        slots = [table[(PAST + t) // PAGE] * PAGE + (PAST + t) % PAGE for t, table in enumerate(pages)]
+        hidden = Buffer(self.ctx, (TOKENS, D), "bfloat16", [bf16(self.rng.gauss(0, 1)) for _ in range(TOKENS * D)])
+        tables = self.ints("int32", [PAST + t + 1 for t in range(TOKENS)]), self.ints("int32", sum(pages, []), TOKENS, 2)
+        positions = self.ints("int64", [PAST + t for t in range(TOKENS)])
+        y = eight(hidden, positions, self.ints("int64", slots), cache, *tables)
+        after = cache.read()
+        now = [after[i * ROW[kind]:(i + 1) * ROW[kind]] for i in range(PAGES * PAGE)]
+        self.assertEqual([i for i in range(PAGES * PAGE) if now[i] != rows[i]], sorted(slots))
+        said = [self.decoded(kind, row) for row in now]
+        wide_cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [bf16(x) for row in said for x in row])
+        want = plain(hidden, positions, self.ints("int64", [-1] * TOKENS), wide_cache, *tables)
+        a, b = ([wide(x) for x in values(t)] for t in (y, want))
+        self.assertLess(math.dist(a, b) / math.hypot(*b), 6e-3)
+        plain(hidden, positions, self.ints("int64", slots), wide_cache, *tables)
+        written = values(wide_cache)
+        for slot in slots:
+            row = [wide(x) for x in written[slot * (R + P):(slot + 1) * (R + P)]]
+            self.assertLess(math.dist(row[:R], said[slot][:R]) / math.hypot(*row[:R]), 0.04)
+            self.assertLess(math.dist(row[R:], said[slot][R:]) / math.hypot(*row[R:]), 0.04 if flat else 1e-6)
+
+    def test_e4m3fn(self):
+        self.check("e4m3fn")
+
+    def test_e4m3fnuz(self):
+        self.check("e4m3fnuz")
+
+    def test_tokens_with_scales(self):
+        self.check("fp8_ds_mla")
+
+    def test_prefill(self):
+        """Rows of the cache become keys and values, those of new tokens once they are written."""
+        for kind in ("e4m3fn", "fp8_ds_mla"):
+            scale = Buffer(self.ctx, (1,), "float32", [SCALE]) if kind == "e4m3fn" else None
+            eight, plain = self.layer(cache=kind, cache_scale=scale, prefill_tokens=16), self.layer(prefill_tokens=16)
+            rows, n = [self.row(kind) for _ in range(PAGES * PAGE)], 5
+            cache = Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(rows))
+            hidden = Buffer(self.ctx, (n, D), "bfloat16", [bf16(self.rng.gauss(0, 1)) for _ in range(n * D)])
+            positions, table = self.ints("int64", range(PAST, PAST + n)), self.ints("int32", [4, 6, 1], 1, 3)
+
+            def call(layer, of, slots):
+                y = layer(hidden, positions, self.ints("int64", slots), of, block_table=table, schedule=layer.schedule([n], [PAST]))
+                return [wide(x) for x in values(y)]
+            got = call(eight, cache, [6 * PAGE + (PAST + t) % PAGE for t in range(n)])
+            bytes_now = cache.read()
+            said = [x for i in range(PAGES * PAGE) for x in self.decoded(kind, bytes_now[i * ROW[kind]:(i + 1) * ROW[kind]])]
+            want = call(plain, Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [bf16(x) for x in said]), range(n))  # a page that nobody reads
+            self.assertLess(math.dist(got, want) / math.hypot(*want), 6e-3)
+
+    def test_refused_by_name(self):
+        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla: mla_decode does not take fp8_v4", dict(cache="fp8_v4")),
+                           ("cache is 'int4'", dict(cache="int4")), ("MLAF_LAYER_SPLIT_CACHE", dict(cache="e4m3fn", split_cache=True)),
+                           ("MLAF_LAYER_ROPE_ON_READ", dict(cache="e4m3fn", rope_on_read=True)),
+                           ("cache_scale is 0x.*must be NULL: tokens", dict(cache="fp8_ds_mla", cache_scale=Buffer(self.ctx, (1,), "float32", [1.0]))),
+                           ("cache_scale is int32", dict(cache="e4m3fn", cache_scale=self.ints("int32", [1])))):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.layer(**more)
+        layer, hidden = self.layer(cache="e4m3fn"), Buffer(self.ctx, (1, D), "bfloat16", [0] * D)
+        for dtype, columns, text in (("bfloat16", R + P, "cache is bfloat16, must be float8_e4m3fn"), ("uint8", ROW["fp8_ds_mla"], "cache has the shape"),
+                                     ("float8_e4m3fnuz", R + P, "cache is float8_e4m3fnuz, must be float8_e4m3fn")):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                layer(hidden, self.ints("int64", [0]), self.ints("int64", [0]), Buffer(self.ctx, (PAGES, PAGE, columns), dtype), self.ints("int32", [1]),
+                      self.ints("int32", [0], 1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
