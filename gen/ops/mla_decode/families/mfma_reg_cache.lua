@@ -38,7 +38,7 @@ return {
       slack = v.blocks == 2 and 56 or 16,
       step = 16 * v.waves,
       wave = {
-        mfma = v.blocks * ((p.rank + p.rope) // (k32 and 32 or 16) + g.v_bytes * g.nj),
+        mfma = v.blocks * ((p.rank + p.rope) // (k32 and 32 or 16) + g.terms * g.v_bytes * g.nj),
         issue = g.valu + g.loads + (40 + g.p_valu) * v.blocks + rescale + (v.qsrc == "lds" and g.nq * v.blocks or 0),
         lds_read = v.qsrc == "lds" and 1024 * g.nq * v.blocks or 0,
       },
