@@ -36,7 +36,7 @@ local ceil_div = require("whole").ceil_div
 
 local MFMA_REG = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always", schedule = "splits", tile = 16,
   waves = 4 }
-local MFMA_REG_CACHE = { blocks = 1, kvload = "temporal", qsrc = "reg", rescale = "always", schedule = "splits", waves = 4 }
+local MFMA_REG_CACHE = { blocks = 1, qsrc = "reg", rescale = "always", schedule = "splits", waves = 4 }
 local MMA = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 }
 
 local op = {

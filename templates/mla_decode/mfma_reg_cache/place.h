@@ -1,7 +1,7 @@
 // The place of tokens in a cache whose rows hold bytes, and the loads of a tile. A page's rows follow one another; `whole`: pages
 // hold whole tiles. Offsets are 64-bit products of two 32-bit numbers: 2^32 rows are more than any memory holds, and a row is
 // below 2^28 bytes, so that 16 rows of one page are 32-bit offsets from the first.
-//@ needs("NT", "PAGE", "R", "V_BYTES")
+//@ needs("PAGE", "R", "V_BYTES")
 struct cache {
   gptr ckv;
   u32 row_bytes; // from row to row
@@ -11,8 +11,7 @@ struct cache {
 
 template <typename T>
 MLAF_DEV T cache_load(gptr p, u32 lane_bytes, int bytes) {
-  const MLAF_GLOBAL T* at = (const MLAF_GLOBAL T*)(p + lane_bytes + bytes);
-  return NT ? __builtin_nontemporal_load(at) : *at;
+  return *(const MLAF_GLOBAL T*)(p + lane_bytes + bytes);
 }
 
 // The offset of this lane's V_BYTES columns in group j of 16 * V_BYTES. In the last group, lanes beyond the rank read the last

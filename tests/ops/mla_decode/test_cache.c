@@ -162,7 +162,7 @@ static void arguments_are_checked(void **state) {
 
 /* --- kernels --- */
 
-#define ONE_WAVE "mfma_reg_cache:blocks=1,kvload=temporal,qsrc=reg,rescale=always,schedule=splits,waves=2/s1"
+#define ONE_WAVE "mfma_reg_cache:blocks=1,qsrc=reg,rescale=always,schedule=splits,waves=2/s1"
 
 /* Each format in each type, page form and kind of bad input, on all AMD targets. */
 static void kernels_verify(void **state) {

@@ -10,7 +10,6 @@ return {
   problem = shape.CACHE_FIELDS,
   params = {
     blocks = { 1, 2 },                  -- 16-row blocks per wave, which share a tile's conversions
-    kvload = { "temporal", "nt" },
     qsrc = { "reg", "lds" },
     rescale = { "always", "lazy" },
     schedule = shape.SCHEDULES,
@@ -39,14 +38,13 @@ return {
       slack = v.blocks == 2 and 56 or 16,
       step = 16 * v.waves,
       wave = {
-        mfma = v.blocks * ((p.rank + p.rope) // (k32 and 32 or 16) + g.v_bytes * g.nj),
+        mfma = v.blocks * ((p.rank + p.rope) // (k32 and 32 or 16) + g.terms * g.v_bytes * g.nj),
         issue = g.valu + g.loads + (40 + g.p_valu) * v.blocks + rescale + (v.qsrc == "lds" and g.nq * v.blocks or 0),
         lds_read = v.qsrc == "lds" and 1024 * g.nq * v.blocks or 0,
       },
       wg = { lds_write = 0, barriers = 0,
         tail_clk = modelled.tail_clk + modelled.tail_row_clk * shape.ceil_div(p.rank, 128) * v.waves * v.blocks * 16 },
       inflight = 64 * (4 * g.kv_regs),
-      streaming = v.kvload == "nt",
       stall_clk = modelled.stall_clk + (v.qsrc == "lds" and modelled.stall_q_clk or 0),
     }, v)
   end,
