@@ -172,6 +172,24 @@ if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
     ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
+# A context split over ranks, its shards one after another: tokens one by one and in runs, drafts, ranks without tokens.
+if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
+  add_executable(example-context-split ${CMAKE_SOURCE_DIR}/examples/context-split/main.c)
+  target_include_directories(example-context-split PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(example-context-split PRIVATE mlaforge_shared m ${CMAKE_DL_LIBS})
+  foreach(case IN ITEMS "500 2 1 1" "300 3 16 4" "70 8 64 3" "5 8 1 5")
+    string(REPLACE " " ";" n ${case})
+    list(GET n 0 tokens)
+    list(GET n 1 ranks)
+    list(GET n 2 interleave)
+    list(GET n 3 q_len)
+    add_test(NAME context_split/example_${tokens}_over_${ranks} COMMAND example-context-split --transport none --tokens ${tokens}
+             --ranks ${ranks} --interleave ${interleave} --q-len ${q_len})
+    set_tests_properties(context_split/example_${tokens}_over_${ranks} PROPERTIES LABELS t1
+      ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+  endforeach()
+endif()
+
 # Programs to run by hand, on a real GPU.
 if(TARGET mlaforge_shared)
   foreach(name execute call)

@@ -50,6 +50,8 @@ local OPS = {
     "chunked-prefill.md#keys-and-values-of-what-is-cached", where = has_layer, of = { vdim = "v" } },
   { "mla_merge", "two partial attentions by their log-sum-exp", "chunked-prefill.md#merge-two-partial-attentions",
     where = has_layer, of = { vdim = "v" } },
+  { "mla_merge_parts", "attentions over N shards of a context by their log-sum-exp", "context-split.md#merge-n-parts",
+    of = { vdim = "rank" } },
   { "mla_dequant", "weights of 8 bits to weights of 16", "projections.md#weights-of-8-bits-as-numbers-of-16", weights = true },
 }
 

@@ -10,7 +10,7 @@
 #include "op/calls.h"
 #include "op/numeric.h"
 
-enum { MLAF_TABLE_OUTPUTS = 6 };
+enum { MLAF_TABLE_OUTPUTS = 6, MLAF_WALK_AXES = 2 };
 
 typedef struct mlaf_table_case {
   const char *name;
@@ -44,7 +44,7 @@ typedef struct mlaf_host {
   int64_t n[MLAF_ARG_SIZES];
   mlaf_host_tensor t[MLAF_ARG_TENSORS];
   int n_outputs, outputs[MLAF_TABLE_OUTPUTS]; /* tensors that the launch writes, in order */
-  int walk[MLAF_ARG_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
+  int walk[MLAF_WALK_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
   int64_t *more;               /* numbers for the operation's own use, as many as the size table->more says */
   const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
 } mlaf_host;
@@ -108,7 +108,7 @@ typedef struct mlaf_table {
   const mlaf_table_case *cases;
   int dtype_field;              /* of the problem; -1: none */
   int case_rows, case_least;    /* a case's rows on both axes, about, and the least on the first */
-  uint8_t walk[MLAF_ARG_AXES];  /* sizes: rows of a launch on both axes; 0: those of the first output */
+  uint8_t walk[MLAF_WALK_AXES];  /* sizes: rows of a launch on both axes; 0: those of the first output */
   uint8_t more;                 /* size */
   double ulps;                  /* bound of 16-bit outputs */
   const mlaf_table_case *timing;

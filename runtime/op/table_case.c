@@ -23,11 +23,12 @@ static bool left_out(const mlaf_made_case *c, int tensor) {
 
 static void fill_normal(mlaf_host *h, int tensor, mlaf_rng *rng) {
   const int64_t columns = mlaf_host_columns(h, tensor);
-  for (int64_t i = 0; i < mlaf_host_rows(h, tensor, 0); i++)
-    for (int64_t j = 0; j < mlaf_host_rows(h, tensor, 1); j++) {
-      uint16_t *row = mlaf_host_at(h, tensor, i, j);
-      for (int64_t k = 0; k < columns; k++) row[k] = mlaf_encode16(h->dtype, mlaf_rng_normal(rng));
-    }
+  const int64_t all = mlaf_host_rows(h, tensor, 0), each = mlaf_host_rows(h, tensor, 1), last = mlaf_host_rows(h, tensor, 2);
+  for (int64_t i = 0; i < all * each * last; i++) {
+    uint16_t *row = mlaf_host_at(h, tensor, i / last / each, i / last % each);
+    row += i % last * h->t[tensor].stride[2];
+    for (int64_t k = 0; k < columns; k++) row[k] = mlaf_encode16(h->dtype, mlaf_rng_normal(rng));
+  }
 }
 
 static mlaf_status mark_mine(mlaf_host *h, int tensor, mlaf_err *err) {

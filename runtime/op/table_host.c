@@ -51,7 +51,7 @@ static void list_outputs(mlaf_host *h) {
   for (int i = 0; i < t->args->n_tensors && h->n_outputs < MLAF_TABLE_OUTPUTS; i++)
     if (t->args->tensors[i].out && !h->t[i].absent) h->outputs[h->n_outputs++] = i;
   const mlaf_arg_tensor *y = &t->args->tensors[h->outputs[0]];
-  for (int k = 0; k < MLAF_ARG_AXES; k++) h->walk[k] = t->walk[0] ? t->walk[k] : k < y->n_axes ? y->axes[k].size : 0;
+  for (int k = 0; k < MLAF_WALK_AXES; k++) h->walk[k] = t->walk[0] ? t->walk[k] : k < y->n_axes ? y->axes[k].size : 0;
 }
 
 /* Bytes between rows: no two tensors have the same. */

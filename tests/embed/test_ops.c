@@ -6,6 +6,7 @@
 #include "mlaf_embed_mla_dequant.h"
 #include "mlaf_embed_mla_gather_kv_b.h"
 #include "mlaf_embed_mla_merge.h"
+#include "mlaf_embed_mla_merge_parts.h"
 #include "mlaf_embed_mla_o_proj.h"
 #include "mlaf_embed_mla_prefill.h"
 #include "mlaf_embed_mla_q_absorb.h"
@@ -147,6 +148,9 @@ static void rows_and_caches(void **state) {
   SAME(merge, mla_merge, mlaf_embed_merge_args,
        ASKED("mla_merge:h16,v128,f16,t1024", 0, .counts = {AT(merge_args, tokens)}),
        .heads = 16, .vdim = 128, .dtype = 1, .tokens = 1024);
+  SAME(merge_parts, mla_merge_parts, mlaf_embed_merge_parts_args,
+       ASKED("mla_merge_parts:n4,h16,v128,f16,t1024", 0, .counts = {AT(merge_parts_args, tokens)}),
+       .parts = 4, .heads = 16, .vdim = 128, .dtype = 1, .tokens = 1024);
   SAME(gather, mla_gather_kv_b, mlaf_embed_gather_args,
        ASKED("mla_gather_kv_b:h8,n96,p48,v128,r256,f16,e4m3fn,rope_halves,t4096", MLAF_KERNEL_SCALES,
              .counts = {AT(gather_args, tokens), AT(gather_args, batch)}),
