@@ -95,7 +95,7 @@ typedef struct mlaf_table_hooks {
   int64_t (*place)(const mlaf_host *h, int tensor, int64_t i, int64_t j);
   /* The place of an output's row in timing data. */
   void (*find)(const mlaf_host *h, int tensor, int64_t row, int64_t *i, int64_t *j);
-  /* Outputs of sized elements: the error of a column of `got` in units of the last place, and its value. */
+  /* Outputs of sized elements and of int32: the error of a column of `got` in units of the last place, and its value. */
   double (*off)(const mlaf_rows *r, int k, const void *got, int64_t column, double *is);
 } mlaf_table_hooks;
 

@@ -203,7 +203,7 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t c, doub
   const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
   const mlaf_want_row *w = &r->want[k];
   const size_t bytes = (size_t)mlaf_element_bytes(x, r->h->n), at = (size_t)c * bytes;
-  if (x->element == MLAF_ELEMENT_SIZED) return r->h->table->hooks->off(r, k, got, c, is);
+  if (x->element == MLAF_ELEMENT_SIZED || x->element == MLAF_ELEMENT_I32) return r->h->table->hooks->off(r, k, got, c, is);
   *is = x->element == MLAF_ELEMENT_16 ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)got)[c])
                                       : (double)((const float *)got)[c];
   if (w->bits) return memcmp((const char *)got + at, (const char *)w->bits + at, bytes) ? INFINITY : 0;
