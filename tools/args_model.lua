@@ -129,7 +129,8 @@ end
 
 local function read_tensor(m, raw, prefix)
   local unit = m.size[raw[2]]
-  local element = ELEMENTS[raw[2]] or unit and { enum = "SIZED" } or fail(m.op, "%s is of type %s", raw[1], tostring(raw[2]))
+  local sized = unit and { enum = "SIZED", c = "void" }
+  local element = ELEMENTS[raw[2]] or sized or fail(m.op, "%s is of type %s", raw[1], tostring(raw[2]))
   local t = { name = prefix .. raw[1], at = #m.tensors, element = element, kind = raw[2], strides = raw.strides, raw = raw,
     align = raw.align or element.bytes, unit = unit and unit.at or 0 }
   for _, key in ipairs({ "has", "needed", "least" }) do t[key] = raw[key] and size_of(m, t.name, raw[key]).at end

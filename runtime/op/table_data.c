@@ -46,7 +46,8 @@ static void place_in_pool(table_data *d) {
  * launch find its own cold. */
 static int count_sets(const table_data *d, const mlaf_data_opts *opts) {
   const mlaf_device_info *info = mlaf_info(d->dev);
-  const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes, bytes = (int64_t)d->set_bytes;
+  const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes;
+  const int64_t bytes = d->set_bytes ? (int64_t)d->set_bytes : ALIGNED; /* none is in the pool: sets are the same */
   const int64_t limit = opts->cache_limit ? opts->cache_limit : POOL_ENOUGH;
   int sets = 1;
   if (opts->spread_bytes) {
@@ -190,7 +191,8 @@ mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, si
   place_of(d, output, row, &i, &j);
   mlaf_rows_seek(&r, i, j);
   *error = mlaf_rows_off(&r, output, got, &column, &is);
-  if (args_of(d)->tensors[d->h.outputs[output]].element == MLAF_ELEMENT_F32) *error *= d->h.table->ulps;
+  const bool by_slack = args_of(d)->tensors[d->h.outputs[output]].element == MLAF_ELEMENT_F32;
+  if (by_slack && d->h.table->ulps > 0) *error *= d->h.table->ulps; /* 0: to the bit */
   mlaf_rows_close(&r);
   return MLAF_OK;
 }
