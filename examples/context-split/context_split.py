@@ -70,7 +70,7 @@ class View:
 
 
 class Blocks:
-    """What ranks exchange: of each a block of O [T, HEADS, RANK], then LSE [T, HEADS]."""
+    """The buffer that ranks exchange: of each a block of O [T, HEADS, RANK], then LSE [T, HEADS]."""
 
     def __init__(self, ctx, ranks, tokens):
         self.ranks, self.tokens = ranks, tokens
