@@ -172,6 +172,24 @@ if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
     ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
+# A context split over ranks, its shards one after another: tokens one by one and in runs, drafts, ranks without tokens.
+if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
+  add_executable(example-context-split ${CMAKE_SOURCE_DIR}/examples/context-split/main.c)
+  target_include_directories(example-context-split PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(example-context-split PRIVATE mlaforge_shared m ${CMAKE_DL_LIBS})
+  foreach(case IN ITEMS "500 2 1 1" "300 3 16 4" "70 8 64 3" "5 8 1 5")
+    string(REPLACE " " ";" n ${case})
+    list(GET n 0 tokens)
+    list(GET n 1 ranks)
+    list(GET n 2 interleave)
+    list(GET n 3 q_len)
+    add_test(NAME context_split/example_${tokens}_over_${ranks} COMMAND example-context-split --transport none --tokens ${tokens}
+             --ranks ${ranks} --interleave ${interleave} --q-len ${q_len})
+    set_tests_properties(context_split/example_${tokens}_over_${ranks} PROPERTIES LABELS t1
+      ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+  endforeach()
+endif()
+
 # Programs to run by hand, on a real GPU.
 if(TARGET mlaforge_shared)
   foreach(name execute call)
@@ -195,7 +213,7 @@ endif()
 set(costs kernels/test_model_report 60 cli/test_cli_run 45 plan/test_alloc 38 kernels/test_kernels 31 gen/resources_nvidia 28 cli/test_full_disk 26 gen/resources 26
     lua/protocol 25 cli/test_cli_signals 23 compile/test_compile 22 kernels/test_ragged 21 kernels/test_mutants 18 emu/coverage 16
     install/package 16 lua/sweep 15 bundle/test_bundle 15 cli/test_cli_alloc 14 compile/test_code_cache 14
-    op/test_table_kernels 15 ops/mla_prefill/test_prefill_kernels 13 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
+    op/test_table_kernels 25 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
     ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 compile/test_code_faults 9 cli/test_cli_kill 9
     emu/test_emu_random 9 plan/test_library 9 ops/mla_v_out/test_projection_fp8 9 layer/test_layer 9 cli/test_cli_face 8)
 get_property(all DIRECTORY PROPERTY TESTS)

@@ -31,10 +31,10 @@ static inline void close_verdicts(verdict_bench *b) {
   mlaf_gen_close(b->gen);
 }
 
-/* `text` with the first place of `from` replaced. */
+/* `text` with the first place of `from` replaced; NULL: it has none. */
 static inline char *with_mistake(const char *text, const char *from, const char *to) {
   const char *at = strstr(text, from);
-  if (!at) fail_msg("the kernel has no '%s'", from);
+  if (!at) return NULL;
   char *out = malloc(strlen(text) + strlen(to) + 1);
   memcpy(out, text, (size_t)(at - text));
   strcpy(out + (at - text), to);
@@ -42,7 +42,30 @@ static inline char *with_mistake(const char *text, const char *from, const char 
   return out;
 }
 
-/* name NULL: the baseline; from NULL: the text as it is. */
+/* A kernel of a variant, compiled: true if `from` stood in its text and was replaced. from NULL: the text as it is. */
+static inline bool compile_kernel(verdict_bench *b, const mlaf_kernel_desc *k, const char *from, const char *to,
+                                  mlaf_kernel_ref *ref, mlaf_compile_job *job) {
+  mlaf_err err = {MLAF_OK, ""};
+  char *source = NULL, hash[MLAF_HASH_HEX];
+  const char *const *options = NULL;
+  if (mlaf_gen_render(b->gen, k, VERDICT_TARGET, &source, hash, &err) ||
+      mlaf_gen_options(b->gen, VERDICT_TARGET, &options, &err))
+    fail_msg("%s", err.text);
+  char *changed = from ? with_mistake(source, from, to) : NULL;
+  *job = (mlaf_compile_job){.source = changed ? changed : source, .options = options, .target = VERDICT_TARGET,
+                            .name = k->symbol};
+  if (mlaf_compile(b->compiler, job, 1, NULL, NULL, &err) || job->status)
+    fail_msg("%s: %s", from ? from : k->symbol, job->log ? job->log : err.text);
+  *ref = (mlaf_kernel_ref){.threads = k->threads, .rows_per_wg = k->rows_per_wg};
+  snprintf(ref->template_name, sizeof ref->template_name, "%s", k->template_name);
+  snprintf(ref->params, sizeof ref->params, "%s", k->params);
+  snprintf(ref->symbol, sizeof ref->symbol, "%s", k->symbol);
+  free(changed);
+  free(source);
+  return changed != NULL;
+}
+
+/* name NULL: the baseline; from NULL: the text as it is, else of the first kernel that has it. */
 static inline mlaf_status verdict_of(verdict_bench *b, const char *problem, const char *name, const char *from, const char *to,
                                      mlaf_inject inject, mlaf_verify_result *result) {
   mlaf_err err = {MLAF_OK, ""};
@@ -52,31 +75,25 @@ static inline mlaf_status verdict_of(verdict_bench *b, const char *problem, cons
   if (!st) st = name ? mlaf_gen_variant(b->gen, problem, VERDICT_TARGET, name, &v, &err)
                      : mlaf_gen_baseline(b->gen, problem, VERDICT_TARGET, &v, &err);
   if (st) fail_msg("%s: %s", problem, err.text);
-  char *source = NULL, hash[MLAF_HASH_HEX];
-  const char *const *options = NULL;
-  if (mlaf_gen_render(b->gen, &v.kernels[0], VERDICT_TARGET, &source, hash, &err) ||
-      mlaf_gen_options(b->gen, VERDICT_TARGET, &options, &err))
-    fail_msg("%s", err.text);
-  char *changed = from ? with_mistake(source, from, to) : NULL;
-  mlaf_compile_job job = {.source = changed ? changed : source, .options = options, .target = VERDICT_TARGET,
-                          .name = v.kernels[0].symbol};
-  if (mlaf_compile(b->compiler, &job, 1, NULL, NULL, &err) || job.status)
-    fail_msg("%s: %s", from ? from : problem, job.log ? job.log : err.text);
-  mlaf_kernel_ref ref = {.threads = v.kernels[0].threads, .rows_per_wg = v.kernels[0].rows_per_wg};
-  snprintf(ref.template_name, sizeof ref.template_name, "%s", v.kernels[0].template_name);
-  snprintf(ref.params, sizeof ref.params, "%s", v.kernels[0].params);
-  snprintf(ref.symbol, sizeof ref.symbol, "%s", v.kernels[0].symbol);
-  const mlaf_loaded_desc desc = {.name = v.name, .kernels = {{&ref, {job.code, job.code_size}}}, .knob = v.knob};
+  mlaf_kernel_ref refs[MLAF_STAGES_MAX];
+  mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
+  mlaf_loaded_desc desc = {.name = v.name, .knob = v.knob};
+  bool found = false;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
+    if (!v.kernels[i].template_name) continue;
+    found |= compile_kernel(b, &v.kernels[i], found ? NULL : from, to, &refs[i], &jobs[i]);
+    desc.kernels[i].ref = &refs[i];
+    desc.kernels[i].code = (mlaf_code){jobs[i].code, jobs[i].code_size};
+  }
+  if (from && !found) fail_msg("no kernel has '%s'", from);
   mlaf_loaded *l = NULL;
   mlaf_suite *s = NULL;
   if (mlaf_loaded_open(b->dev, &p, &desc, &l, &err) || mlaf_suite_create(&p, 1, inject, &s, &err)) fail_msg("%s", err.text);
   st = mlaf_suite_run(s, l, result, &err);
   mlaf_suite_free(s);
   mlaf_loaded_close(l);
-  mlaf_compile_job_clear(&job);
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) mlaf_compile_job_clear(&jobs[i]);
   mlaf_variant_clear(&v);
-  free(changed);
-  free(source);
   return st;
 }
 

@@ -360,64 +360,48 @@ end
 
 local function calls_of(m)
   local list, own = {}, m.raw.calls or {}
-  for name, c in pairs(CALLS) do
-    local by_table = own[name] or c:format(m.x)
-    local by_hand = not m.raw.cases and by_table == "mlaf_table_" .. name
-    list[#list + 1] = ("    .%s = %s,"):format(name, by_hand and m.x .. "_" .. name or by_table)
-  end
-  if m.raw.cases then list[#list + 1] = ("    .n_cases = %d, .table = &table,"):format(#m.raw.cases) end
+  for name, c in pairs(CALLS) do list[#list + 1] = ("    .%s = %s,"):format(name, own[name] or c:format(m.x)) end
   for name, c in pairs(own) do list[#list + 1] = not CALLS[name] and ("    .%s = %s,"):format(name, c) or nil end
   table.sort(list)
   return table.concat(list, "\n")
 end
 
--- The table of cases, where they are data.
-local CASES = [[
+local CALLS_C = [[
+/* Made by tools/args.lua of gen/ops/$op/args.lua. */
 #include "op/table_calls.h"
 #include "ops/$op/args.h"
+$header
+_Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
+_Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
 
 static const mlaf_table_case cases[] = {
 $cases
 };
 
-static const mlaf_table_case timing =
-$timing;
-
+$timed
 static const mlaf_table table = {
     .args = &$x_arguments, .hooks = &$x_hooks, .cases = cases, .dtype_field = $dtype, .case_rows = $case_rows,
-    .case_least = $case_least, .walk = {$walk}, .more = $more, .ulps = $ulps, .timing = &timing, .cold = $cold,
+    .case_least = $case_least, .walk = {$walk}, .more = $more, .ulps = $ulps, .timing = $timing, .cold = $cold,
+    .relative = $relative,
+};
+
+const mlaf_calls mlaf_$x_calls = {
+    .args_name = "$struct", .args_init = "MLAF_$X_ARGS_INIT", .args_size = sizeof($struct), .n_cases = $n_cases,
+    .error_about = "$error_about", .arguments = &$x_arguments, .table = &table,
+$calls
 };
 ]]
 
-local function cases_of(m)
-  local raw = m.raw
-  return fill(m, CASES, {
-    cases = lines_of(raw.cases, function(case) return case_row(m, case) end), dtype = m.field.dtype or -1,
-    case_rows = raw.case_rows and raw.case_rows[1] or 0, case_least = raw.case_rows and raw.case_rows.least or 0,
-    ulps = ("%g"):format(raw.ulps), timing = case_row(m, raw.timing):gsub(",$", ""), cold = yes(raw.timing.cold),
-    walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0", more = m.more,
-  })
-end
-
 function make.calls(m)
   local raw = m.raw
-  return fill(m, [[
-/* Made by tools/args.lua of gen/ops/$op/args.lua. */
-#include "op/calls.h"
-#include "ops/$op/launch.h"
-$header
-$cases
-_Static_assert(sizeof($struct) <= MLAF_ARGS_MAX, "arguments fit");
-_Static_assert($block_bytes <= MLAF_PARAMETERS_MAX, "a prepared launch holds the block");
-
-const mlaf_calls mlaf_$x_calls = {
-    .args_name = "$struct", .args_init = "MLAF_$X_ARGS_INIT", .args_size = sizeof($struct),
-    .error_about = "$error_about", .arguments = &$x_arguments,
-$calls
-};
-]], {
-    cases = raw.cases and cases_of(m) or "", error_about = raw.error_about, calls = calls_of(m),
-    header = raw.header and ('#include "%s"'):format(raw.header) or "",
+  return fill(m, CALLS_C, {
+    cases = lines_of(raw.cases, function(case) return case_row(m, case) end), dtype = m.field.dtype or -1,
+    case_rows = raw.case_rows and raw.case_rows[1] or 0, case_least = raw.case_rows and raw.case_rows.least or 0,
+    ulps = ("%g"):format(raw.ulps or 0), timing = raw.timing and "&timing" or "NULL", cold = yes((raw.timing or {}).cold),
+    timed = raw.timing and ("static const mlaf_table_case timing =\n%s;\n"):format(case_row(m, raw.timing):gsub(",$", "")) or "",
+    relative = yes(raw.relative),
+    walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0", more = m.more, n_cases = #raw.cases, error_about = raw.error_about,
+    calls = calls_of(m), header = raw.header and ('#include "%s"\n'):format(raw.header) or "",
   })
 end
 

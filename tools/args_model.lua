@@ -24,13 +24,15 @@
 --   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
 --   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
 --   work      { bytes =, flops = }: the least that a launch has to do, expressions. None: OP_work and OP_rows_of are C
---   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts
+--   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts. relative = true:
+--             the operation measures rows, and their errors are relative; then `bound` of `calls` says how large
 --   case_rows { n, least = }: tokens of a case times the second axis are about n, an odd number. Else a case gives the count
 --   cases     { name, ... }: gaps (between rows), in_place, spare (the second run without optional outputs), straight (tensors
 --             with `any` strides whose second axis is the inner one), without (tensors that are NULL), flags, the count (fewer
 --             where that are more rows than case_rows), scalars, and options of the operation's own, numbers or true, which
---             its C reads as struct OP_options. None: cases and timing data are C, functions OP_make_case and so on
---   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold
+--             its C reads as struct OP_options
+--   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold. None: timing
+--             data are C, named in `calls`
 --   python    see tools/args_python.lua
 --
 -- A tensor is { name, element, ... }: "16" (the problem's dtype), "f32", "i64", "i32", "8" (bytes), or a size, of so many bytes;
@@ -69,8 +71,8 @@ local function to_c(m, text, what)
   return (text:gsub("%a[%w_]*", function(name)
     if m.size[name] then return ("n[%d]"):format(m.size[name].at) end
     if name == m.count.name then return "a->" .. name end
-    if m.field[name] then return ("f[%d]"):format(m.field[name]) end
     if m.scalar[name] then return "a->" .. name end
+    if m.field[name] then return ("f[%d]"):format(m.field[name]) end
     if name == "up" then return "mlaf_up" end
     fail(m.op, "%s: no size, field or scalar is called %s", what, name)
   end))
@@ -127,7 +129,8 @@ end
 
 local function read_tensor(m, raw, prefix)
   local unit = m.size[raw[2]]
-  local element = ELEMENTS[raw[2]] or unit and { enum = "SIZED" } or fail(m.op, "%s is of type %s", raw[1], tostring(raw[2]))
+  local sized = unit and { enum = "SIZED", c = "void" }
+  local element = ELEMENTS[raw[2]] or sized or fail(m.op, "%s is of type %s", raw[1], tostring(raw[2]))
   local t = { name = prefix .. raw[1], at = #m.tensors, element = element, kind = raw[2], strides = raw.strides, raw = raw,
     align = raw.align or element.bytes, unit = unit and unit.at or 0 }
   for _, key in ipairs({ "has", "needed", "least" }) do t[key] = raw[key] and size_of(m, t.name, raw[key]).at end
@@ -197,7 +200,9 @@ local CASE_KEYS = { gaps = true, in_place = true, spare = true, straight = true,
 -- Names of the operation's own options, sorted.
 local function options_of(m, cases)
   local seen, out = {}, {}
-  for _, c in ipairs({ m.raw.timing, table.unpack(cases) }) do
+  local all = { table.unpack(cases) }
+  all[#all + 1] = m.raw.timing
+  for _, c in ipairs(all) do
     for key in pairs(c) do
       if type(key) == "string" and not CASE_KEYS[key] and not m.scalar[key] and key ~= m.count.name and not seen[key] then
         seen[key], out[#out + 1] = true, key
@@ -242,7 +247,7 @@ return function(root, op)
   m.walk = {}
   m.more = raw.more and size_of(m, "more", raw.more).at or 0
   for symbol in (raw.walk or ""):gmatch("%a+") do m.walk[#m.walk + 1] = size_of(m, "walk", symbol).at end
-  m.options = options_of(m, raw.cases or {})
+  m.options = options_of(m, raw.cases)
   if raw.work then m.bytes, m.flops = to_c(m, raw.work.bytes, "work.bytes"), to_c(m, raw.work.flops, "work.flops") end
   return m
 end

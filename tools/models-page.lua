@@ -50,6 +50,9 @@ local OPS = {
     "chunked-prefill.md#keys-and-values-of-what-is-cached", where = has_layer, of = { vdim = "v" } },
   { "mla_merge", "two partial attentions by their log-sum-exp", "chunked-prefill.md#merge-two-partial-attentions",
     where = has_layer, of = { vdim = "v" } },
+  { "mla_merge_parts", "attentions over N shards of a context by their log-sum-exp", "context-split.md#merge-n-parts",
+    of = { vdim = "rank" } },
+  { "mla_index", "the cached tokens that sparse attention reads, selected by an indexer", "indexer.md", indexer = true },
   { "mla_dequant", "weights of 8 bits to weights of 16", "projections.md#weights-of-8-bits-as-numbers-of-16", weights = true },
 }
 
@@ -72,6 +75,7 @@ local function used_by(op, all)
     local to = takes(op, m) and yes or no
     to[#to + 1] = m.name
   end
+  if op.indexer then return "deepseek-v3.2, glm-5 and others with an indexer (DSA)" end
   if op.weights then return "checkpoints with matrices of 8 bits" end
   if #no == 0 then return "all" end
   if op.where == has_layer and #yes == layers then return "all with a hidden size" end

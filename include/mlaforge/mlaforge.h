@@ -15,6 +15,7 @@
 #include "mlaforge/call.h"
 #include "mlaforge/chunked_prefill.h"
 #include "mlaforge/context.h"
+#include "mlaforge/context_split.h"
 #include "mlaforge/database.h"
 #include "mlaforge/layer.h"
 #include "mlaforge/mla_decode.h"

@@ -10,6 +10,7 @@ __array_interface__ or DLPack. Nothing is imported but the standard library.
 from .aiter import mla_decode_fwd
 from .buffers import Buffer
 from .context import Context, default_context, set_default_context
+from .context_split import shard_lengths, shard_tokens
 from .errors import MlafError
 from .flashmla import flash_mla_sparse_fwd, flash_mla_with_kvcache, get_mla_metadata
 from .library import version
@@ -18,7 +19,7 @@ import importlib as _importlib
 import pkgutil as _pkgutil
 
 __all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_sparse_fwd", "flash_mla_with_kvcache", "get_mla_metadata",
-           "mla_decode_fwd", "set_default_context", "version"]
+           "mla_decode_fwd", "set_default_context", "shard_lengths", "shard_tokens", "version"]
 
 
 def __getattr__(name):

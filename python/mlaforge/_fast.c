@@ -54,9 +54,10 @@ static const dl_functions *dl; /* of torch_tensor; NULL: an older PyTorch */
 /* --- one tensor --- */
 
 static int32_t code_of_name(const char *s) {
-  static const char *const names[] = {"bfloat16", "float16", "int32", "float32", "int64", "float64", "uint8"};
+  static const char *const names[] = {"bfloat16", "float16", "int32", "float32", "int64", "float64", "uint8",
+                                      [MLAF_VIEW_OTHER] = "", "float8_e4m3fn", "float8_e4m3fnuz"};
   const char *dot = strrchr(s, '.');
-  for (int i = 0; i < MLAF_VIEW_OTHER; i++)
+  for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
     if (!strcmp(dot ? dot + 1 : s, names[i])) return i;
   return MLAF_VIEW_OTHER;
 }
@@ -111,8 +112,8 @@ static int32_t read_place(PyObject *t) {
 static int32_t code_of_dl(const dl_tensor *t) {
   static const struct {
     uint8_t code, bits;
-  } known[] = {{4, 16}, {2, 16}, {0, 32}, {2, 32}, {0, 64}, {2, 64}, {1, 8}}; /* as code_of_name's */
-  for (int i = 0; i < MLAF_VIEW_OTHER; i++)
+  } known[] = {{4, 16}, {2, 16}, {0, 32}, {2, 32}, {0, 64}, {2, 64}, {1, 8}, [MLAF_VIEW_OTHER] = {0, 0}, {10, 8}, {11, 8}};
+  for (int i = 0; i < (int)(sizeof known / sizeof *known); i++) /* as code_of_name's */
     if (t->code == known[i].code && t->bits == known[i].bits && t->lanes == 1) return i;
   return MLAF_VIEW_OTHER;
 }
@@ -290,9 +291,16 @@ static int32_t as_int32(PyObject *x) {
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
 
-/* One tensor, or a pair of latent and rope columns. */
+/* An 8-bit cache: its tensor, mlaf_kv_format, and the scale or None. */
+static int read_bytes(PyObject *cache, mlaf_call *c) {
+  c->cache_format = as_int32(PyTuple_GetItem(cache, 1));
+  return fast_read_view(PyTuple_GetItem(cache, 0), &c->cache) && fast_read_view(PyTuple_GetItem(cache, 2), &c->kv_scale);
+}
+
+/* One tensor, a pair of latent and rope columns, or an 8-bit cache. */
 static int read_cache(PyObject *cache, mlaf_call *c) {
   if (!PyTuple_Check(cache) && !PyList_Check(cache)) return fast_read_view(cache, &c->cache);
+  if (PyTuple_Check(cache) && PyTuple_Size(cache) == 3 && PyLong_Check(PyTuple_GetItem(cache, 1))) return read_bytes(cache, c);
   PyObject *pair = PySequence_Tuple(cache);
   int good = pair && PyTuple_Size(pair) == 2;
   if (pair && !good)

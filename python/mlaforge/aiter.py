@@ -38,27 +38,26 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
-        kind = 0
+        cache = kv_buffer
         if getattr(kv_buffer, "dtype", None) != getattr(q, "dtype", None) or kv_scale is not None or q_scale is not None:
-            kind, kv_scale = _bytes_of(ctx, q, kv_buffer, o, kv_scale)
+            cache = _cache_of(ctx, q, kv_buffer, o, kv_scale)
             sm_scale = _scaled(sm_scale, q_scale, q)
-        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
-                 qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table, cache_format=kind,
-                 kv_scale=kv_scale)
+        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
+                 qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     except FAULTS as why:
         _DECODE.explain(why, not ctx.emulated, (), locals())
     return o, lse
 
 
-def _bytes_of(ctx, q, kv_buffer, o, kv_scale):
-    """(format of an 8-bit cache as mlaf_kv_format, 0: it is none; its scale as a tensor of one dimension)."""
+def _cache_of(ctx, q, kv_buffer, o, kv_scale):
+    """An 8-bit cache as calls take it: its tensor, what it holds as mlaf_kv_format, and its scale as a tensor of one dimension."""
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
     if kv_scale is not None and not len(kv_scale.shape):
         kv_scale = kv_scale.reshape(1)
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):
-        return 0, kv_scale
-    return cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale
+        return kv_buffer
+    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale
 
 
 def _scaled(sm_scale, q_scale, q):

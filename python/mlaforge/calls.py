@@ -83,7 +83,7 @@ def _memory():
 
 
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables, rotate=0,
-                rope_table=None, indices=None, topk_length=None, attn_sink=None, cache_format=0, kv_scale=None):
+                rope_table=None, indices=None, topk_length=None, attn_sink=None):
     kept = _memory()
     memory, address = kept
     memory[:] = EMPTY
@@ -100,6 +100,10 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     ADDRESS.pack_into(memory, ALLOC_AT, _ALLOC_ADDRESS)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
+    if isinstance(cache, tuple) and len(cache) == 3 and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale
+        FORMAT.pack_into(memory, FORMAT_AT, cache[1])
+        _pack(memory, CALL_VIEWS["kv_scale"], cache[2])
+        cache = cache[0]
     if isinstance(cache, (tuple, list)) and len(cache) != 2:
         raise ValueError(f"the cache is {len(cache)} tensors, must be one, or two: ckv and kpe")
     cache, kpe = cache if isinstance(cache, (tuple, list)) else (cache, None)
@@ -112,8 +116,6 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     _pack(memory, CALL_VIEWS["indices"], indices)
     _pack(memory, CALL_VIEWS["topk_length"], topk_length)
     _pack(memory, CALL_VIEWS["attn_sink"], attn_sink)
-    _pack(memory, CALL_VIEWS["kv_scale"], kv_scale)
-    FORMAT.pack_into(memory, FORMAT_AT, cache_format)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
@@ -137,10 +139,10 @@ def runners(module=None):
     """The functions that make a call, of the compiled module (None: by ctypes), as (run, flash).
 
     run(handle, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables), addresses as integers,
-    scale None for the default, cache a tensor or a pair, returns the status; it does not wait. flash, None by ctypes, takes
+    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, kv_scale), returns the status; it does not wait. flash, None by ctypes, takes
     head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
 
 
 ROTATE = {"pairs": 1, "halves": 2}
-run_more = _run_ctypes  # with rotate and rope_table, index lists, or a cache of 8 bits, which the compiled module knows nothing of
+run_more = _run_ctypes  # with rotate and rope_table, or indices, topk_length and attn_sink, which the compiled module knows nothing of

@@ -280,7 +280,7 @@ class Context:
         if self._invariant:
             self._invariant.use(module)
 
-    def call(self, *arguments, rope_style=None, rope_table=None, cache_format=0, kv_scale=None):
+    def call(self, *arguments, rope_style=None, rope_table=None):
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
         if self._address is None:
@@ -288,26 +288,25 @@ class Context:
         if self.emulated:
             arguments = [host.adopt(self, name, x) for name, x in calls.named(arguments)]
             rope_table = host.adopt(self, "rope_table", rope_table)
-            kv_scale = host.adopt(self, "kv_scale", kv_scale)
-        if rope_style is None and rope_table is None and not cache_format and kv_scale is None:
+        if rope_style is None and rope_table is None:
             status = self._run(self._address, self._plan_address, *arguments)
-        elif (rope_style is None) != (rope_table is None):
+        elif rope_style is None or rope_table is None:
             fail(f"rope_style is {rope_style!r} and rope_table {'None' if rope_table is None else 'given'}: a cache whose rope columns are not "
                  "rotated wants both, any other neither")
         else:
             status = calls.run_more(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
-                                    rope_table=rope_table, cache_format=cache_format, kv_scale=kv_scale)
+                                    rope_table=rope_table)
         if status:
             self.check(status)
 
-    def call_sparse(self, *arguments, cache_format=0, **lists):
+    def call_sparse(self, *arguments, **lists):
         """The same with indices, topk_length and attn_sink (None: left out) in place of the tables."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
         if self.emulated:
             arguments = [host.adopt(self, name, x) for name, x in zip(calls.NAMES, arguments)]
             lists = {name: host.adopt(self, name, x) for name, x in lists.items()}
-        self.check(calls.run_more(self._address, self._plan_address, *arguments, cache_format=cache_format, **lists))
+        self.check(calls.run_more(self._address, self._plan_address, *arguments, **lists))
 
     def call_flash(self, *arguments):
         """The same with head_dim_v for q_len, a block table (or indices, topk_length and attn_sink), outputs that may be None, and whether

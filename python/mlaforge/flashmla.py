@@ -94,7 +94,7 @@ def _refuse(extra):
     fail("block_table and cache_seqlens are wanted")
 
 
-def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind):
+def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, workspace, out, lse, stream):
     """Attention over index lists: (out, lse)."""
     q, indices, topk_length, attn_sink, out, lse = (
         adopt(ctx, name, x) if ctx.emulated and x is not None else x
@@ -104,8 +104,7 @@ def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, works
     if out is None or lse is None:
         made = _outputs(ctx, q, rank)
         out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, indices=indices, topk_length=topk_length, attn_sink=attn_sink,
-                    cache_format=kind)
+    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, indices=indices, topk_length=topk_length, attn_sink=attn_sink)
     return out, lse
 
 
@@ -146,20 +145,20 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         ctx = ctx.with_batch_invariance()
     try:
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
-        kind = _fp8_format(ctx, q, k_cache, head_dim_v) if is_fp8_kvcache else 0
+        cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v), None) if is_fp8_kvcache else k_cache
         if sparse:
             if causal:
                 fail("causal is True with indices, must be False: lists say what each query token sees")
             if indices is None:
                 fail("indices is None, and topk_length or attn_sink is given: they come with lists")
-            made = None if kind else ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, k_cache, out, lse, indices, topk_length,
-                                                    attn_sink, empty_lse == INFINITY)
+            made = ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, cache, out, lse, indices, topk_length, attn_sink,
+                                  empty_lse == INFINITY)
             if made is not None:
                 return made
-            out, lse = _sparse(ctx, q, k_cache, head_dim_v, indices, topk_length, attn_sink, scale, workspace, out, lse, stream, kind)
+            out, lse = _sparse(ctx, q, cache, head_dim_v, indices, topk_length, attn_sink, scale, workspace, out, lse, stream)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
-        made = None if kind else ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, k_cache, out, lse, block_table,
-                                                cache_seqlens, empty_lse == INFINITY)
+        made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens,
+                              empty_lse == INFINITY)
         if made is not None:
             return made
         if ctx.emulated:
@@ -171,7 +170,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         if out is None or lse is None:
             made = _outputs(ctx, q, head_dim_v)
             out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-        ctx.call(causal, 0, length, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens, cache_format=kind)
+        ctx.call(causal, 0, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens)
         out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
     except FAULTS as why:
         _FLASH.explain(why, not ctx.emulated, (), locals())

@@ -9,7 +9,7 @@
 
 #include "op/bound.h"
 
-enum { MLAF_ARG_TENSORS = 16, MLAF_ARG_SIZES = 48, MLAF_ARG_AXES = 2 };
+enum { MLAF_ARG_TENSORS = 16, MLAF_ARG_SIZES = 48, MLAF_ARG_AXES = 3 };
 
 typedef enum mlaf_element {
   MLAF_ELEMENT_16, /* the problem's dtype */

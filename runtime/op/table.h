@@ -4,11 +4,13 @@
 #ifndef MLAF_TABLE_H
 #define MLAF_TABLE_H
 
-#include "op/calls.h"
+#include <math.h>
+
 #include "op/args_check.h"
+#include "op/calls.h"
 #include "op/numeric.h"
 
-enum { MLAF_TABLE_OUTPUTS = 6 };
+enum { MLAF_TABLE_OUTPUTS = 6, MLAF_WALK_AXES = 2 };
 
 typedef struct mlaf_table_case {
   const char *name;
@@ -42,7 +44,7 @@ typedef struct mlaf_host {
   int64_t n[MLAF_ARG_SIZES];
   mlaf_host_tensor t[MLAF_ARG_TENSORS];
   int n_outputs, outputs[MLAF_TABLE_OUTPUTS]; /* tensors that the launch writes, in order */
-  int walk[MLAF_ARG_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
+  int walk[MLAF_WALK_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
   int64_t *more;               /* numbers for the operation's own use, as many as the size table->more says */
   const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
 } mlaf_host;
@@ -53,7 +55,6 @@ static inline void *mlaf_host_at(const mlaf_host *h, int tensor, int64_t i, int6
 /* Output rows as they must be. */
 typedef struct mlaf_want_row {
   double *value, *slack; /* of each column; slack: what arithmetic before the rounding may be off by, 0 to begin with */
-  int64_t n;             /* columns, where those are not the tensor's elements; 0: they are */
   const void *bits;      /* not NULL: exactly these, whatever `value` says */
 } mlaf_want_row;
 
@@ -66,6 +67,7 @@ typedef struct mlaf_rows {
   const void *row[MLAF_ARG_TENSORS]; /* of inputs that have such rows; else NULL */
   mlaf_want_row want[MLAF_TABLE_OUTPUTS]; /* in the order of the outputs that there are */
   char *note;                        /* MLAF_NOTE bytes for what a message should say of the row; NULL: nobody asks */
+  double diff2, ref2; /* sums over rows that the operation measures, where its error is relative */
   size_t set;
   void *memory;
 } mlaf_rows;
@@ -95,8 +97,9 @@ typedef struct mlaf_table_hooks {
   int64_t (*place)(const mlaf_host *h, int tensor, int64_t i, int64_t j);
   /* The place of an output's row in timing data. */
   void (*find)(const mlaf_host *h, int tensor, int64_t row, int64_t *i, int64_t *j);
-  /* Outputs of sized elements: the error of a column of `got` in units of the last place, and its value. */
-  double (*off)(const mlaf_rows *r, int k, const void *got, int64_t column, double *is);
+  /* The error of `got`, a row of the k-th output, with its worst column and that one's value; below 0: as other tensors' are.
+   * Of a relative error it adds to the sums of r. */
+  double (*off)(mlaf_rows *r, int k, const void *got, int *column, double *is);
 } mlaf_table_hooks;
 
 typedef struct mlaf_table {
@@ -105,11 +108,12 @@ typedef struct mlaf_table {
   const mlaf_table_case *cases;
   int dtype_field;              /* of the problem; -1: none */
   int case_rows, case_least;    /* a case's rows on both axes, about, and the least on the first */
-  uint8_t walk[MLAF_ARG_AXES];  /* sizes: rows of a launch on both axes; 0: those of the first output */
+  uint8_t walk[MLAF_WALK_AXES];  /* sizes: rows of a launch on both axes; 0: those of the first output */
   uint8_t more;                 /* size */
   double ulps;                  /* bound of 16-bit outputs */
   const mlaf_table_case *timing;
   bool cold;                    /* each launch finds its inputs cold */
+  bool relative;                /* errors of rows are relative: of one at most twice the bound, of all together the bound */
 } mlaf_table;
 
 static inline void *mlaf_host_at(const mlaf_host *h, int tensor, int64_t i, int64_t j) {
@@ -155,14 +159,16 @@ static inline mlaf_want_row *mlaf_rows_want(mlaf_rows *r, int tensor) {
     if (r->h->outputs[k] == tensor) return &r->want[k];
   return NULL;
 }
-/* The error of `got`, a row of the k-th output, and where it is worst: 16-bit numbers in units of the last place, others as a
- * multiple of their slack. */
-double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column);
+/* The error of `got`, a row of the k-th output, where it is worst, and what it is there: 16-bit numbers in units of the last
+ * place, others as a multiple of their slack. */
+double mlaf_rows_off(mlaf_rows *r, int k, const void *got, int *column, double *is);
+/* The error of all rows together that were measured, where it is relative; else 0. */
+static inline double mlaf_rows_whole(const mlaf_rows *r) { return r->ref2 > 0 ? sqrt(r->diff2 / r->ref2) : 0; }
 /* The bound of that. */
 double mlaf_rows_bound(const mlaf_host *h, int tensor);
 /* "token 3, head 5": of the k-th output */
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size);
 /* "column 3 is 1.5, reference 1.25" */
-void mlaf_rows_fault(const mlaf_rows *r, int k, const void *got, int column, char *out, size_t size);
+void mlaf_rows_fault(const mlaf_rows *r, int k, int column, double is, char *out, size_t size);
 
 #endif

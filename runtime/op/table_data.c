@@ -46,7 +46,8 @@ static void place_in_pool(table_data *d) {
  * launch find its own cold. */
 static int count_sets(const table_data *d, const mlaf_data_opts *opts) {
   const mlaf_device_info *info = mlaf_info(d->dev);
-  const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes, bytes = (int64_t)d->set_bytes;
+  const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes;
+  const int64_t bytes = d->set_bytes ? (int64_t)d->set_bytes : ALIGNED; /* none is in the pool: sets are the same */
   const int64_t limit = opts->cache_limit ? opts->cache_limit : POOL_ENOUGH;
   int sets = 1;
   if (opts->spread_bytes) {
@@ -178,6 +179,7 @@ mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, si
   mlaf_host h;
   mlaf_rows r;
   int column = 0;
+  double is;
   int64_t i, j;
   /* Two launches give the same bits: any difference is a fault. */
   if (want) {
@@ -188,23 +190,25 @@ mlaf_status mlaf_table_data_error(const mlaf_data *data, int set, int output, si
   if (st) return st;
   place_of(d, output, row, &i, &j);
   mlaf_rows_seek(&r, i, j);
-  *error = mlaf_rows_off(&r, output, got, &column);
-  if (args_of(d)->tensors[d->h.outputs[output]].element == MLAF_ELEMENT_F32) *error *= d->h.table->ulps;
+  *error = mlaf_rows_off(&r, output, got, &column, &is);
+  const bool by_slack = args_of(d)->tensors[d->h.outputs[output]].element == MLAF_ELEMENT_F32;
+  if (by_slack && d->h.table->ulps > 0) *error *= d->h.table->ulps; /* 0: to the bit */
   mlaf_rows_close(&r);
   return MLAF_OK;
 }
 
-static mlaf_status check_output(const table_data *d, const mlaf_rows *r, int set, int k, const void *got, mlaf_data_checked *out,
+static mlaf_status check_output(const table_data *d, mlaf_rows *r, int set, int k, const void *got, mlaf_data_checked *out,
                                 mlaf_err *err) {
   const bool log = args_of(d)->tensors[d->h.outputs[k]].element == MLAF_ELEMENT_F32;
   char where[64], what[160];
   int column = 0;
-  const double off = mlaf_rows_off(r, k, got, &column);
+  double is = 0;
+  const double off = mlaf_rows_off(r, k, got, &column, &is);
   if (!log) out->error = out->row_error = fmax(out->error, off);
   else out->lse_ratio = fmax(out->lse_ratio, off);
   if (off <= mlaf_rows_bound(&d->h, d->h.outputs[k])) return MLAF_OK;
   mlaf_rows_name(&d->h, k, r->i, r->j, where, sizeof where);
-  mlaf_rows_fault(r, k, got, column, what, sizeof what);
+  mlaf_rows_fault(r, k, column, is, what, sizeof what);
   return mlaf_fail(err, MLAF_E_INCORRECT, "%s of set %d: %s: off by %g%s", where, set, what, off,
                    log ? " times its bound" : " units in the last place");
 }

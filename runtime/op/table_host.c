@@ -51,7 +51,7 @@ static void list_outputs(mlaf_host *h) {
   for (int i = 0; i < t->args->n_tensors && h->n_outputs < MLAF_TABLE_OUTPUTS; i++)
     if (t->args->tensors[i].out && !h->t[i].absent) h->outputs[h->n_outputs++] = i;
   const mlaf_arg_tensor *y = &t->args->tensors[h->outputs[0]];
-  for (int k = 0; k < MLAF_ARG_AXES; k++) h->walk[k] = t->walk[0] ? t->walk[k] : k < y->n_axes ? y->axes[k].size : 0;
+  for (int k = 0; k < MLAF_WALK_AXES; k++) h->walk[k] = t->walk[0] ? t->walk[k] : k < y->n_axes ? y->axes[k].size : 0;
 }
 
 /* Bytes between rows: no two tensors have the same. */
@@ -203,7 +203,6 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t c, doub
   const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
   const mlaf_want_row *w = &r->want[k];
   const size_t bytes = (size_t)mlaf_element_bytes(x, r->h->n), at = (size_t)c * bytes;
-  if (x->element == MLAF_ELEMENT_SIZED) return r->h->table->hooks->off(r, k, got, c, is);
   *is = x->element == MLAF_ELEMENT_16 ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)got)[c])
                                       : (double)((const float *)got)[c];
   if (w->bits) return memcmp((const char *)got + at, (const char *)w->bits + at, bytes) ? INFINITY : 0;
@@ -211,18 +210,19 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t c, doub
   return ratio(*is, w->value[c], w->slack[c]);
 }
 
-double mlaf_rows_off(const mlaf_rows *r, int k, const void *got, int *column) {
-  const int64_t columns = r->want[k].n ? r->want[k].n : mlaf_host_columns(r->h, r->h->outputs[k]);
-  double worst = -1, is;
-  for (int64_t c = 0; c < columns; c++) {
-    const double off = off_at(r, k, got, c, &is);
-    if (off > worst) worst = off, *column = (int)c;
+double mlaf_rows_off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
+  double worst = r->h->table->hooks->off ? r->h->table->hooks->off(r, k, got, column, is) : -1, value;
+  if (worst >= 0) return worst;
+  for (int64_t c = 0; c < mlaf_host_columns(r->h, r->h->outputs[k]); c++) {
+    const double off = off_at(r, k, got, c, &value);
+    if (off > worst) worst = off, *column = (int)c, *is = value;
   }
   return worst;
 }
 
 double mlaf_rows_bound(const mlaf_host *h, int tensor) {
-  return h->table->args->tensors[tensor].element == MLAF_ELEMENT_F32 ? 1 : h->table->ulps;
+  if (h->table->args->tensors[tensor].element == MLAF_ELEMENT_F32) return 1;
+  return h->point.op->calls->bound(&h->point) * (h->table->relative ? 2 : 1);
 }
 
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size) {
@@ -232,12 +232,10 @@ void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, 
   else snprintf(out, size, "%s %lld", y->axes[0].name, (long long)i);
 }
 
-void mlaf_rows_fault(const mlaf_rows *r, int k, const void *got, int column, char *out, size_t size) {
+void mlaf_rows_fault(const mlaf_rows *r, int k, int column, double is, char *out, size_t size) {
   const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
   const mlaf_want_row *w = &r->want[k];
   const bool half = x->element == MLAF_ELEMENT_16;
-  double is;
-  off_at(r, k, got, column, &is);
   const double kept = !w->bits ? 0 : half ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)w->bits)[column])
                                           : (double)((const float *)w->bits)[column];
   mlaf_snprintf(out, size, "%s column %d is %.9g, reference %.9g%s", x->name, column, is, w->bits ? kept : w->value[column],

@@ -5,7 +5,9 @@
 #include "mlaf_embed_mla_decode.h"
 #include "mlaf_embed_mla_dequant.h"
 #include "mlaf_embed_mla_gather_kv_b.h"
+#include "mlaf_embed_mla_index.h"
 #include "mlaf_embed_mla_merge.h"
+#include "mlaf_embed_mla_merge_parts.h"
 #include "mlaf_embed_mla_o_proj.h"
 #include "mlaf_embed_mla_prefill.h"
 #include "mlaf_embed_mla_q_absorb.h"
@@ -37,7 +39,7 @@ static mlaf_status encode(mlaf_device *dev, const mlaf_tensor *t, void *map, mla
   return MLAF_OK;
 }
 
-static void by_library(const mlaf_point *p, uint32_t flags, const void *args, mlaf_prepared *out) {
+static void by_library(const mlaf_point *p, uint32_t flags, bool second, const void *args, mlaf_prepared *out) {
   static const mlaf_device_ops ops = {.tensor_map_encode = encode};
   mlaf_device_base dev = {.ops = &ops, .info = {.compute_units = UNITS, .wave_size = WARP}};
   mlaf_bound b = {.dev = (mlaf_device *)&dev, .point = *p, .knob = 1};
@@ -46,6 +48,7 @@ static void by_library(const mlaf_point *p, uint32_t flags, const void *args, ml
   if (flags & THIRD)
     b.stage[0].launch.n_maps = 3, memcpy(b.stage[0].launch.maps, (mlaf_map_want[]){{1, 64, 64, 128}, {2, 64, 64, 128},
                                                                                  {3, 64, 64, 128}}, 3 * sizeof(mlaf_map_want));
+  if (second) b.stage[1] = b.stage[0];
   if (p->op->calls->check_stages(&b, &err) || p->op->calls->prepare(&b, 1, args, out, &err)) fail_msg("%s", err.text);
 }
 
@@ -54,8 +57,9 @@ static void by_library(const mlaf_point *p, uint32_t flags, const void *args, ml
 typedef struct question {
   const char *text;
   uint32_t flags;
-  size_t counts[4];  /* members of the arguments that say how much there is to do, ended by 0 */
+  size_t counts[8];  /* members of the arguments that say how much there is to do, ended by 0 */
   size_t tensors[4]; /* and those that maps are made of */
+  bool second;       /* a second kernel comes behind the first */
 } question;
 
 /* The plan that `plan` makes of its problem, from an index that has this one alone; both sides' launches of it are compared. */
@@ -94,7 +98,7 @@ static mlaf_embed *open_with(const question *q) {
     kernel.launch.n_maps = 3;
     for (uint32_t i = 0; i < 3; i++) kernel.launch.maps[i] = (mlaf_embed_map_want){i + 1, 64, 64, 128};
   }
-  row = (mlaf_embed_row){.knob = 1, .kernels = {1}};
+  row = (mlaf_embed_row){.knob = 1, .kernels = {1, q->second}};
   memcpy(row.values, p.v, sizeof p.v);
   op = (mlaf_embed_index_op){p.op->name, p.op->n_fields};
   if (mlaf_embed_open(&index, 0, &e, why, sizeof why)) fail_msg("%s", why);
@@ -114,16 +118,18 @@ static void compare(const question *q, const mlaf_embed_plan *plan, const mlaf_e
   for (const size_t *i = q->tensors; *i; i++) memcpy(args + *i, &at, sizeof at);
   memset(&theirs, 0xee, sizeof theirs);
   memset(&ours, 0xee, sizeof ours);
-  by_library(&p, q->flags, args, &theirs);
+  by_library(&p, q->flags, q->second, args, &theirs);
   if (op->calls->prepare(&plan->bound, 1, args, &ours, &err)) fail_msg("%s: %s", q->text, err.text);
-  assert_true(theirs.n == 1 && ours.n == 1);
-  const mlaf_launch *x = theirs.launches;
-  const mlaf_embed_launch *y = ours.launches;
-  assert_memory_equal(x->grid, y->grid, sizeof x->grid);
-  assert_memory_equal(x->block, y->block, sizeof x->block);
-  assert_int_equal(x->args_size, y->args_size);
-  assert_memory_equal(theirs.parameters, ours.parameters, x->args_size);
-  assert_true(x->grid[0] > 0 && x->args_size > 32);
+  assert_true(theirs.n == 1u + q->second && ours.n == theirs.n);
+  for (size_t i = 0; i < ours.n; i++) {
+    const mlaf_launch *x = &theirs.launches[i];
+    const mlaf_embed_launch *y = &ours.launches[i];
+    assert_memory_equal(x->grid, y->grid, sizeof x->grid);
+    assert_memory_equal(x->block, y->block, sizeof x->block);
+    assert_int_equal(x->args_size, y->args_size);
+    assert_memory_equal(theirs.parameters, ours.parameters, x->args_size);
+    assert_true(x->grid[0] > 0 && x->args_size > 32);
+  }
 }
 
 #define AT(type, member) offsetof(mlaf_embed_##type, member)
@@ -147,10 +153,22 @@ static void rows_and_caches(void **state) {
   SAME(merge, mla_merge, mlaf_embed_merge_args,
        ASKED("mla_merge:h16,v128,f16,t1024", 0, .counts = {AT(merge_args, tokens)}),
        .heads = 16, .vdim = 128, .dtype = 1, .tokens = 1024);
+  SAME(merge_parts, mla_merge_parts, mlaf_embed_merge_parts_args,
+       ASKED("mla_merge_parts:n4,h16,v128,f16,t1024", 0, .counts = {AT(merge_parts_args, tokens)}),
+       .parts = 4, .heads = 16, .vdim = 128, .dtype = 1, .tokens = 1024);
   SAME(gather, mla_gather_kv_b, mlaf_embed_gather_args,
        ASKED("mla_gather_kv_b:h8,n96,p48,v128,r256,f16,e4m3fn,rope_halves,t4096", MLAF_KERNEL_SCALES,
              .counts = {AT(gather_args, tokens), AT(gather_args, batch)}),
        .heads = 8, .nope = 96, .rope = 48, .vdim = 128, .rank = 256, .dtype = 1, .layout = 2, .rotate = 2, .tokens = 4096);
+}
+
+/* Numbers of 32 bits are members one behind the other: what the one before left in the next is written over. */
+static void selection(void **state) {
+  SAME(index, mla_index, mlaf_embed_index_args,
+       ASKED("mla_index:h32,s4096,t64", 0, .second = true,
+             .counts = {AT(index_args, tokens), AT(index_args, max_length), AT(index_args, topk), AT(index_args, page_tokens),
+                        AT(index_args, table_width), AT(index_args, q_tokens)}),
+       .heads = 32, .tokens = 64, .ctx = 4096);
 }
 
 static void attention(void **state) {
@@ -227,7 +245,8 @@ static void a_list_is_refused_by_parts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_caches), cmocka_unit_test(attention), cmocka_unit_test(products),
-                                     cmocka_unit_test(lists), cmocka_unit_test(a_list_is_refused_by_parts)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_caches), cmocka_unit_test(selection), cmocka_unit_test(attention),
+                                     cmocka_unit_test(products), cmocka_unit_test(lists),
+                                     cmocka_unit_test(a_list_is_refused_by_parts)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -99,7 +99,7 @@ static bool is_in_place(const bench *z, const mlaf_arg_tensor *y) {
 
 /* A stride as given, of what is not NULL; else the product of what lies inside, written out anew. */
 static int64_t stride_of(const bench *z, const mlaf_arg_tensor *y, int axis) {
-  int64_t given[2] = {0, 0}, dense = y->layout == MLAF_LAYOUT_ANY ? 1 : z->n[y->columns];
+  int64_t given[MLAF_ARG_AXES] = {0}, dense = y->layout == MLAF_LAYOUT_ANY ? 1 : z->n[y->columns];
   for (int k = 0; k < y->n_axes; k++) given[k] = y->axes[k].stride_at && get_64(z, y->at) ? get_64(z, y->axes[k].stride_at) : 0;
   if (y->layout == MLAF_LAYOUT_ANY ? given[0] || given[1] : given[axis]) return given[axis];
   for (int k = 0; k < y->n_axes; k++)

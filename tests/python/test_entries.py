@@ -79,6 +79,9 @@ class Entries(EmulatorTest):
         yield m.gather_kv_b_proj, dict(k_buffer=cache, k_scale=None, kv_indptr=ints(0, 1, 2), kv_indices=ints(0, 1),
                                        kv_prefix_sum_context_lens=ints(0, 2, 4), kv_proj_weight=kv_b, kv_proj_scale=None,
                                        k_prefix=new(4, H, N + P), v_prefix=new(4, H, V))
+        yield m.mla_index, dict(q=new(2, 32, 128, dtype="float8_e4m3fn"), weights=new(2, 32, dtype="float32"), cache=new(4, PAGE, 132, dtype="uint8"),
+                                block_table=table, lengths=ints(3, 16), topk=4, max_length=16, out=new(2, 4, dtype="int32"),
+                                logits=new(2, 16, dtype="float32"))
         yield m.merge_attn_states, dict(output=new(4, H, V), prefix_output=new(4, H, V), prefix_lse=lse(), suffix_output=new(4, H, V),
                                         suffix_lse=lse(), output_lse=lse())
         both = dict(cu_seqlens_q=ints(0, 2, 4), cu_seqlens_k=ints(0, 2, 4), max_seqlen_q=2, max_seqlen_k=2, softmax_scale=0.1, out=new(4, H, V))

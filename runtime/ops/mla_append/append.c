@@ -206,7 +206,6 @@ static void reference(mlaf_rows *r) {
   refer_query(r);
   if (r->j) return;
   refer_latent(r, cache);
-  cache->n = rank + (kpe ? 0 : rope);
   if (rope) rotate(r, r->row[APPEND_KPE], kpe ? kpe->value : cache->value + rank, kpe ? kpe->slack : cache->slack + rank);
   if (out) rotate(r, r->row[APPEND_KPE], out->value, out->slack);
 }
@@ -253,7 +252,7 @@ static double tile_scale(const mlaf_rows *r, const mlaf_want_row *w, const unsig
   return scale;
 }
 
-static double off(const mlaf_rows *r, int k, const void *got, int64_t column, double *is) {
+static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column, double *is) {
   const mlaf_host *h = r->h;
   const mlaf_cache_format *format = format_of(h);
   const mlaf_want_row *w = &r->want[k];
@@ -274,6 +273,17 @@ static double off(const mlaf_rows *r, int k, const void *got, int64_t column, do
   *is = mlaf_e4m3_decode(fnuz, part[c]) * scale;
   if (isnan(scale)) return INFINITY;
   return off8(fnuz, part[c], isinf(scale) ? (double)NAN : w->value[column] / scale, w->slack[column] / scale);
+}
+
+static double off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
+  const int64_t columns = r->h->n[APPEND_SIZE_R] + (r->h->n[APPEND_SIZE_SPLIT] ? 0 : r->h->n[APPEND_SIZE_P]);
+  double worst = -1, value;
+  if (r->h->outputs[k] != APPEND_CACHE && r->h->outputs[k] != APPEND_CACHE_KPE) return -1;
+  for (int64_t c = 0; c < (r->h->outputs[k] == APPEND_CACHE ? columns : r->h->n[APPEND_SIZE_P]); c++) {
+    const double is_off = off_at(r, k, got, c, &value);
+    if (is_off > worst) worst = is_off, *column = (int)c, *is = value;
+  }
+  return worst;
 }
 
 const mlaf_table_hooks append_hooks = {.reference = reference, .draw = draw, .inject = inject, .draw_timing = draw_timing,

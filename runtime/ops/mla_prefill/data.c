@@ -17,6 +17,7 @@ typedef struct prefill_data {
   mlaf_device *dev;
   mlaf_pool *pool;
   const atomic_bool *cancel;
+  mlaf_point point;
   prefill_view x; /* no tensors in it */
   mlaf_prefill_args args;
   int32_t *cu; /* [2][batch + 1], on the host */
@@ -160,7 +161,7 @@ mlaf_status prefill_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_
                               mlaf_err *err) {
   prefill_data *d = calloc(1, sizeof *d);
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
-  *d = (prefill_data){.head = {.sets = 1}, .dev = dev, .pool = pool, .cancel = opts->cancel};
+  *d = (prefill_data){.head = {.sets = 1}, .dev = dev, .pool = pool, .cancel = opts->cancel, .point = *p};
   d->x.s = prefill_shape_of(p);
   const prefill_shape *s = &d->x.s;
   mlaf_status st = draw_lengths(d, opts, err);
@@ -274,7 +275,7 @@ static mlaf_status check_row(const prefill_data *d, void *const outputs[], size_
   if (!st) st = ops->mem_read(d->dev, &lse, (const char *)outputs[LSE] + at * sizeof lse, sizeof lse, err);
   if (st) return st;
   const double error = prefill_row_error(s->dtype, w.o, o, s->vdim, diff2, ref2, &column);
-  const double bound = 2 * prefill_error_bound(s), most = prefill_lse_bound(s, w.row.visible, w.magnitude, w.lse);
+  const double bound = 2 * prefill_bound(&d->point), most = prefill_lse_bound(s, w.row.visible, w.magnitude, w.lse);
   const double off = fabs((double)lse - w.lse), ratio = isnan(off) ? INFINITY : off / most;
   out->rows++;
   out->row_error = fmax(out->row_error, error);
@@ -291,7 +292,6 @@ static mlaf_status check_row(const prefill_data *d, void *const outputs[], size_
 mlaf_status prefill_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                                mlaf_err *err) {
   const prefill_data *d = data_of(data);
-  const prefill_shape *s = &d->x.s;
   const size_t rows = data->outputs[O].rows;
   const double row_work = data->work.flops / 2 / (double)rows;
   double afford = row_work > 0 ? most_work / row_work : 0, diff2 = 0, ref2 = 0;
@@ -306,7 +306,7 @@ mlaf_status prefill_data_check(const mlaf_data *data, int set, void *const outpu
   }
   out->error = ref2 > 0 ? sqrt(diff2 / ref2) : 0;
   snprintf(out->which, sizeof out->which, "%zu of %zu rows", (size_t)out->rows, rows);
-  const double bound = prefill_error_bound(s);
+  const double bound = prefill_bound(&d->point);
   if (!st && out->error > bound)
     st = mlaf_fail(err, MLAF_E_INCORRECT, "error of %s %.3g, bound %.3g", out->which, out->error, bound);
   return st;

@@ -3,7 +3,7 @@
 #ifndef MLAF_PREFILL_DATA_H
 #define MLAF_PREFILL_DATA_H
 
-#include "ops/mla_prefill/case.h"
+#include "ops/mla_prefill/reference.h"
 
 mlaf_status prefill_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool, mlaf_data **out,
                               mlaf_err *err);

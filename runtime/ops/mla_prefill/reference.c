@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "op/e4m3.h"
-#include "ops/mla_prefill/case.h"
+#include "ops/mla_prefill/reference.h"
 
 /* The request whose new tokens hold this one: the last one that begins at or before it and is not empty. */
 static int64_t request_of(const prefill_view *x, int64_t q_token) {
@@ -89,4 +89,74 @@ void prefill_reference(const prefill_view *x, const prefill_row *row, int64_t q_
   }
   for (int c = 0; c < s->vdim; c++) o[c] *= v_scale / sum;
   *lse = max + log(sum);
+}
+
+/* --- how far off a row may be --- */
+
+double prefill_bound(const mlaf_point *p) {
+  /* Weights of 8 bits: a weight in [1, 2) is rounded to an eighth, by 2^-3 / sqrt(12) in the mean square, which relative to
+   * weights spread evenly over the logarithm is 2.7e-2; keys' errors are independent, as the keys' values are, so it is that of
+   * a row, too. Half as much again is left to small samples and to weights that the last maximum makes lower than normal ones. Of
+   * one row, twice this bound is 8e-2: a key that decides it alone may be off by 2^-4. */
+  if (p->v[MLA_PREFILL_INPUTS]) return 4e-2;
+  /* bf16: rounding P and O to 16 bits costs 1.9e-3; published kernels measure 2.2e-3 to 2.7e-3 on single rows. f16 keeps 3 bits
+   * more in both. */
+  return p->v[MLA_PREFILL_DTYPE] == MLAF_F16 ? 2.5e-3 / 8 : 2.5e-3;
+}
+
+/* u = 2^-24; rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes but for a chance of
+ * 2 exp(-32) (Higham and Mary 2019). Scores: N+P additions and the scale; sum: a term, a rescale and an exp2 for each key.
+ * Matrix cores may add products of e4m3fn and the sum before, 32 at a time, all cut off 13 bits behind the largest (Hopper's
+ * wgmma does): each term is an addition whose error is at most 2^-13 of that. */
+double prefill_lse_bound(const prefill_shape *s, int64_t visible, double magnitude, double lse) {
+  const double u = 0x1p-24, unit = s->inputs == PREFILL_E4M3FN ? 0x1p-13 : u;
+  return 8 * sqrt(s->qk + 4) * unit * magnitude + (16 * sqrt((double)visible) + 16) * u + 8 * u * fabs(lse);
+}
+
+/* INFINITY for NaN, so that comparisons with bounds work. */
+static double measured(double e) { return isnan(e) ? INFINITY : e; }
+
+double prefill_row_error(int dtype, const double *want, const uint16_t *got, int n, double *diff2, double *ref2, int *column) {
+  double diff = 0, ref = 0, worst = -1;
+  for (int c = 0; c < n; c++) {
+    const double e = (double)mlaf_decode16(dtype, got[c]) - want[c];
+    diff += e * e;
+    ref += want[c] * want[c];
+    if (measured(fabs(e)) > worst) worst = measured(fabs(e)), *column = c;
+  }
+  *diff2 += measured(diff);
+  *ref2 += ref;
+  return measured(sqrt(diff / ref));
+}
+
+/* --- what follows from the fields --- */
+
+int64_t prefill_rows_of(const mlaf_point *p) { return (int64_t)p->v[MLA_PREFILL_BATCH] * p->v[MLA_PREFILL_TOKENS]; }
+
+prefill_shape prefill_shape_of(const mlaf_point *p) {
+  const int32_t *v = p->v;
+  return (prefill_shape){
+      .heads = v[MLA_PREFILL_HEADS],
+      .nope = v[MLA_PREFILL_NOPE],
+      .rope = v[MLA_PREFILL_ROPE],
+      .qk = v[MLA_PREFILL_NOPE] + v[MLA_PREFILL_ROPE],
+      .vdim = v[MLA_PREFILL_VDIM],
+      .dtype = v[MLA_PREFILL_DTYPE],
+      .inputs = v[MLA_PREFILL_INPUTS],
+      .bytes = v[MLA_PREFILL_INPUTS] ? 1 : 2,
+      .causal = v[MLA_PREFILL_CAUSAL],
+      .batch = v[MLA_PREFILL_BATCH],
+      .tokens = v[MLA_PREFILL_TOKENS],
+      .ctx = v[MLA_PREFILL_CTX],
+  };
+}
+
+/* Q, K with k_pe once for all heads, V, O and LSE; two products of the scores that are seen. */
+mlaf_work prefill_work(const mlaf_point *p) {
+  const prefill_shape s = prefill_shape_of(p);
+  const double q = (double)s.batch * (double)s.tokens * s.heads, k = (double)s.batch * (double)s.ctx;
+  const double n = (double)(s.tokens < s.ctx ? s.tokens : s.ctx), ctx = (double)s.ctx;
+  const double seen = s.causal ? s.heads * (double)s.batch * n * (ctx - (n - 1) / 2) : q * ctx;
+  return (mlaf_work){.bytes = s.bytes * (q * s.qk + k * (s.heads * (double)(s.nope + s.vdim) + s.rope)) + q * (2 * s.vdim + 4),
+                     .flops = 2 * seen * (s.qk + s.vdim)};
 }

@@ -135,5 +135,12 @@ class CacheTest(unittest.TestCase):
             mlaforge.flash_mla_with_kvcache(self.rows_q, self.own_cache, self.block_table, self.lengths, RANK, ctx=self.ctx)
 
 
+class CacheTestByCtypes(CacheTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.ctx.use(None)
+
+
 if __name__ == "__main__":
     unittest.main()
