@@ -11,6 +11,10 @@ local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
 local K_VALU = { cvt = 4, bits = 8 } -- bits: the test for NaN as well
 local V_VALU = { cvt = 16, bits = 24, halved = 32 }
 
+-- FIT_PACE of one group of rows (plans/fit_wave.lua): bytes halve what a token takes among others, and decoding them takes a
+-- workgroup alone as long as ever. Modelled on gfx942: 1.45, 1.9 and 2.5 us for 64 tokens alone, 2.7 and 3.0 at 4.2 TB/s.
+local PACE = { cvt = 50, bits = 70, inside = 85 }
+
 -- Ways to operands (templates/mla_decode/mfma_reg_cache/bytes.h) and their types.
 local function types(p, isa)
   local fnuz, inside = p.cache == E4M3FNUZ, p.cache == DS_MLA
@@ -50,6 +54,7 @@ function plan.make(p, v, isa)
   g.held = g.q_regs + g.o_regs + g.s_regs + g.p_regs + g.kv_regs
   g.scores_in_v = g.o_regs + g.s_regs > 256 -- S does not fit beside O in the accumulators
   g.rest = v.schedule == "splits" and 64 or 80 -- addresses and temporaries
+  g.pace = math.min(100, PACE[inside and "inside" or g.how] * ceil_div(p.heads * p.q_len, 16 * v.blocks))
   g.occupancy = g.held + g.rest + 16 <= 256 and 2 or 1 -- 16: of Q, as it is scaled (7 spilled, seen)
   g.strip = (v.waves <= 4 and 32 or 16) // g.v_bytes -- registers of an O block that one merge step takes
   g.strip_cols = 4 * g.strip * g.v_bytes
