@@ -144,6 +144,10 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
     add_test(NAME python/layer_example COMMAND ${MLAF_PYTHON} ${CMAKE_SOURCE_DIR}/examples/layer/layer.py 24)
     set_tests_properties(python/layer_example PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    add_test(NAME python/context_split_example COMMAND ${MLAF_PYTHON} ${CMAKE_SOURCE_DIR}/examples/context-split/context_split.py
+             --transport none --tokens 300 --ranks 3 --interleave 16 --q-len 2)
+    set_tests_properties(python/context_split_example PROPERTIES LABELS t1 ENVIRONMENT
+      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     add_test(NAME python/bench_cases COMMAND ${MLAF_PYTHON} -m unittest test_bench_cases
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/bench_cases PROPERTIES LABELS t0 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")

@@ -30,7 +30,7 @@ typedef struct shard {
   mlaf_mla_decode_args args;
 } shard;
 
-/* A rank: its shard, and what all ranks' parts become. Of each rank a block of O [q_len, heads, RANK], then LSE [q_len, heads]. */
+/* A rank: its shard, and what all ranks' parts become. A rank's block is O [q_len, heads, RANK], then LSE [q_len, heads]. */
 typedef struct member {
   shard own;
   mlaf_plan *merge;
@@ -96,7 +96,7 @@ static void *make_cache(mlaf_ctx *ctx, const mlaf_context_split *s, const uint16
   return p;
 }
 
-/* whole: one request of q_len tokens under the plan's own causal mask; else each of them is a request with a length of its own. */
+/* whole: one request of q_len tokens under the plan's own causal mask; else each is a request with a length of its own. */
 static shard make_shard(mlaf_ctx *ctx, const mlaf_context_split *s, const uint16_t *all, void *q, int whole) {
   const int32_t n = (int32_t)mlaf_context_shard_length(s, tokens), pages = n ? (n + PAGE - 1) / PAGE : 1;
   const int batch = whole ? 1 : q_len;
@@ -220,7 +220,8 @@ static int differs(const shard *whole, const member *m, int rank) {
     const double d = got_lse[i] == want_lse[i] ? 0 : fabs((double)got_lse[i] - (double)want_lse[i]);
     lse_off = fmax(lse_off, d), bad |= !(d <= LSE_BOUND); /* a NaN is bad, too */
   }
-  printf("rank %d: O differs by %.2e (relative, bound %.0e), LSE by %.1e: %s\n", rank, off, O_BOUND, lse_off, bad ? "WRONG" : "ok");
+  printf("rank %d: O differs by %.2e (relative, bound %.0e), LSE by %.1e: %s\n", rank, off, O_BOUND, lse_off,
+         bad ? "WRONG" : "ok");
   free(want), free(got), free(want_lse), free(got_lse);
   return bad;
 }
@@ -236,13 +237,13 @@ static void report(member *all, const shard *whole, int n) {
   const double merging = time_of(all, NULL, MERGE, n);
   printf("%-34s %9.1f us\n", "merge alone", merging);
   const double split = one_device() ? slowest + merging : time_of(all, NULL, STEP, n);
-  printf("%-34s %9.1f us  %.3f of one GPU\n", one_device() ? "slowest shard + merge, no exchange" : "all ranks, exchange and merge", split,
-         split / one);
+  const char *what = one_device() ? "slowest shard + merge, no exchange" : "all ranks, exchange and merge";
+  printf("%-34s %9.1f us  %.3f of one GPU\n", what, split, split / one);
 }
 
 static int usage(void) {
-  fprintf(stderr, "context-split [--tokens N] [--ranks 1..%d] [--transport nccl|none] [--interleave N] [--q-len 1..%d] [--heads N] "
-                  "[--device D]\n", RANKS_MOST, QUERIES_MOST);
+  fprintf(stderr, "context-split [--tokens N] [--ranks 1..%d] [--transport nccl|none] [--interleave N] [--q-len 1..%d] "
+                  "[--heads N] [--device D]\n", RANKS_MOST, QUERIES_MOST);
   return 2;
 }
 
@@ -285,8 +286,8 @@ int main(int argc, char **argv) {
   const int st = one_device() ? 0 : lib.init_all(comms, ranks, devices);
   if (st) return fprintf(stderr, "ncclCommInitAll: %s\n", lib.error(st)), 1;
 
-  printf("%d tokens over %d ranks, interleave %d, %d query tokens, %d heads, transport %s, %s\n", tokens, ranks, interleave, q_len,
-         heads, transport, mlaf_ctx_device_name(whole.ctx));
+  printf("%d tokens over %d ranks, interleave %d, %d query tokens, %d heads, transport %s, %s\n", tokens, ranks, interleave,
+         q_len, heads, transport, mlaf_ctx_device_name(whole.ctx));
   step(all);
   decode(&whole);
   wait_for(all);

@@ -1,6 +1,6 @@
-/* Contexts that are split over ranks by their tokens (decode context parallel): token i of a request lies on rank
- * (i / interleave) % ranks, behind the tokens before it that this rank has. Pure host code, no library call. A rank computes O and
- * LSE over its tokens (mla_decode), ranks exchange both, and mla_merge_parts makes one of them. docs/context-split.md has it all.
+/* Contexts that are split over ranks by their tokens (decode context parallel): token i of a request lies on rank (i /
+ * interleave) % ranks, behind the tokens before it that this rank has. Pure host code, no library call. A rank computes O and LSE
+ * over its tokens (mla_decode), ranks exchange both, and mla_merge_parts makes one of them. docs/context-split.md has it all.
  *
  *   mlaf_context_split s = {.ranks = 4, .rank = 1, .interleave = 1};
  *   mlaf_context_shard_lengths(&s, seq_lens, batch, q_len, 1, local);   // seq_lens of mla_decode on rank 1 */

@@ -120,8 +120,8 @@ MLAF_DEV i64 place(const mlaf_index_lists_args& a, const entries& e, i64 out, in
 
 extern "C" __global__ void __launch_bounds__(512) mlaf_index_lists(mlaf_index_lists_args a) {
   const int t = my_block(), thread = my_thread(), lane = thread % LANES, wave = thread / LANES;
-  if (a.phases & COUNT) wait_for_previous_launch();
   let_next_launch_start(); // which waits for this one before it reads what is made here
+  wait_for_previous_launch(); // it may still write lists, and read the tables that are written here
   const list mine = list_of(a, t);
   if (!(a.phases & PLACE)) {
     const sums s = add_up(0, count(a, mine, 0, mine.n, thread, THREADS), wave, lane);
@@ -140,7 +140,6 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_index_lists(mlaf_index_li
       before += count(a, x, 0, x.n, lane, LANES);
     }
   } else {
-    wait_for_previous_launch();
     for (int i = thread; i < t; i += THREADS) before += read(a.counts + i);
   }
   const sums own = add_up(here, before, wave, lane);
