@@ -43,7 +43,8 @@ Entries of a table behind a token's length are not read. Nothing behind a length
     { "topk", "int32_t", least = 1, most = 1048576, usual = 33, about = "entries of a row of indices" },
     { "page_tokens", "int32_t", least = 1, most = 65536, usual = 64, about = "of a page of the cache" },
     { "table_width", "int32_t", least = 1, most = 16777216, usual = 5, about = "entries of a row of block_table" },
-    { "q_tokens", "int32_t", least = 1, most = 1048576, usual = 1, about = "query tokens of each request; T is a multiple of it" },
+    { "q_tokens", "int32_t", least = 1, most = 1048576, usual = 1,
+      about = "query tokens of each request; T is a multiple of it" },
   },
   block = [[q w cache block_table lengths indices logits q.token q.head w.token cache.page block_table.request indices.token
     logits.token num_pages page_inverse!u64 tokens!u32 most!u32 topk page_tokens table_width q_tokens]],
