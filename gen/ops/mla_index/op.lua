@@ -15,7 +15,7 @@ local op = {
   invariant = { any = true, second = function() return "threads=1024" end }, -- all variants sum alike, and select exactly
 }
 
--- Of few cached tokens a part may stay mostly empty, and some must serve.
+-- A part of few cached tokens may stay mostly empty, and some kernel must serve them.
 local LEAST_PART = 512
 function op.rows(p) return p.tokens * math.max(p.ctx, LEAST_PART) end
 

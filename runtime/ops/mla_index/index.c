@@ -206,7 +206,7 @@ static void refer_indices(const mlaf_host *h, int64_t t, const double *value, do
   while (at < k) out[at++] = -1;
 }
 
-/* What lies behind the length in a case is what was there before. */
+/* Logits behind the length of a case are what was there before. */
 static void reference(mlaf_rows *r) {
   const mlaf_host *h = r->h;
   mlaf_want_row *logits = mlaf_rows_want(r, INDEX_LOGITS);
