@@ -344,8 +344,13 @@ static int make_call(PyObject *const *a, mlaf_call *c, int *status) {
   return 1;
 }
 
+static PyObject *none(void) {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
 /* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and
- * seq_lens) -> status. Addresses are integers. */
+ * seq_lens) -> status, or None where the cache has bytes and nobody said what they hold. Addresses are integers. */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   mlaf_call c = MLAF_CALL_INIT;
   PyObject *dense = NULL;
@@ -354,10 +359,12 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   fast_find_torch();
   c.q_len = as_int32(a[SIZE]);
-  const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && fast_read_view(a[O], &c.o) &&
-                   fast_read_view(a[LSE], &c.lse) && read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
+  const int common = !PyErr_Occurred() && read_common(a, &c, &dense);
+  const int unsaid = common && c.cache.dtype >= MLAF_VIEW_U8 && !PyTuple_Check(a[CACHE]) && !PyList_Check(a[CACHE]);
+  const int good = common && !unsaid && fast_read_view(a[O], &c.o) && fast_read_view(a[LSE], &c.lse) &&
+                   read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
-  return good ? PyLong_FromLong(status) : NULL;
+  return unsaid ? none() : good ? PyLong_FromLong(status) : NULL;
 }
 
 /* --- FlashMLA's call, outputs and all --- */
@@ -483,11 +490,6 @@ static int invert(PyObject *lse) {
 typedef struct flash_refs {
   PyObject *dense, *out, *lse;
 } flash_refs;
-
-static PyObject *none(void) {
-  Py_INCREF(Py_None);
-  return Py_None;
-}
 
 /* Index lists, how many of their entries count, and sinks, in place of tables. */
 static int read_index_lists(PyObject *const *a, mlaf_call *c) {

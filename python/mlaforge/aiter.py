@@ -39,18 +39,23 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
         cache = kv_buffer
-        if getattr(kv_buffer, "dtype", None) != getattr(q, "dtype", None) or kv_scale is not None or q_scale is not None:
-            cache = _cache_of(ctx, q, kv_buffer, o, kv_scale)
-            sm_scale = _scaled(sm_scale, q_scale, q)
-        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
-                 qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
+        if kv_scale is not None or q_scale is not None or rope_style is not None or ctx._flash is None:  # else the compiled module looks
+            cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale), _scaled(sm_scale, q_scale, q)
+        done = ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
+                        qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table, unsaid=None)
+        if done is None:  # bytes, and only the shapes say what they hold
+            cache = _cache_of(ctx, q, kv_buffer, o, None)
+            ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
+                     qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     except FAULTS as why:
         _DECODE.explain(why, not ctx.emulated, (), locals())
     return o, lse
 
 
 def _cache_of(ctx, q, kv_buffer, o, kv_scale):
-    """An 8-bit cache as calls take it: its tensor, what it holds as mlaf_kv_format, and its scale as a tensor of one dimension."""
+    """The cache as calls take it; one of 8 bits: its tensor, what it holds as mlaf_kv_format, and its scale as a tensor of one dimension."""
+    if kv_scale is None and getattr(kv_buffer, "dtype", None) == getattr(q, "dtype", None):
+        return kv_buffer
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
     if kv_scale is not None and not len(kv_scale.shape):

@@ -280,9 +280,10 @@ class Context:
         if self._invariant:
             self._invariant.use(module)
 
-    def call(self, *arguments, rope_style=None, rope_table=None):
+    def call(self, *arguments, rope_style=None, rope_table=None, unsaid=True):
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
-        one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
+        one), workspace, q, cache, o, lse, then four lists, or a block table and lengths. unsaid: what a
+        cache of bytes whose format was not said comes to: True, an error; None, which is returned, and nothing is launched."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
         if self.emulated:
@@ -290,6 +291,8 @@ class Context:
             rope_table = host.adopt(self, "rope_table", rope_table)
         if rope_style is None and rope_table is None:
             status = self._run(self._address, self._plan_address, *arguments)
+            if status is None and unsaid:
+                status = calls.run_more(self._address, self._plan_address, *arguments)  # says what is wrong
         elif rope_style is None or rope_table is None:
             fail(f"rope_style is {rope_style!r} and rope_table {'None' if rope_table is None else 'given'}: a cache whose rope columns are not "
                  "rotated wants both, any other neither")
@@ -298,6 +301,7 @@ class Context:
                                     rope_table=rope_table)
         if status:
             self.check(status)
+        return status
 
     def call_sparse(self, *arguments, **lists):
         """The same with indices, topk_length and attn_sink (None: left out) in place of the tables."""

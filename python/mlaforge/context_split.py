@@ -30,6 +30,12 @@ def _behind(seq_lens, q_len, causal):
     return torch.arange(q_len - 1, -1, -1, dtype=seq_lens.dtype, device=seq_lens.device)
 
 
+def _listed(name, value):
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        fail(f"{name} is {value!r}, must be a list of whole numbers or a PyTorch tensor")
+    return [whole(name, x, -_MOST - 1, _MOST) for x in value]
+
+
 def shard_lengths(seq_lens, ranks, rank, interleave=1, q_len=1, causal=True):
     """[B * q_len] of seq_lens [B]: of each query token, as a request of its own, the tokens of `rank` that it sees.
 
@@ -39,9 +45,8 @@ def shard_lengths(seq_lens, ranks, rank, interleave=1, q_len=1, causal=True):
     _checked(ranks, rank, interleave)
     whole("q_len", q_len, 1, _MOST)
     if not hasattr(seq_lens, "data_ptr"):
-        lengths = [whole("seq_lens", n, -_MOST - 1, _MOST) for n in seq_lens]
         return [_length(_at_most(n - (q_len - 1 - i if causal else 0), _MOST), ranks, rank, interleave)
-                for n in lengths for i in range(q_len)]
+                for n in _listed("seq_lens", seq_lens) for i in range(q_len)]
     if not hasattr(seq_lens, "clamp") or seq_lens.dim() != 1 or seq_lens.is_floating_point():
         fail(f"seq_lens is {type(seq_lens).__name__} of the shape {tuple(seq_lens.shape)}, must be a list of numbers or a PyTorch tensor [B] of "
              "int32 or int64")
@@ -59,4 +64,4 @@ def shard_tokens(tokens, ranks, rank, interleave=1):
 
     if hasattr(tokens, "data_ptr"):
         return place(tokens).masked_fill(tokens // interleave % ranks != rank, -1)
-    return [place(i) if i // interleave % ranks == rank else -1 for i in tokens]
+    return [place(i) if i // interleave % ranks == rank else -1 for i in _listed("tokens", tokens)]

@@ -197,7 +197,7 @@ static void every_operation_is_whole(void **state) {
     assert_true(c->compare && c->same && c->data_open && c->data_close && c->data_args && c->data_check && c->data_error);
     assert_true(c->data_row && c->work(&p).bytes > 0);
     /* One that must be equal to the bit says that, too. */
-    assert_true(c->bound(&p) > 0 || (c->bound(&p) == 0 && !strcmp(c->error_about, "0: every number is the host's")));
+    assert_true(c->bound(&p) > 0 || (c->bound(&p) == 0 && !strncmp(c->error_about, "0: ", 3)));
     assert_true(!c->workspace == !c->workspace_at && !c->workspace == !c->workspace_size_at);
   }
 }

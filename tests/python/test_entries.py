@@ -84,6 +84,10 @@ class Entries(EmulatorTest):
                                 logits=new(2, 16, dtype="float32"))
         yield m.merge_attn_states, dict(output=new(4, H, V), prefix_output=new(4, H, V), prefix_lse=lse(), suffix_output=new(4, H, V),
                                         suffix_lse=lse(), output_lse=lse())
+        yield m.merge_attn_parts, dict(output=new(4, H, V), parts=new(2, 4, H, V), parts_lse=new(2, 4, H, dtype="float32"),
+                                       output_lse=new(4, H, dtype="float32"))
+        yield m.shard_lengths, dict(seq_lens=[7, 9], ranks=2, rank=1, interleave=1, q_len=1)
+        yield m.shard_tokens, dict(tokens=[0, 1], ranks=2, rank=1, interleave=1)
         both = dict(cu_seqlens_q=ints(0, 2, 4), cu_seqlens_k=ints(0, 2, 4), max_seqlen_q=2, max_seqlen_k=2, softmax_scale=0.1, out=new(4, H, V))
         yield m.mla_prefill_varlen, dict(q=new(4, H, N + P), k_nope=new(4, H, N), k_pe=new(4, P), v=new(4, H, V), **both, lse=lse())
         yield m.flash_attn_varlen_func, dict(q=new(4, H, 64), k=new(4, H, 64), v=new(4, H, V), **both)

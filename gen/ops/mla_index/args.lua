@@ -52,7 +52,7 @@ Entries of a table behind a token's length are not read. Nothing behind a length
   -- Keys and scales once for each token, its query and weights, logits out and in, indices.
   work = { bytes = "T * (140 * CTX + 132 * H)", flops = "2 * T * H * D * CTX" },
   ulps = 0,
-  error_about = "entries of indices that are not the reference's",
+  error_about = "0: entries of indices that are not the reference's",
   walk = "T", more = "MORE",
   -- Numbers are integers, so that every sum is exact and every list has one right answer; but for `rounded`, which has no two
   -- logits that rounding could swap at the place where the list ends. few: so many keys, whose scales differ in their last bits.

@@ -19,9 +19,12 @@ return {
     shape.cache_rule,
     shape.schedule_rule,
     function(p, v, arch)
-      local loads = plan.make(p, v, arch.isa).loads
-      if loads > arch.isa.vmcnt_max then
-        return ("%d loads in flight > %d that vmcnt counts"):format(loads, arch.isa.vmcnt_max)
+      local g = plan.make(p, v, arch.isa)
+      if g.loads > arch.isa.vmcnt_max then
+        return ("%d loads in flight > %d that vmcnt counts"):format(g.loads, arch.isa.vmcnt_max)
+      end
+      if v.waves > 4 * g.occupancy then
+        return ("%d waves do not fit a compute unit at %d registers"):format(v.waves, g.held)
       end
     end,
   },
