@@ -233,14 +233,17 @@ class Context:
 
     @explained(heads=int)
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
-                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None):
+                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None, lists=False):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
-        calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. cache_format: of an 8-bit
+        calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. lists: those with index lists, where kv_len
+        are their entries and batch query tokens; with page_size 1. cache_format: of an 8-bit
         cache ("e4m3fn", "e4m3fnuz" or "fp8_ds_mla"). reserve: also set aside the workspace that
         the largest of them needs, for the stream that is first to want it (reserve_workspace). Returns what was done as a dictionary:
         plans, kernels, compiles, workspace (bytes), seconds."""
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
-        plan.flags |= TABLES if block_tables else 0
+        if lists and (page_size != 1 or q_len != 1):
+            fail(f"lists is True, page_size {page_size} and q_len {q_len}: both must be 1, since each query token is a request with pages of one token")
+        plan.flags |= (TABLES if block_tables else 0) | (LISTS if lists else 0)
         batch, kv_len = span("batch", batch), span("kv_len", kv_len)
         problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
                           dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0],

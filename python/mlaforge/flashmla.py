@@ -200,6 +200,8 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
             q, kv = (adopt(ctx, name, x) for name, x in (("q", q), ("kv", kv)))
         if len(q.shape) != 3 or len(kv.shape) != 3:
             fail(f"q has shape {tuple(q.shape)} and kv {tuple(kv.shape)}; 3 dimensions are expected")
+        if kv.shape[1] != 1:
+            fail(f"kv has {kv.shape[1]} KV heads, must have 1: all heads of queries read one latent cache, and more KV heads are not served")
         tokens, heads, columns = q.shape
         if not 0 < d_v <= columns:
             fail(f"d_v is {d_v}, q {tuple(q.shape)}: they do not fit together")

@@ -167,7 +167,7 @@ class Layer:
         self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
         self._format, kind = _cache_format(cache)
         if cache_scale is not None:
-            check_tensor("cache_scale", cache_scale, "float32", *([1] if len(cache_scale.shape) else []))
+            check_tensor("cache_scale", cache_scale, "float32", *([1] if len(getattr(cache_scale, "shape", ())) else []))
         self._row = self._format.columns(rank, rope) if kind else rank + rope
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)

@@ -123,6 +123,7 @@ class Cache8(unittest.TestCase):
                            ("cache is 'int4'", dict(cache="int4")), ("MLAF_LAYER_SPLIT_CACHE", dict(cache="e4m3fn", split_cache=True)),
                            ("MLAF_LAYER_ROPE_ON_READ", dict(cache="e4m3fn", rope_on_read=True)),
                            ("cache_scale is 0x.*must be NULL: tokens", dict(cache="fp8_ds_mla", cache_scale=Buffer(self.ctx, (1,), "float32", [1.0]))),
+                           ("cache_scale is float, must be a tensor", dict(cache="e4m3fn", cache_scale=1.0)),
                            ("cache_scale is int32", dict(cache="e4m3fn", cache_scale=self.ints("int32", [1])))):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 self.layer(**more)

@@ -107,6 +107,12 @@ class Sparse(EmulatorTest):
                                                    ctx=self.ctx)
         self.assertEqual((out.shape[0], lse.shape[0]), (0, 0))
 
+    def test_warm_up(self):
+        made = self.ctx.warm_up(heads=HEADS, rank=RANK, rope=COLS - RANK, page_size=1, batch=(4, 4), kv_len=(TOPK, TOPK), lists=True)
+        self.assertGreater(made["workspace"], 4 * 4 * TOPK)
+        with self.assertRaisesRegex(mlaforge.MlafError, "lists is True, page_size 64 and q_len 1: both must be 1"):
+            self.ctx.warm_up(heads=HEADS, lists=True)
+
     def refused(self, text, case, **how):
         arguments = dict(q=case.q, k_cache=case.kv, block_table=None, cache_seqlens=None, head_dim_v=RANK, indices=case.indices, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, text):
@@ -124,6 +130,9 @@ class Sparse(EmulatorTest):
         self.refused("topk_length has 3 entries, must be 2", case, topk_length=ints(3))
         self.refused("attn_sink .*must be .heads", case, attn_sink=Buffer(self.ctx, (HEADS + 1,), "float32", [0.0] * (HEADS + 1)))
         self.refused("attn_sink is int32, must be float32", case, attn_sink=ints(HEADS))
+        q, kv = Buffer(self.ctx, (2, HEADS, COLS), "bfloat16"), Buffer(self.ctx, (8, 2, COLS), "bfloat16")
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv has 2 KV heads, must have 1"):
+            mlaforge.flash_mla_sparse_fwd(q, kv, ints(2, 1, TOPK), 0.1, RANK, ctx=self.ctx)
         self.refused("a second pool", case, extra_k_cache=case.kv)
         self.refused("block_table and cache_seqlens are wanted", case, indices=None)
 

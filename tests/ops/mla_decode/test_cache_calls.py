@@ -120,6 +120,7 @@ class CacheTest(unittest.TestCase):
         refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, (1,), "int32", [1]))
         refused("kv_scale is .*, must be NULL: tokens of the problem's cache hold their scales", self.own_cache, kv_scale=self.number(1))
         refused("kv_scale is .*, must be NULL: the problem has a cache of 16 bits", rows(COLS, "bfloat16"), kv_scale=self.number(1))
+        refused("kv_scale is given and kv_buffer is a pair of tensors", (rows(RANK, "bfloat16"), rows(ROPE, "bfloat16")), kv_scale=self.number(1))
         refused("keys of an 8-bit cache are rotated already when they are written", flat, rope_style="pairs",
                 rope_table=Buffer(self.ctx, (64, ROPE), "float32", [1] * (64 * ROPE)))
         refused("q_scale is a tensor, must be a number", flat, q_scale=self.number(1))

@@ -21,7 +21,7 @@ static mlaf_status read_opts(mlaf_ctx *ctx, const mlaf_problem *shape, const mla
   return st ? st : read_range(ctx, "ctx", &out->ctx_min, &out->ctx_max, shape->ctx, MLA_DECODE_CTX_MAX);
 }
 
-/* Workspace of a plan, with block tables of the longest context where those are wanted. */
+/* Workspace of a plan, with block tables or lists of the longest context where those are wanted. */
 static size_t workspace(void *user, const mlaf_plan *plan, const mlaf_point *at) {
   const mlaf_warm_up_opts *o = user;
   const mlaf_problem p = mlaf_problem_of(at);
@@ -31,7 +31,14 @@ static size_t workspace(void *user, const mlaf_plan *plan, const mlaf_point *at)
   a.total_q = (int64_t)a.batch * p.q_len;
   if (tables) a.block_table = (const int32_t *)(uintptr_t)sizeof(int32_t); /* only sizes are looked at */
   if (tables) a.block_table_width = (o->ctx_max + p.page_size - 1) / p.page_size;
-  return mlaf_execute_workspace_size(plan, &a);
+  const size_t most = mlaf_execute_workspace_size(plan, &a);
+  if (!o->plan || !(o->plan->flags & MLAF_PLAN_LISTS)) return most;
+  a.block_table = NULL;
+  a.block_table_width = 0;
+  a.indices = (const int32_t *)(uintptr_t)sizeof(int32_t);
+  a.topk = o->ctx_max;
+  const size_t lists = mlaf_execute_workspace_size(plan, &a);
+  return lists != SIZE_MAX && lists > most ? lists : most;
 }
 
 mlaf_status mlaf_warm_up(mlaf_ctx *ctx, const mlaf_problem *shape, const mlaf_warm_up_opts *opts, mlaf_warm_up_result *out) {
