@@ -68,10 +68,11 @@ local function fail(op, ...) error(("gen/ops/%s/args.lua: "):format(op) .. strin
 
 -- Symbols of sizes and fields in an expression become C.
 local function to_c(m, text, what)
+  local wide = text:find("[-+*]") and "(int64_t)" or "" -- a caller may give any number
   return (text:gsub("%a[%w_]*", function(name)
     if m.size[name] then return ("n[%d]"):format(m.size[name].at) end
     if name == m.count.name then return "a->" .. name end
-    if m.scalar[name] then return "a->" .. name end
+    if m.scalar[name] then return wide .. "a->" .. name end
     if m.field[name] then return ("f[%d]"):format(m.field[name]) end
     if name == "up" then return "mlaf_up" end
     fail(m.op, "%s: no size, field or scalar is called %s", what, name)

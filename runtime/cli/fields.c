@@ -102,10 +102,12 @@ void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t
   mlaf_cli_option_of(mlaf_cli_field(i), name, name_size, help, help_size);
 }
 
-/* Index of a field's word. */
+/* Index of a field's word; "none" is the help's for that of a flag which writes nothing. */
 static mlaf_status word_of(cli *c, const mlaf_field *f, const char *text, int32_t *out) {
   char accepted[200] = "", name[32], help[200];
   size_t n = 0;
+  *out = 0;
+  if (mlaf_field_is_flag(f) && !strcmp(text, "none")) return MLAF_OK;
   for (int32_t w = mlaf_field_is_flag(f); w <= f->max; w++) {
     if (!strcmp(f->words[w], text)) {
       *out = w;

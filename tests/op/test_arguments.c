@@ -116,12 +116,15 @@ static const int64_t *prepared(const bench *z, mlaf_prepared *p) {
   return (const void *)p->parameters;
 }
 
+/* An address or a stride may be the largest there is: it wraps. */
+static int64_t further(int64_t from, int64_t by) { return (int64_t)((uint64_t)from + (uint64_t)by); }
+
 /* Words that differ by so much, once at least; no others differ. */
 static void differ(const bench *z, const int64_t *was, const int64_t *is, int64_t by, int64_t or_by, const char *what) {
   int n = 0;
   for (int i = 0; i < z->t->block_bytes / 8; i++) {
     if (is[i] == was[i]) continue;
-    if (is[i] - was[i] != by && is[i] - was[i] != or_by) fail_msg("%s, %s: word %d is off", z->op->name, what, i);
+    if (is[i] != further(was[i], by) && is[i] != further(was[i], or_by)) fail_msg("%s, %s: word %d is off", z->op->name, what, i);
     n++;
   }
   if (!n) fail_msg("%s: the block has no %s", z->op->name, what);
@@ -139,12 +142,12 @@ static void check_block(const bench *z) {
     for (int k = 0; k < y->n_axes; k++)
       if (y->axes[k].stride_at) put_64(&other, y->axes[k].stride_at, stride_of(z, y, k));
     assert_memory_equal(prepared(&other, &q), was, z->t->block_bytes);
-    put_64(&other, y->at, get_64(z, y->at) + 65536);
+    put_64(&other, y->at, further(get_64(z, y->at), 65536));
     differ(z, was, prepared(&other, &q), 65536, 65536, y->name);
     put_64(&other, y->at, get_64(z, y->at));
     for (int k = 0; k < y->n_axes; k++) {
       if (!y->axes[k].stride_at) continue;
-      put_64(&other, y->axes[k].stride_at, stride_of(z, y, k) + y->multiple);
+      put_64(&other, y->axes[k].stride_at, further(stride_of(z, y, k), y->multiple));
       differ(z, was, prepared(&other, &q), y->multiple, y->multiple * bytes, y->name);
       put_64(&other, y->axes[k].stride_at, stride_of(z, y, k));
     }

@@ -137,8 +137,9 @@ static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) 
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
   const int32_t b = s->nan_code_in;
+  if (!p->cache || b >= x->batch) return;
   const int64_t seen = b ? mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, x->qo_indptr[b + 1] - x->qo_indptr[b]) : 0;
-  if (!p->cache || !seen) return;
+  if (!seen) return;
   const int64_t k = mlaf_rng_below(rng, (uint32_t)seen);
   const int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
   ((unsigned char *)t->ckv)[row * x->ckv_row_stride + mlaf_rng_below(rng, (uint32_t)p->rank)] =
