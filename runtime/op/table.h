@@ -98,7 +98,7 @@ typedef struct mlaf_table_hooks {
   /* The place of an output's row in timing data. */
   void (*find)(const mlaf_host *h, int tensor, int64_t row, int64_t *i, int64_t *j);
   /* The error of `got`, a row of the k-th output, with its worst column and that one's value; below 0: as other tensors' are.
-   * Of a relative error it adds to the sums of r. */
+   * It adds to the sums of r where the error is relative. */
   double (*off)(mlaf_rows *r, int k, const void *got, int *column, double *is);
 } mlaf_table_hooks;
 
@@ -144,7 +144,7 @@ static inline int64_t mlaf_host_walk(const mlaf_host *h, int axis) {
 }
 /* The element that a tensor's row of place (i, j) begins with; -1: it has no such rows. */
 int64_t mlaf_host_row(const mlaf_host *h, int tensor, int64_t i, int64_t j);
-/* The same of a row that is written there. */
+/* The element that an output's row at place (i, j) begins with; -1: that row is not written. */
 int64_t mlaf_host_place(const mlaf_host *h, int tensor, int64_t i, int64_t j);
 
 mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err);

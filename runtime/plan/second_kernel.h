@@ -15,7 +15,7 @@ bool mlaf_second_kernels_miss(mlaf_shared *s, const mlaf_op *op, uint32_t flags)
  * compiler runs. E_ARG: the operation has no such form. */
 mlaf_status mlaf_second_kernels_want(mlaf_ctx *ctx, const mlaf_op *op, uint32_t flags, bool may_compile, int *compiles,
                                      mlaf_err *err);
-/* The same of one form. */
+/* Loads the kernels of one form, as mlaf_second_kernels_want() does. */
 mlaf_status mlaf_second_kernels_open(mlaf_ctx *ctx, const mlaf_second_form *form, bool may_compile, int *compiles, mlaf_err *err);
 /* `fns` with the form's kernels; NULL until all are loaded. Takes no lock. */
 const mlaf_function *const *mlaf_second_kernels(mlaf_shared *s, const mlaf_second_form *form,

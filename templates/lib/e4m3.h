@@ -55,7 +55,7 @@ MLAF_DEV u32 halves_of(u32 codes) {
 }
 //@ end
 
-// The same as floats, and as numbers of 16 bits.
+// Two codes as two floats (decode2), and as two numbers of 16 bits.
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
 //@ if by_amd then

@@ -149,7 +149,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
   }
 }
 
-/* The same arguments as a kernel that rotates takes them, and one that reads bytes: checked strides fit 32 bits, and so do
+/* Rewrites the arguments in place for kernels that rotate keys or read 8-bit caches: checked strides fit 32 bits, and so do the
  * tokens of a launch. */
 _Static_assert(2 * MLAF_ROW_STRIDE_MAX <= INT32_MAX && (int64_t)MLA_DECODE_BATCH_MAX * MLA_DECODE_Q_LEN_MAX <= INT32_MAX,
                "numbers of mlaf_rotate_words and mlaf_cache_words");

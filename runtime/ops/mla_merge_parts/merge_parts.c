@@ -77,8 +77,8 @@ static void reference(mlaf_rows *r) {
 
 /* --- inputs --- */
 
-/* Logs that a softmax over many keys has: apart by `far`; in one row of ten equal, in one a part beyond what e^x of fp32 holds.
- * In one row of eight no part has a say, in one a single part has. */
+/* Draws logs as a softmax over many keys has them: apart by `far`; one row of ten has equal ones, one a part beyond what e^x of
+ * fp32 holds. One row of eight has no part that counts, one a single part. */
 static void draw_logs(const mlaf_host *h, int64_t row, float *log, mlaf_rng *rng) {
   const merge_parts_options *o = h->options;
   const uint32_t parts = (uint32_t)h->n[MERGE_PARTS_SIZE_N];

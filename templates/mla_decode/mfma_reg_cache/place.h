@@ -45,7 +45,7 @@ template <typename T>
 MLAF_DEV T load_k(const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {
   return cache_load<T>(p.first, smaller((u32)(lane & 15) * kv.row_bytes, p.last) + lane_bytes, at);
 }
-// The same of this lane's four tokens in V, 4(l/16)+r.
+// Bytes `at` of the rows of this lane's four tokens in V, 4(l/16)+r.
 template <typename T>
 MLAF_DEV void load_v(T (&v)[4], const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {
 #pragma unroll

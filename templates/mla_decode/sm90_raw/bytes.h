@@ -31,7 +31,7 @@ MLAF_DEV void operands_of(const u32 (&x)[4], u32 (&a)[2][4]) {
     to_f16(x[2 * k + 1], a[k][1], a[k][3]);
   }
 }
-// The same from 16 tokens x 16 columns a warp of two blocks of columns: row j of its 16 is column 2j, row 8+j column 2j+1.
+// A operands of 16 tokens x 16 columns a warp of two blocks of columns: row j of its 16 is column 2j, row 8+j column 2j+1.
 MLAF_DEV void operands_of_transposed(const u32 (&x)[4], u32 (&a)[2][4]) {
 #pragma unroll
   for (int k = 0; k < 2; k++) {

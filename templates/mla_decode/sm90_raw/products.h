@@ -15,10 +15,10 @@ MLAF_DEV void mma_${k}(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
 }
 //@ end
-// That of what lies at an address; places behind it add up in units of 16 bytes, one instruction each.
+// Returns the low half of the wgmma descriptor of an address. Offsets are added to it in units of 16 bytes, one instruction each.
 MLAF_DEV u32 operand(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 
-// Until no more than Left groups are under way, and what follows reads x behind that.
+// Keeps the compiler from moving reads of x above the wait for the wgmma that writes it.
 template <int M>
 MLAF_DEV void settle(float (&x)[M]) {
 #pragma unroll

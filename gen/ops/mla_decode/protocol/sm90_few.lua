@@ -382,7 +382,7 @@ local function attend(x, a, math_id, blocks)
   end
 end
 
--- For a family that includes the same parts, whose blocks have the fields that these read.
+-- Shared with sm90_raw, whose blocks have the fields that these functions read.
 sm90_few.ends = { merge_states = merge_states, finish = finish, finish_last = finish_last, end_whole = end_whole }
 
 -- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
