@@ -106,16 +106,9 @@ MLAF_DEV float positive(float x) { // NaN stays
 }
 MLAF_DEV u32 word_of(word4 x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 
-struct place {
-  const char *key, *scale;
-};
 MLAF_DEV place place_of(const mlaf_index_kernel_args& a, const int* pages, u32 first_page, int position, int end) {
   const u32 page = page_of(a, position);
-  const int id = position < end ? pages[page - first_page] : -1;
-  if (id < 0) return {nullptr, nullptr};
-  const i64 slot = position - page * a.page_tokens;
-  const char* base = a.cache + id * a.cache_page;
-  return {base + 128 * slot, base + 128 * (i64)a.page_tokens + 4 * slot};
+  return place_in(a, position < end ? pages[page - first_page] : -1, page, position);
 }
 
 struct keys {
