@@ -37,8 +37,10 @@ static void arguments_are_checked(void **state) {
   WRONG(a.parts_lse = NULL, "parts_lse is NULL");
   WRONG(a.o = NULL, "o is NULL");
   WRONG(a.o = (char *)a.o + 2, "o is");
-  WRONG(a.o = (void *)(uintptr_t)a.parts, "o is parts: the result needs memory of its own");
-  WRONG(a.lse = (float *)(uintptr_t)a.parts_lse, "lse is parts_lse: the result needs memory of its own");
+  WRONG(a.o = (void *)(uintptr_t)a.parts, "o is part 0 of parts: the result needs memory of its own");
+  WRONG(a.lse = (float *)(uintptr_t)a.parts_lse, "lse is part 0 of parts_lse: the result needs memory");
+  WRONG(a.parts_part_stride = 8192; a.o = (void *)((uintptr_t)a.parts + 2 * 8192), "o is part 1 of parts: the result needs");
+  WRONG(a.lse = (float *)((uintptr_t)a.parts_lse + 4 * 3 * 64), "lse is part 3 of parts_lse: the result needs memory");
   WRONG(a.parts_part_stride = 132, "parts_part_stride");
   WRONG(a.parts_lse_part_stride = -4, "parts_lse_part_stride is -4, must be 0 or 1 and up");
   WRONG(a.o_head_stride = 120, "o_head_stride");
