@@ -175,7 +175,8 @@ static mlaf_status check_unlike(const mlaf_args_table *t, const mlaf_arg_tensor 
   const int64_t step = all[x->unlike].stride[0] * mlaf_element_bytes(y, n);
   for (int64_t i = 0; i < n[y->axes[0].size]; i++)
     if ((const char *)p->at == (const char *)all[x->unlike].at + i * step)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %s %lld of %s: %s", x->name, y->axes[0].name, (long long)i, y->name, x->not_itself);
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %s %lld of %s: %s", x->name, y->axes[0].name, (long long)i, y->name,
+                       x->not_itself);
   return MLAF_OK;
 }
 

@@ -58,8 +58,8 @@ struct mlaf_ctx {
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
-/* True where a plan was not made for forms of arguments that these flags stand for, and the context has no kernels of theirs. From
- * then on the plan takes forms that it has kernels for. */
+/* True where a plan was not made for forms of arguments that these flags stand for, and the context has no kernels of theirs.
+ * From then on the plan takes forms that it has kernels for. */
 bool mlaf_plan_lacks_second(mlaf_plan *plan, uint32_t flags);
 /* Makes the kernels that the flags of MLAF_PLAN_FORMS ask for, beside a plan that is there. Takes the lock. */
 mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, mlaf_plan *plan, const mlaf_plan_opts *opts);
