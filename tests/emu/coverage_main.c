@@ -228,7 +228,8 @@ static int check(const table *now, const table *old, const char *path) {
       if (!(now->row[i].flags[isa] & THERE) || !(changed & (IMPLEMENTED | TESTED))) continue;
       if (wrong++ < 10) printf("%s, %s: implemented or tested has changed\n", emu_isas[isa].info.target, now->row[i].name);
     }
-  if (wrong) printf("%d findings: mend them, or run tools/emu-coverage.sh BUILD_DIR --update where %s is out of date\n", wrong, path);
+  if (wrong)
+    printf("%d findings: mend them, or run tools/emu-coverage.sh BUILD_DIR --update where %s is out of date\n", wrong, path);
   else print_counts(now);
   return wrong != 0;
 }
