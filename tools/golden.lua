@@ -89,8 +89,8 @@ end
 
 local FOLDED_LEAST = 10 -- lines
 
--- A golden's text: what the generator made of the templates. Longer runs of lines that a template has as they are become the first
--- of them and their number, since the template is what a reviewer reads of them; the manifest's hash guards all.
+-- A golden's text: what the generator made of the templates. Longer runs of lines that a template has as they are become the
+-- first of them and their number, since the template is what a reviewer reads of them; the manifest's hash guards all.
 function golden.text(loader, template, params, target)
   local places, lines, out, i = plain_lines(loader, template), {}, {}, 1
   for line in loader.require("emit").golden(template, params, target):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
