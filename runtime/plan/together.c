@@ -1,7 +1,8 @@
 /* Compiles at once what many plans would compile one after the other.
  *
  * The planner lists these kernels without compiling. For hundreds of plans that takes seconds, nearly all of them the
- * generator's, so several threads ask: each by a context of its own, a scout, with a Lua state, a connection to the database and hashes. Answers are kept in the cache's folder (gen/memo.c), where the plans find them. */
+ * generator's, so several threads ask: each by a context of its own, a scout, with a Lua state, a connection to the database and
+ * hashes. Answers are kept in the cache's folder (gen/memo.c), where the plans find them. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
