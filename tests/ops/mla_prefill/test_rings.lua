@@ -21,8 +21,7 @@ for _, k in ipairs(KERNELS) do
   end)
 end
 
--- Of math's waits those of all its warps are left out: each of them stands ahead of a turn, which tells the warps of what one of
--- them has seen.
+-- A wait of math is left out of all its warps: each of them stands ahead of a turn, which tells the warps of what one has seen.
 local function all_steps_count(of, v, loaders)
   local agents = {}
   for who = 1, loaders + 2 do agents[who] = who end -- the dealer, those who load, and a warp of math
