@@ -12,6 +12,7 @@
 
 struct mlaf_plan {
   atomic_int refs;
+  atomic_uint forms; /* MLAF_PLAN_FORMS that it was asked for with */
   mlaf_shared *shared; /* the device, and where messages go */
   mlaf_point point;
   mlaf_planned from;
@@ -84,6 +85,7 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
     return st;
   }
   atomic_init(&plan->refs, 1);
+  atomic_init(&plan->forms, opts->flags & MLAF_PLAN_FORMS);
   plan->point = *p;
   plan->shared = ctx->shared;
   atomic_fetch_add_explicit(&ctx->shared->refs, 1, memory_order_relaxed);
@@ -113,13 +115,26 @@ bool mlaf_plan_serves_next(const mlaf_plan *plan) {
   return false;
 }
 
-mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts) {
+static bool made_without(const mlaf_plan *plan, uint32_t flags) {
+  return flags & MLAF_PLAN_FORMS & ~atomic_load_explicit(&plan->forms, memory_order_acquire);
+}
+
+bool mlaf_plan_lacks_second(mlaf_plan *plan, uint32_t flags) {
+  if (!made_without(plan, flags)) return false;
+  if (mlaf_second_kernels_miss(plan->shared, plan->point.op, flags)) return true;
+  atomic_fetch_or_explicit(&plan->forms, flags & MLAF_PLAN_FORMS, memory_order_release);
+  return false;
+}
+
+mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, mlaf_plan *plan, const mlaf_plan_opts *opts) {
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;
+  const mlaf_op *op = plan->point.op;
   pthread_mutex_lock(&ctx->lock);
   err.status = mlaf_second_kernels_want(ctx, op, opts->flags, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
   pthread_mutex_unlock(&ctx->lock);
   if (err.status) return mlaf_shared_report(ctx->shared, &err);
+  atomic_fetch_or_explicit(&plan->forms, opts->flags & MLAF_PLAN_FORMS, memory_order_release);
   mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: kernels of further forms of %s's arguments, %d compiled", op->name,
                 compiles);
   return MLAF_OK;
@@ -186,6 +201,12 @@ size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const v
   return mlaf_plan_workspace_size(plan, calls->rows(a));
 }
 
+/* `fns` with a form's kernels; NULL: the plan was made without its flag. */
+static const mlaf_function *const *second_kernels(const mlaf_plan *plan, const mlaf_second_form *form,
+                                                  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH]) {
+  return made_without(plan, mlaf_second_flag(form->kind)) ? NULL : mlaf_second_kernels(plan->shared, form, fns);
+}
+
 /* The place of a form among the operation's, from 1 on. */
 static int slot_of(const mlaf_calls *calls, const mlaf_second_form *form) {
   int i = 0;
@@ -201,8 +222,8 @@ static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *
   mlaf_whole_args first;
   mlaf_second_prepared second;
   uint32_t size;
-  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernels(plan->shared, form, fns), args,
-                                 &first, &second, err);
+  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), second_kernels(plan, form, fns), args, &first,
+                                 &second, err);
   if (st) return st;
   memcpy(&size, &first, sizeof size);
   if (!size) return MLAF_OK;
@@ -260,8 +281,7 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
   if (!st) {
     const mlaf_second_form *form = mlaf_second_of(calls, args);
     const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
-    st = form->prepare_at(mlaf_loaded_bound(plan->from.loaded), mlaf_second_kernels(plan->shared, form, fns), args, at, &first,
-                          &second, &err);
+    st = form->prepare_at(mlaf_loaded_bound(plan->from.loaded), second_kernels(plan, form, fns), args, at, &first, &second, &err);
     for (size_t i = 0; !st && !again && i < second.ahead; i++)
       st = ops->launch(plan->shared->dev, stream, &second.launch[i], &err);
     if (ops->leave) ops->leave(plan->shared->dev, &visit);

@@ -21,15 +21,15 @@ bool mlaf_plan_serves_next(const mlaf_plan *plan);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* A plan to come. */
-typedef struct mlaf_plan_wish {
+typedef struct mlaf_plan_request {
   mlaf_point at;
   const mlaf_plan_opts *opts;
   mlaf_plan_inside inside;
-} mlaf_plan_wish;
+} mlaf_plan_request;
 /* Has what these plans would compile one after the other compiled by all workers at once; the plans then find it in the cache.
  * Returns how many kernels were. Nothing but time depends on it: what does not compile is said when its plan is made. Plans that
  * the context has cost nothing. Takes the lock. */
-size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n);
+size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_request *requests, size_t n);
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
 /* Its kernels on their device. */
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);

@@ -24,7 +24,7 @@ static mlaf_status load(const mlaf_loaded *l, const mlaf_kernel_ref *ref, mlaf_c
   out->rows_per_wg = ref->rows_per_wg;
   const mlaf_asking asking = {.symbol = ref->symbol, .calls = l->calls, .dev = dev};
   mlaf_status st = mlaf_code_launch(code.bytes, code.size, ref->symbol, &out->launch, err);
-  if (!st && mlaf_wishes_check(&asking, &out->launch, err)) return MLAF_E_TEMPLATE;
+  if (!st && mlaf_declared_check(&asking, &out->launch, err)) return MLAF_E_TEMPLATE;
   if (!st) st = mlaf_ops(dev)->module_load(dev, code.bytes, code.size, &out->module, err);
   if (!st) st = mlaf_ops(dev)->function_get(dev, out->module, ref->symbol, &out->fn, err);
   if (!st && out->launch.flags & MLAF_KERNEL_LIBRARY) out->workspace = mlaf_ops(dev)->library_workspace(out->fn);

@@ -659,7 +659,7 @@ static void bad_cubins(void **state) {
     free(cut);
   }
   m = NULL;
-  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a kernel whose wishes are damaged is not launched without them */
+  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a kernel whose declaration is damaged is not launched without them */
   junk.symbols[2].st_shndx = 99;
   mlaf_function *f = NULL;
   assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, sizeof junk, &m, &err), MLAF_OK);

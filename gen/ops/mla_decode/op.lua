@@ -54,12 +54,6 @@ local op = {
 
 function op.rows(p) return p.heads * p.q_len end
 
-function op.absent(p)
-  if p.cache ~= 0 and p.rotate ~= 0 then
-    return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out"
-  end
-end
-
 op.second = {
   family = function(family, cost, n)
     if n > 1 or cost.always_combines then return cost.combine or op.families[family].combine or "combine" end
