@@ -52,6 +52,8 @@ local OPS = {
     where = has_layer, of = { vdim = "v" } },
   { "mla_merge_parts", "attentions over N shards of a context by their log-sum-exp", "context-split.md#merge-n-parts",
     of = { vdim = "rank" } },
+  { "mla_index_append", "the indexer's keys into its cache, its queries of 8 bits", "indexer.md#keys-and-queries",
+    indexer = true },
   { "mla_index", "the cached tokens that sparse attention reads, selected by an indexer", "indexer.md", indexer = true },
   { "mla_dequant", "weights of 8 bits to weights of 16", "projections.md#weights-of-8-bits-as-numbers-of-16", weights = true },
 }
