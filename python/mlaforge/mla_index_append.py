@@ -1,4 +1,4 @@
-"""What an indexer of sparse attention makes of new tokens (DSA: DeepSeek-V3.2, GLM-5): keys for its cache, queries of 8 bits."""
+"""Keys of new tokens for an indexer's cache, and its queries of 8 bits (DSA: DeepSeek-V3.2, GLM-5)."""
 import ctypes
 
 from . import context

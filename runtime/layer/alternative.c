@@ -30,6 +30,7 @@ mlaf_status layer_alternative_shape(const layer_shape *s, layer_shape *out, mlaf
   }
   const mlaf_status st = layer_shape_take(&d, s->joined, out, err);
   out->dequantises = !st && out->d.weights;
+  out->index_weights = s->index_weights; /* an indexer's matrices are read as they are */
   return st;
 }
 

@@ -92,11 +92,12 @@ static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
   }
 }
 
-/* Of extreme cases one row in five is large, small, or zero. */
+/* One row in five of extreme cases is large, small, or zero. */
 static void change_row(const mlaf_host *h, int tensor, int64_t t, int64_t head) {
   static const float times[] = {3e3f, 1e-5f, 0, 1, 1};
   uint16_t *row = mlaf_host_at(h, tensor, t, head);
-  for (int i = 0; i < COLUMNS; i++) row[i] = mlaf_encode16(h->dtype, mlaf_decode16(h->dtype, row[i]) * times[(t + head) % 5]);
+  const float by = times[(t + head) % 5];
+  for (int i = 0; i < COLUMNS; i++) row[i] = mlaf_encode16(h->dtype, by * mlaf_decode16(h->dtype, row[i]));
 }
 
 static void draw(mlaf_host *h, mlaf_rng *rng) {
@@ -114,7 +115,8 @@ static void draw(mlaf_host *h, mlaf_rng *rng) {
 /* A NaN in a query or a key; a slot outside of the cache, or a position outside of the table. */
 static mlaf_status inject(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_err *err) {
   const int64_t outside[] = {N(h, SLOTS), -1, INT64_MAX}, t = mlaf_rng_below(rng, (uint32_t)N(h, T));
-  if (inject == MLAF_INJECT_NAN_Q) mlaf_host_break(h, has_heads(h) && mlaf_rng_below(rng, 2) ? INDEX_APPEND_Q : INDEX_APPEND_K, rng);
+  const bool query = has_heads(h) && mlaf_rng_below(rng, 2);
+  if (inject == MLAF_INJECT_NAN_Q) mlaf_host_break(h, query ? INDEX_APPEND_Q : INDEX_APPEND_K, rng);
   else if (mlaf_rng_below(rng, 2)) positions(h)[t] = mlaf_rng_below(rng, 2) ? N(h, TABLE) : -1;
   else slots(h)[t] = outside[mlaf_rng_below(rng, 3)];
   return MLAF_OK;
@@ -224,7 +226,8 @@ static void refer_weights(const mlaf_rows *r, mlaf_want_row *w) {
     make_row(r, row, false, &x);
     double scales[2];
     scales_of(h, x.value, scales);
-    const double by = (double)mlaf_decode16(h->dtype, ((const uint16_t *)r->row[INDEX_APPEND_W])[head]) * (double)args_of(h)->w_scale;
+    const double w8 = (double)mlaf_decode16(h->dtype, ((const uint16_t *)r->row[INDEX_APPEND_W])[head]);
+    const double by = w8 * (double)args_of(h)->w_scale;
     w->value[head] = by * scales[0];
     w->slack[head] = fabs(by) * (SCALE_OFF * scales[1] + scales[1] - scales[0]) + 0x1p-126;
   }
@@ -294,5 +297,6 @@ static double off(mlaf_rows *r, int k, const void *got, int *column, double *is)
   }
 }
 
-const mlaf_table_hooks index_append_hooks = {.reference = reference, .draw = draw, .inject = inject, .draw_timing = draw_timing,
-                                             .arguments = arguments, .arrange = arrange, .place = place, .find = find, .off = off};
+const mlaf_table_hooks index_append_hooks = {.reference = reference, .draw = draw, .inject = inject,
+                                             .draw_timing = draw_timing, .arguments = arguments, .arrange = arrange,
+                                             .place = place, .find = find, .off = off};
