@@ -7,15 +7,15 @@ enum { ALIGN = 16, SCORED_MOST = 1 << 24, SCORED_MULTIPLE = 4 };
 
 /* --- checks --- */
 
-/* What an indexer wants of the rest of the layer. */
+/* The rest of the layer is as an indexer wants it. */
 static mlaf_status check_layer(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!d->q_rank)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_rank is 0, and index_heads %d: an indexer's queries are made of "
                      "low-rank ones", d->index_heads);
   if (d->rope != LAYER_INDEX_ROPE || d->rope_style == MLAF_LAYER_UNROTATED || d->flags & MLAF_LAYER_ROPE_ON_READ)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: rope is %d, rope_style %d and flags %#x: with index_heads %d rope columns, "
-                     "and lists of rows, %d columns are wanted that are rotated before they are cached", d->rope, d->rope_style,
-                     d->flags, LAYER_INDEX_ROPE, d->index_heads);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: rope is %d, rope_style %d and flags %#x: with index_heads %d %d rope "
+                     "columns are wanted that are rotated before they are cached", d->rope, d->rope_style, d->flags,
+                     d->index_heads, LAYER_INDEX_ROPE);
   if (d->prefill_tokens)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, must be 0 with index_heads %d: prompts of such "
                      "layers are calls of up to 16 query tokens a request", d->prefill_tokens, d->index_heads);
@@ -26,16 +26,17 @@ mlaf_status layer_index_check_desc(const mlaf_layer_desc *d, int32_t q_len_most,
   const uint32_t own = MLAF_LAYER_INDEX_16 | MLAF_LAYER_INDEX_HADAMARD | MLAF_LAYER_INDEX_FP32_SCALES;
   if (!d->index_heads && !d->index_topk && !(d->flags & own)) return MLAF_OK;
   if (d->index_heads != 32 && d->index_heads != 64)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_heads is %d, must be 32 or 64, or 0 with index_topk 0 (it is %d) and "
-                     "without MLAF_LAYER_INDEX_ flags (they are %#x)", d->index_heads, d->index_topk, d->flags & own);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_heads is %d, must be 32 or 64, or 0 with index_topk 0 (it is %d) "
+                     "and without MLAF_LAYER_INDEX_ flags (they are %#x)", d->index_heads, d->index_topk, d->flags & own);
   if (d->index_topk < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_topk is %d, must be 1 or more with index_heads %d", d->index_topk,
                      d->index_heads);
   if (!(isfinite(d->index_eps) && d->index_eps >= 0))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_eps is %g, must be finite and not negative", (double)d->index_eps);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_eps is %g, must be finite and not negative",
+                     (double)d->index_eps);
   if ((int64_t)d->batch_max * q_len_most * d->index_topk > INT32_MAX || (int64_t)d->batch_max * q_len_most > UINT16_MAX + 1)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: batch_max is %d: with %d query tokens a request and index_topk %d that is "
-                     "more than 65536 lists, or 2^31 entries of lists", d->batch_max, q_len_most, d->index_topk);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: batch_max is %d: with %d query tokens a request and index_topk %d that "
+                     "is more than 65536 lists, or 2^31 entries of lists", d->batch_max, q_len_most, d->index_topk);
   return check_layer(d, err);
 }
 
@@ -48,11 +49,11 @@ mlaf_status layer_index_check_sizes(const layer_shape *s, const mlaf_layer_args 
                      (long long)a->index_page_stride);
   if (!layer_indexes(s)) return MLAF_OK;
   if (stride < page_bytes(s) || stride > (INT64_C(1) << 40) || (stride % ALIGN && a->num_pages > 1))
-    return mlaf_fail(err, MLAF_E_ARG, "index_page_stride is %lld: pages of %d tokens must begin at multiples of %d, %lld bytes apart "
-                     "or more", (long long)a->index_page_stride, s->d.page_size, ALIGN, (long long)page_bytes(s));
+    return mlaf_fail(err, MLAF_E_ARG, "index_page_stride is %lld: pages of %d tokens must begin at multiples of %d, %lld bytes "
+                     "apart or more", (long long)a->index_page_stride, s->d.page_size, ALIGN, (long long)page_bytes(s));
   if ((int64_t)a->num_pages * s->d.page_size > INT32_MAX)
-    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page and an indexer the cache must have less than 2^31 rows",
-                     a->num_pages, s->d.page_size);
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page and an indexer the cache must have less than 2^31 "
+                     "rows", a->num_pages, s->d.page_size);
   return MLAF_OK;
 }
 
