@@ -105,6 +105,8 @@ typedef struct mlaf_layer_weight {
  *   wk.weight                  [128, d]
  *   weights_proj.weight        [I, d]        always of the layer's dtype
  *   k_norm.weight, k_norm.bias [128]         fp32
+ * Where wk follows kv_a_proj_with_mqa in memory, weights_proj wk, and q_a_proj and kv_a_proj_with_mqa are one launch, all four
+ * are, if they have 16 bits.
  * A matrix of 8 bits has its scales beside it, q_a_proj.weight_scale_inv [rows/128, cols/128], rounded up, of the whole where it
  * is whole. q_a_proj and kv_a_proj_with_mqa are one launch where their scales follow each other, too, and L is a multiple of
  * 128. */
@@ -165,9 +167,9 @@ typedef struct mlaf_layer_desc {
   }
 
 /* Problem strings of all plans that a layer of this description makes with batches and contexts in powers of two: what a bundle
- * wants that is to serve it. The i-th, NUL-terminated, in `out` (MLAF_PROBLEM_TEXT_MAX bytes); "" past the end. `joined`: q_a and
- * kv_a are one tensor. Needs no device, looks at no pointer. E_ARG, E_PROBLEM with a detail in `why` (may be NULL).
- * Thread-safe. */
+ * wants that is to serve it. The i-th, NUL-terminated, in `out` (MLAF_PROBLEM_TEXT_MAX bytes); "" past the end. `joined`: 1: q_a
+ * and kv_a are one tensor; 2: with the indexer's wk and weights_proj behind them; 0: all lie apart. Needs no device, looks at no
+ * pointer. E_ARG, E_PROBLEM with a detail in `why` (may be NULL). Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_t i, char *out, size_t out_size,
                                            char *why, size_t why_size);
 

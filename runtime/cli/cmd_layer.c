@@ -117,7 +117,7 @@ mlaf_status mlaf_cli_layer_problems(cli *c, const layer_setup *s) {
   mlaf_layer_desc d;
   layer_describe(s, &d);
   for (size_t i = 0;; i++) {
-    mlaf_status st = mlaf_layer_problem_at(&d, true, i, text, sizeof text, why, sizeof why);
+    mlaf_status st = mlaf_layer_problem_at(&d, s->indexed ? 2 : 1, i, text, sizeof text, why, sizeof why);
     if (st) return mlaf_fail(&c->err, st, "%s", why);
     if (!text[0]) return MLAF_OK;
     printf("%s\n", text);

@@ -66,8 +66,8 @@ int64_t layer_index_scored(const layer_shape *s, const mlaf_layer_args *a) {
 
 void layer_index_place(const layer_shape *s, const layer_sizes *z, size_t *at, layer_places *p) {
   const int64_t heads = s->d.index_heads, words = sizeof(float) / LAYER_ELEMENT;
-  p->index_k = layer_place(at, z->tokens, LAYER_INDEX_COLUMNS);
-  p->index_w = layer_place(at, z->tokens, heads);
+  p->index_k = layer_place(at, s->index_joined ? 0 : z->tokens, LAYER_INDEX_COLUMNS);
+  p->index_w = layer_place(at, s->index_joined ? 0 : z->tokens, heads);
   p->index_q = layer_place(at, z->tokens * heads, LAYER_INDEX_COLUMNS);
   p->q8 = layer_place(at, z->tokens * heads, LAYER_INDEX_COLUMNS / LAYER_ELEMENT);
   p->w8 = layer_place(at, z->tokens * heads, words);
@@ -103,14 +103,18 @@ static int32_t q_tokens(const layer_sizes *z) { return (int32_t)(z->tokens / z->
 static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, const layer_places *p,
                         mlaf_index_append_args *out) {
   const mlaf_layer_desc *d = &l->shape.d;
-  out->k = behind(a->workspace, p->index_k);
+  const bool joined = l->shape.index_joined;
+  const size_t c = p->c + (size_t)layer_latent_end(&l->shape) * LAYER_ELEMENT;
+  out->k = behind(a->workspace, joined ? c : p->index_k);
+  out->k_token_stride = joined ? layer_c_row(&l->shape) : 0;
   out->norm_weight = l->weights.index_norm, out->norm_bias = l->weights.index_bias;
   out->eps = d->index_eps;
   out->slots = a->slots, out->positions = a->positions;
   out->cos = d->cos, out->sin = d->sin;
   out->table_row_stride = d->table_row_stride, out->table_rows = d->table_rows;
   out->q = behind(a->workspace, p->index_q);
-  out->w = behind(a->workspace, p->index_w);
+  out->w = behind(a->workspace, joined ? c + (size_t)LAYER_INDEX_COLUMNS * LAYER_ELEMENT : p->index_w);
+  out->w_token_stride = joined ? layer_c_row(&l->shape) : 0;
   out->w_scale = (float)(1 / sqrt((double)LAYER_INDEX_COLUMNS * d->index_heads));
   out->seq_lens = a->seq_lens;
   out->keys = a->index_cache;

@@ -78,10 +78,18 @@ typedef enum layer_value {
 enum { LAYER_Q_LENS = 32, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
 enum { LAYER_INDEX_COLUMNS = 128, LAYER_INDEX_ROPE = 64, LAYER_INDEX_TOKEN = 132 }; /* of a key; bytes of a cached one */
 
+/* Matrices of hidden states that lie, or are, like one tensor: one product. */
+typedef enum layer_join {
+  JOIN_NONE,
+  JOIN_A,      /* q_a and kv_a; also without q_lora */
+  JOIN_A_INDEX /* behind them the indexer's wk and weights_proj */
+} layer_join;
+
 typedef struct layer_shape {
   mlaf_layer_desc d; /* checked: what may be left to us is filled in */
   int32_t heads;     /* of this rank */
   bool joined;       /* q_a and kv_a in one launch */
+  bool index_joined; /* and in the same one the indexer's keys and weights, which stand behind the latent's rope columns */
   bool absorbs;      /* there are plans of STAGE_Q_B_APPEND_ABSORB */
   bool dequantises;  /* matrices of 8 bits become 16 bits where ALT_DEQUANT_WEIGHTS is taken */
   int32_t index_weights; /* encoding of the indexer's wq_b and wk, as d.weights */
@@ -127,7 +135,12 @@ typedef struct layer_extent {
   int64_t rows, columns;
 } layer_extent;
 layer_extent layer_matrix(const layer_shape *s, layer_kind stage);
-static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
+/* Columns of low-rank queries and latent, and of the indexer's keys and weights where they are of the same product. */
+static inline int32_t layer_index_row(const layer_shape *s) {
+  return s->index_joined ? LAYER_INDEX_COLUMNS + s->d.index_heads : 0;
+}
+static inline int64_t layer_latent_end(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
+static inline int64_t layer_c_row(const layer_shape *s) { return layer_latent_end(s) + layer_index_row(s); }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 /* The cache's format (op/cache_format.h), and elements of a row of its tensor. */
@@ -176,7 +189,7 @@ static inline bool layer_may_fuse_v_out(const layer_shape *s, int64_t tokens) { 
 
 /* --- shape.c: the description, and stages as problems --- */
 
-mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err);
+mlaf_status layer_shape_take(const mlaf_layer_desc *desc, layer_join join, layer_shape *out, mlaf_err *err);
 /* A stage as a problem; sizes are 1. q_len is looked at by STAGE_DECODE alone. */
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
@@ -201,8 +214,7 @@ typedef struct layer_weights {
   layer_tensor index_k, index_w, index_q; /* the indexer's */
   const float *index_norm, *index_bias;
 } layer_weights;
-/* True if q_a and kv_a are, or lie like, one tensor, and without q_lora. */
-bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n);
+layer_join layer_weights_join(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n);
 mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *list, size_t n, layer_weights *out, mlaf_err *err);
 
 /* --- plans.c --- */

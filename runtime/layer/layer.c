@@ -33,8 +33,9 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
 
 static mlaf_status take(mlaf_layer *layer, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n,
                         mlaf_err *err) {
-  mlaf_status st = layer_shape_take(desc, true, &layer->shape, err);
-  if (!st && !layer_weights_joined(&layer->shape.d, weights, n)) st = layer_shape_take(desc, false, &layer->shape, err);
+  mlaf_status st = layer_shape_take(desc, JOIN_A, &layer->shape, err);
+  const layer_join join = st ? JOIN_A : layer_weights_join(&layer->shape.d, weights, n);
+  if (!st && join != JOIN_A) st = layer_shape_take(desc, join, &layer->shape, err);
   if (!st) st = check_table(&layer->shape, err);
   return st ? st : layer_weights_take(&layer->shape, weights, n, &layer->weights, err);
 }

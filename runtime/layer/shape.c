@@ -41,7 +41,8 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   }
   switch (layer_stage_of(kind)) {
     case STAGE_QKV_A:
-      return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank, d->rank, d->rope, type, w);
+      return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank + layer_index_row(s), d->rank, d->rope,
+                      type, w);
     case STAGE_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s%s", d->hidden, d->q_rank - some, some, type, w);
     case STAGE_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s%s", d->hidden, d->rank, d->rope, type, w);
     case STAGE_Q_B:
@@ -218,7 +219,7 @@ static mlaf_status check_stages(const layer_shape *s, mlaf_err *err) {
   return st;
 }
 
-mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err) {
+mlaf_status layer_shape_take(const mlaf_layer_desc *desc, layer_join join, layer_shape *out, mlaf_err *err) {
   static const mlaf_calls as_args = {.args_name = "mlaf_layer_desc",
                                      .args_init = "MLAF_LAYER_DESC_INIT",
                                      .args_size = sizeof(mlaf_layer_desc),
@@ -226,7 +227,8 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   mlaf_whole_args whole;
   const mlaf_layer_desc *d = mlaf_args_take(&as_args, desc, &whole, err);
   if (!d) return err->status;
-  *out = (layer_shape){.d = *d, .joined = joined};
+  *out = (layer_shape){.d = *d, .joined = join != JOIN_NONE};
+  out->index_joined = join == JOIN_A_INDEX && d->index_heads && !d->weights;
   if (!out->d.ctx_min) out->d.ctx_min = d->ctx_max;
   if (!out->d.table_width && d->page_size > 0 && d->ctx_max > 0)
     out->d.table_width = (int32_t)(((int64_t)d->ctx_max + d->page_size - 1) / d->page_size);
@@ -351,7 +353,8 @@ mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_
   layer_shape s;
   listing l = {.left = i, .out = out, .size = out_size};
   if (!desc || !out || !out_size) return MLAF_E_ARG;
-  mlaf_status st = layer_shape_take(desc, joined, &s, &err);
+  const layer_join join = joined == JOIN_A_INDEX ? JOIN_A_INDEX : joined ? JOIN_A : JOIN_NONE;
+  mlaf_status st = layer_shape_take(desc, join, &s, &err);
   if (!st) st = list_layer(&l, &s, &err);
   if (!st && !l.found && layer_has_alternative(&s)) {
     layer_shape other;

@@ -77,7 +77,8 @@ static void order(layer_shape *s, layer_form form, const layer_kind *behind, siz
   if (form == FORM_PREFILL && layer_dequantises_kv_b(s)) s->kinds[form][n++] = STAGE_DEQUANT_KV_B;
   if (two) s->kinds[form][n++] = STAGE_Q_A;
   s->kinds[form][n++] = s->d.q_rank && s->joined ? STAGE_QKV_A : STAGE_KV_A;
-  for (size_t i = 0; layer_indexes(s) && i < sizeof index / sizeof *index; i++) s->kinds[form][n++] = index[i];
+  for (size_t i = s->index_joined ? 2 : 0; layer_indexes(s) && i < sizeof index / sizeof *index; i++)
+    s->kinds[form][n++] = index[i];
   s->kinds[form][n++] = behind[0];
   if (layer_scales(s)) s->kinds[form][n++] = STAGE_Q_SCALE;
   for (size_t i = 1; i < n_behind; i++) s->kinds[form][n++] = behind[i];
@@ -180,6 +181,7 @@ bool layer_stages_are_bound(const layer_shape *s, layer_form form, int64_t token
       const layer_kind kind = parts[k] >= STAGE_PRODUCT_16 ? layer_stage_of(parts[k]) : parts[k];
       if (stages[kind].reads & ~there) return false;
       there |= stages[kind].writes;
+      if (s->index_joined && kind == STAGE_QKV_A) there |= T(INDEX_K) | T(INDEX_W);
     }
   }
   return there & T(OUT);

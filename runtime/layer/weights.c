@@ -188,10 +188,17 @@ static bool touch_all(const mlaf_layer_desc *d, const named *l) {
          touch(l->scale[Q_A], l->scale[KV_A], sizeof(float));
 }
 
-bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n) {
+/* The indexer's matrices lie behind the latent's, one after another. All have 16 bits. */
+static bool index_touches(const mlaf_layer_desc *d, const named *l) {
+  const mlaf_layer_weight *latent = l->of[FUSED] ? l->of[FUSED] : l->of[KV_A], *k = l->of[INDEX_K], *w = l->of[INDEX_W];
+  return d->index_heads && !d->weights && latent && k && w && touch(latent, k, LAYER_ELEMENT) && touch(k, w, LAYER_ELEMENT);
+}
+
+layer_join layer_weights_join(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n) {
   named l;
-  if (!desc->q_rank || find(desc, list, n, &l, NULL)) return true;
-  return l.of[FUSED] || !l.of[Q_A] || !l.of[KV_A] || touch_all(desc, &l);
+  if (!desc->q_rank || find(desc, list, n, &l, NULL)) return JOIN_A;
+  if (!l.of[FUSED] && l.of[Q_A] && l.of[KV_A] && !touch_all(desc, &l)) return JOIN_NONE;
+  return index_touches(desc, &l) ? JOIN_A_INDEX : JOIN_A;
 }
 
 static mlaf_status take_a(const layer_shape *s, const named *l, layer_weights *out, mlaf_err *err) {

@@ -75,13 +75,19 @@ mlaf_status layer_index_refill(layer_rig *r) {
   return st;
 }
 
+size_t layer_index_joined(const layer_rig *r) {
+  return r->desc.index_heads && !r->desc.weights ? (size_t)((COLUMNS + r->desc.index_heads) * (int64_t)r->form.hidden) * 2 : 0;
+}
+
 mlaf_status layer_index_copy(layer_rig *r, int set) {
   int64_t e[LAYER_INDEX_TENSORS][2];
+  char *behind = r->index.behind[set];
   mlaf_status st = MLAF_OK;
   extents(r, e);
   for (int i = 0; !st && r->desc.index_heads && i < LAYER_INDEX_TENSORS; i++) {
     const size_t bytes = (size_t)(e[i][0] * e[i][1]) * (e[i][0] > 1 ? sizeof(uint16_t) : sizeof(float));
-    st = layer_alloc(r, bytes, &r->index.device[set][i]);
+    if (behind && (i == 1 || i == 2)) r->index.device[set][i] = behind, behind += bytes;
+    else st = layer_alloc(r, bytes, &r->index.device[set][i]);
     if (!st) st = mlaf_ops(r->dev)->mem_write(r->dev, r->index.device[set][i], r->index.tensors[i], bytes, r->env->err);
   }
   return st;

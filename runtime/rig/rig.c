@@ -213,11 +213,12 @@ mlaf_status layer_rig_refill(layer_rig *r) {
 
 /* --- weights and layers --- */
 
-/* Tensors of one kind, bytes[i] each (0: there is none). q_a and kv_a lie behind each other: one product of both. */
+/* Tensors of one kind, bytes[i] each (0: there is none). q_a and kv_a lie behind each other: one product of both; `more` bytes
+ * behind them are left free. */
 static mlaf_status copy_all(layer_rig *r, const void *const from[LAYER_TENSORS], const size_t bytes[LAYER_TENSORS],
-                            char *to[LAYER_TENSORS]) {
+                            size_t more, char *to[LAYER_TENSORS]) {
   void *joined = NULL;
-  mlaf_status st = layer_alloc(r, bytes[0] + bytes[3] + 16, &joined);
+  mlaf_status st = layer_alloc(r, bytes[0] + bytes[3] + more + 16, &joined);
   for (int i = 0; !st && i < LAYER_TENSORS; i++) {
     void *own = (char *)joined + (i == 3 ? bytes[0] : 0);
     if (!bytes[i]) continue;
@@ -240,8 +241,9 @@ static mlaf_status copy_weights(layer_rig *r, int set) {
     bytes[i] = (size_t)(e.rows * e.cols) * (codes ? 1 : 2);
     scale_bytes[i] = codes ? (size_t)(layer_blocks(e.rows) * layer_blocks(e.cols)) * sizeof(float) : 0;
   }
-  mlaf_status st = copy_all(r, tensors, bytes, r->device_weights[set]);
-  return st || !w->encoding ? st : copy_all(r, scales, scale_bytes, r->device_scales[set]);
+  mlaf_status st = copy_all(r, tensors, bytes, layer_index_joined(r), r->device_weights[set]);
+  if (!st && layer_index_joined(r)) r->index.behind[set] = r->device_weights[set][3] + bytes[3];
+  return st || !w->encoding ? st : copy_all(r, scales, scale_bytes, 0, r->device_scales[set]);
 }
 
 mlaf_status layer_rig_make(layer_rig *r, int set, const layer_choice *forced, mlaf_layer **out) {

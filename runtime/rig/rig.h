@@ -63,6 +63,7 @@ typedef struct layer_indexer {
   mlaf_form_index form; /* for the reference, with the host's weights */
   void *tensors[LAYER_INDEX_TENSORS]; /* on the host: wq_b, wk, weights_proj, and of k_norm gain and bias in fp32 */
   void *device[LAYER_SETS][LAYER_INDEX_TENSORS];
+  char *behind[LAYER_SETS]; /* place of wk and weights_proj behind kv_a, of layer_index_joined bytes; NULL: they lie apart */
   uint8_t *keys;        /* the cache of a set, as it is before a call */
   char *cache;          /* on the device, one set behind the other; NULL: there is no indexer */
   size_t set_bytes;
@@ -137,6 +138,7 @@ const char *layer_encoding(int32_t encoding);
 
 /* --- index.c: nothing is done without an indexer --- */
 mlaf_status layer_index_open(layer_rig *r);
+size_t layer_index_joined(const layer_rig *r);
 mlaf_status layer_index_refill(layer_rig *r);
 mlaf_status layer_index_copy(layer_rig *r, int set);
 /* A set's weights as mlaf_layer_create takes them; their number. */
