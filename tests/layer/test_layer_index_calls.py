@@ -151,6 +151,22 @@ class Indexer(unittest.TestCase):
             y = self.call(self.layer(index_topk=64, **more), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index)
             self.close_to(y, self.call(self.layer(), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2))
 
+    def test_batch_invariant(self):
+        """A request's output has the same bits alone and beside another one."""
+        self.step("halves")
+        layer = self.layer(index_topk=TOPK, batch_invariant=True)
+
+        def outputs(requests):
+            tokens = [t for b in requests for t in (2 * b, 2 * b + 1)]
+            words = [self.ints("int64", [x[t] for t in tokens]) for x in (self.positions, self.slots)]
+            y = layer(Buffer(self.ctx, (len(tokens), D), "bfloat16", [bf16(v) for t in tokens for v in self.x[t]]), *words, self.cache(PAGE),
+                      self.ints("int32", [LENS[b] for b in requests]), self.ints("int32", sum((TABLE[b] for b in requests), []), len(requests), WIDTH),
+                      q_len=2, index_cache=Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar))
+            bits = values(y)
+            return {b: bits[2 * D * i:2 * D * (i + 1)] for i, b in enumerate(requests)}
+        both = outputs([1, 0])
+        self.assertEqual(both, {**outputs([0]), **outputs([1])})
+
     def test_cache_of_8_bits(self):
         """Over 656 bytes a token lists select what they select over 16 bits; all rows that count are the call's own or zero."""
         self.step("halves")
