@@ -230,12 +230,12 @@ class Layer:
     def use(self, module):
         """Make calls by the compiled module, or by ctypes (None). What a layer starts with is the module where it is there."""
         self._fast = self._run = None
-        if module is not None and not self._indexes:  # the module's calls know no index_cache
+        if module is not None:
             functions = self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size
             self._run = module.forward
             self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
                                       self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split,
-                                      UINT8 if self._format else DTYPES[self._dtype], self._row)
+                                      UINT8 if self._format else DTYPES[self._dtype], self._row, self._indexes)
 
     def close(self):
         """None of its launches may still run."""
@@ -330,10 +330,10 @@ class Layer:
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         if schedule is not None:
             check_schedule(schedule)
-        if self._fast is not None and index_cache is None and self._ctx._address is not None:
+        if self._fast is not None and self._ctx._address is not None:
             made = self._run(self._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, residual, out, qo_indptr, kv_indptr,
                              kv_indices, kv_last_page_lens, None if schedule is None else schedule.passed, kv_len, workspace, stream,
-                             stage, same_tables)
+                             stage, same_tables, index_cache)
             if made.__class__ is int:
                 self._ctx.check(made)
             elif made is not None:

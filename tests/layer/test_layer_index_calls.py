@@ -122,7 +122,12 @@ class Indexer(unittest.TestCase):
         """The output is that of a layer without an indexer over pages of one token, those that are to be selected."""
         self.step(style)
         cache, index = self.cache(PAGE), Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)
-        y = self.call(self.layer(index_topk=TOPK, index_style=style), self.slots, TABLE, LENS, cache, q_len=2, index_cache=index)
+        layer = self.layer(index_topk=TOPK, index_style=style)
+        y = self.call(layer, self.slots, TABLE, LENS, cache, q_len=2, index_cache=index)
+        layer.use(None)  # by ctypes, over the same again
+        other = Buffer(self.ctx, (PAGES, PAGE, 1, 132), "uint8", self.planar)
+        self.assertEqual(values(y), values(self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=other)))
+        self.assertEqual(index.read(), other.read())
         want = self.call(self.layer(page_size=1, rows_anywhere=True), [-1] * 4, [self.chosen[t // 2] for t in range(4)], [TOPK] * 4, self.cache(1))
         self.close_to(y, want)
         now, key_bytes, changed = index.read(), 132 * PAGE, set()
