@@ -23,8 +23,8 @@ typedef struct facts {
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
 /* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank, rope,
- * page_size, split, the cache's dtype and columns, indexed) -> what forward wants first, good until the layer is closed. Addresses are
- * integers. */
+ * page_size, split, the cache's dtype and columns, indexed) -> what forward wants first, good until the layer is closed.
+ * Addresses are integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
   unsigned long long at[4];
   facts f = {NULL};
@@ -249,7 +249,8 @@ static int read_all(call *c) {
   if (!tokens || !read_int32(c->a[Q_LEN], &g->q_len) || !read_int32(c->a[KV_LEN], &g->ctx)) return 0;
   return row_stride(&c->hidden, 0, &g->hidden_token_stride) && read_schedule(c) && read_batch(c) &&
          read_numbers(c, c->a[SLOTS], MLAF_VIEW_INT64, tokens, &g->slots) &&
-         read_numbers(c, c->a[POSITIONS], MLAF_VIEW_INT64, tokens, &g->positions) && read_cache(c) && read_index(c) && read_tables(c) &&
+         read_numbers(c, c->a[POSITIONS], MLAF_VIEW_INT64, tokens, &g->positions) && read_cache(c) && read_index(c) &&
+         read_tables(c) &&
          (!given(c, RESIDUAL) || read_rows(c, c->a[RESIDUAL], tokens, &g->residual, &g->residual_token_stride)) && take_out(c);
 }
 
