@@ -136,7 +136,7 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
       set_tests_properties(${test} PROPERTIES LABELS t1 ENVIRONMENT
         "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     endforeach()
-    foreach(test IN ITEMS layer_calls layer_cache_8 chunked_calls threads_calls)
+    foreach(test IN ITEMS layer_calls layer_cache_8 layer_index_calls chunked_calls threads_calls)
       add_test(NAME python/${test} COMMAND ${MLAF_PYTHON} -m unittest test_${test} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/layer)
       set_tests_properties(python/${test} PROPERTIES LABELS t1 ENVIRONMENT
         "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")

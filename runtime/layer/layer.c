@@ -33,8 +33,9 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
 
 static mlaf_status take(mlaf_layer *layer, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n,
                         mlaf_err *err) {
-  mlaf_status st = layer_shape_take(desc, true, &layer->shape, err);
-  if (!st && !layer_weights_joined(&layer->shape.d, weights, n)) st = layer_shape_take(desc, false, &layer->shape, err);
+  mlaf_status st = layer_shape_take(desc, JOIN_A, &layer->shape, err);
+  const layer_join join = st ? JOIN_A : layer_weights_join(&layer->shape.d, weights, n);
+  if (!st && join != JOIN_A) st = layer_shape_take(desc, join, &layer->shape, err);
   if (!st) st = check_table(&layer->shape, err);
   return st ? st : layer_weights_take(&layer->shape, weights, n, &layer->weights, err);
 }
@@ -113,7 +114,7 @@ static size_t workspace_most(const mlaf_layer *layer) {
       const int32_t batch = p->batches[i % p->n_batches];
       a.q_len = q;
       a.ctx = p->ctxs[i / p->n_batches];
-      a.batch = batch < s->d.batch_max ? batch : s->d.batch_max;
+      a.batch = batch < layer_decode_batch_most(s) ? batch : layer_decode_batch_most(s);
       const size_t size = layer_workspace(layer, &a);
       if (size > most) most = size;
     }
@@ -286,6 +287,11 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
       [TENSOR_KV_B] = {p.kv_b, LAYER_ELEMENT * (size_t)(layer_kv_b_rows(s) * s->d.rank)},
       [TENSOR_KEYS] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},
       [TENSOR_VALUES] = {p.o, heads * (size_t)s->d.v},
+      [TENSOR_INDEX_K] = {p.index_k, row * LAYER_INDEX_COLUMNS},
+      [TENSOR_INDEX_W] = {p.index_w, row * (size_t)s->d.index_heads},
+      [TENSOR_INDEX_Q] = {p.index_q, row * LAYER_INDEX_COLUMNS * (size_t)s->d.index_heads},
+      [TENSOR_INDEX_Q8] = {p.q8, row / LAYER_ELEMENT * LAYER_INDEX_COLUMNS * (size_t)s->d.index_heads},
+      [TENSOR_LISTS] = {p.chosen, (size_t)z->tokens * sizeof(int32_t) * (size_t)s->d.index_topk},
   };
   out->output_at = of[layer_output_of(kind)].at;
   out->output_bytes = of[layer_output_of(kind)].bytes;
@@ -308,7 +314,10 @@ static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_s
     layer_point_size(&p, "tokens", (z->tokens + z->batch - 1) / z->batch);
     layer_point_size(&p, "ctx", (z->tokens + cached + z->batch - 1) / z->batch);
   } else if (kind == STAGE_DECODE) {
-    layer_point_size(&p, "batch", z->batch);
+    layer_point_size(&p, "batch", layer_indexes(s) ? z->tokens : z->batch);
+    layer_point_size(&p, "ctx", layer_indexes(s) ? s->d.index_topk : z->ctx);
+  } else if (kind == STAGE_INDEX) {
+    layer_point_size(&p, "tokens", z->tokens);
     layer_point_size(&p, "ctx", z->ctx);
   } else layer_point_size(&p, "tokens", z->tokens);
   const mlaf_work w = p.op->calls->work(&p);
