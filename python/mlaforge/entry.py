@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 
-from . import context
+from . import context, torch_state
 from .errors import MlafError
 from .host import adopt, given, refuse
 from .tensors import fail, whole
@@ -129,6 +129,11 @@ def entry(**kinds):
         @functools.wraps(function)
         def call(*args, **named):
             ctx = args[0]._ctx if method else named.get("ctx") or context._default or context.default_context()
+            state = torch_state.mode()
+            if state:
+                if state == torch_state.TRACES:
+                    return torch_state.traced(call, args, named)
+                torch_state.refuse_gradients(dict(zip(names, args), **named))
             try:
                 return _adopted(ctx, function, names, args, named) if ctx.emulated else function(*args, **named)
             except FAULTS as why:

@@ -1,7 +1,7 @@
 """Prefill over a cached context in chunks: new tokens causal, the cache chunk by chunk, merged."""
 import ctypes
 
-from . import cache_format, context
+from . import cache_format, context, numbered
 from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
@@ -65,6 +65,7 @@ class Schedule:
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
         self.words = len(host)
+        self.number = numbered.register(self)
         self.passed = ctypes.addressof(host), device, batch, self.words  # as the compiled module takes them
 
 
@@ -107,6 +108,7 @@ class ChunkedPrefill:
         self._ctx, self._lib, self._handle = context.of_call(ctx, batch_invariant), _functions(), PTR()
         self._dtype, self._layout, self._page, self._style = dtype, layout, whole("page_tokens", page_tokens, *PAGE_SIZE), rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
+        self.number = numbered.register(self)
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
                        rotate=_rotate(rope_style), plan=self._ctx._plan_address)
@@ -114,7 +116,7 @@ class ChunkedPrefill:
 
     def close(self):
         """No launch may be in flight."""
-        handle, self._handle = self._handle, PTR()
+        handle, self._handle = self._handle, None
         if handle:
             self._lib.mlaf_chunked_prefill_destroy(handle)
 
