@@ -91,7 +91,7 @@ class Operator:
             raise RuntimeError(why)
 
     def traced(self):
-        """What Dynamo traces in the function's place."""
+        """The function that Dynamo traces in this one's place."""
         def call(*given, **named):
             values = dict(self.defaults)
             values.update(zip(self.names, given))

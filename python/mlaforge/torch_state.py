@@ -1,4 +1,4 @@
-"""What PyTorch is doing while an entry point is called: tracing it, or recording operations for a backward pass, which kernels here do not have."""
+"""PyTorch's state while an entry point is called: it may trace, or record operations for a backward pass, which kernels here do not have."""
 import sys
 
 from .library import fast
@@ -45,7 +45,7 @@ def refuse_gradients(named):
 
 
 def watched(function, values):
-    """What an entry point that returns something does while mode() is not None: its result where it is traced, else None."""
+    """The part of an entry point that returns something, while mode() is not None: its result where it is traced, else None."""
     if mode() == TRACES:
         return traced(function, (), values)
     refuse_gradients(values)
