@@ -11,7 +11,7 @@ from .tensors import fail
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
 
-Q_MOST = 16  # query tokens of a request in one launch; more become several requests over the same pages
+Q_MOST = 16  # query tokens of a request; longer ones become several requests over the same pages
 LOG2_E = math.log2(math.e)
 
 

@@ -5,11 +5,12 @@ other does: where Dynamo traces it, it meets the operator instead. Outside of co
 caller's, which their schemas declare, and return nothing, so that their fake implementations have nothing to do; what an entry point makes for its
 caller (out=None) the traced function makes beforehand, and a compiler sees it. Launches go to PyTorch's current stream."""
 import ast
+import inspect
 import re
 
 import torch
 
-from . import aiter, numbered, torch_state
+from . import aiter, context, numbered, torch_state
 from .aiter import mla_decode_fwd
 from .flashmla import flash_mla_sparse_fwd, flash_mla_with_kvcache
 from .mla_append import concat_and_cache_mla, concat_and_cache_mla_rope_fused, fused_qk_rope_concat_and_cache_mla
@@ -26,7 +27,7 @@ from .mla_q_scale import mla_q_scale
 
 PARAMETER = re.compile(r"([\w!?()]+) (\w+)(?:=([^\s,]+))?")
 LIBRARY = torch.library.Library("mlaforge", "FRAGMENT")
-RARE = ("empty_lse",)  # None of the schema is no value of theirs
+RARE = ("empty_lse",)  # their None in a schema is no value of the function's
 TAGS = tuple(getattr(torch.Tag, name) for name in ("pt2_compliant_tag", "needs_exact_strides") if hasattr(torch.Tag, name))
 LISTS = "Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, Tensor kv_last_page_lens"
 ROTATED = "str? rope_style=None, Tensor? rope_table=None"
@@ -34,10 +35,11 @@ ROTATED = "str? rope_style=None, Tensor? rope_table=None"
 
 class Operator:
     """One entry point as an operator. parameters: the schema's, by the function's names and in its order; a cache that may be a pair has a second
-    tensor NAME_kpe. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None."""
+    tensor NAME_kpe. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
+    that makes a plain call and returns whether it did; and how many values it takes."""
 
-    def __init__(self, function, parameters, makes=None, returns=None, name=None, owner=None):
-        self.function, self.makes, self.returns, self.owner = function, makes or {}, returns, owner
+    def __init__(self, function, parameters, makes=None, returns=None, name=None, owner=None, direct=None):
+        self.function, self.makes, self.returns, self.owner, self.direct = function, makes or {}, returns, owner, direct
         self.name = name or function.__name__
         parameters = f"int {owner}, {parameters}" if owner else f"{parameters}, int ctx=0"
         found = PARAMETER.findall(parameters)
@@ -47,8 +49,9 @@ class Operator:
         self.pairs = tuple(name[:-4] for name in self.tensors if name.endswith("_kpe"))
         self.objects = tuple(name for name in ("ctx", "schedule") if name in self.names)
         self.ignored = tuple(name for name in ("tile_scheduler_metadata", "num_splits") if name in self.names)
-        code = function.__wrapped__.__code__ if hasattr(function, "__wrapped__") else function.__code__
-        self.positional = code.co_argcount
+        signature = inspect.signature(function).parameters.values()
+        self.positional = tuple(x.name for x in signature if x.kind == x.POSITIONAL_OR_KEYWORD and x.name != "self")
+        self.positional = (owner, *self.positional) if owner else self.positional
         LIBRARY.define(f"{self.name}({parameters}) -> ()", tags=TAGS)
         LIBRARY.impl(self.name, self.kernel(), "CompositeExplicitAutograd")
         LIBRARY.impl(self.name, self._fake, "Meta")
@@ -56,33 +59,25 @@ class Operator:
         function._torchdynamo_inline = self.traced()
 
     def kernel(self):
-        """The operator's work: the entry point itself, by the schema's values as far as they are not defaults."""
-        function, words, first = self.function, self.names[self.positional:], self.positional
-        plain = min(at for at, name in enumerate(self.names) if name in RARE or name in self.objects or name.endswith("_kpe"))
+        """The operator's work: what `direct` does with a plain call, else the entry point itself, by the schema's values as far as they are not defaults."""
+        direct, most = self.direct or (lambda *values: False, 0)
 
         def run(*values):
-            if len(values) > plain:
-                self._run_any(list(values))
-            elif len(values) > first:
-                function(*values[:first], **dict(zip(words, values[first:])))
-            else:
-                function(*values)
-
-        def run_owned(number, *values):
-            run(numbered.find(number, self.owner), *values)
-        return run_owned if self.owner else run
+            if len(values) > most or not direct(*values):
+                self._run_any(dict(zip(self.names, values)))
+        return run
 
     def _run_any(self, values):
+        named = {name: value for name, value in values.items() if value is not None or name not in RARE}
         for name in self.objects:
-            at = self.names.index(name)
-            if len(values) > at:
-                values[at] = numbered.find(values[at], name) if values[at] else None
-        named = {name: value for name, value in zip(self.names[self.positional:], values[self.positional:]) if value is not None}
+            if name in named:
+                named[name] = numbered.find(named[name], name) if named[name] else None
         for name in self.pairs:
-            if name + "_kpe" in named:
-                at = self.names.index(name)
-                values[at] = values[at], named.pop(name + "_kpe")
-        self.function(*values[:self.positional], **named)
+            kpe = named.pop(name + "_kpe", None)
+            if kpe is not None:
+                named[name] = named[name], kpe
+        owner = (numbered.find(named.pop(self.owner), self.owner),) if self.owner else ()
+        self.function(*owner, **named)
 
     def _fake(self, *values):
         """The fake implementation: outputs are the caller's. A caller of the operator itself is told of gradients here."""
@@ -94,7 +89,7 @@ class Operator:
         """The function that Dynamo traces in this one's place."""
         def call(*given, **named):
             values = dict(self.defaults)
-            values.update(zip(self.names, given))
+            values.update(zip(self.positional, given))
             values.update(named)
             if values.pop("stream", None) is not None:
                 raise RuntimeError("stream is given, must be None in a compiled graph: its launches go to PyTorch's current stream")
@@ -113,7 +108,10 @@ class Operator:
             for name, make in self.makes.items():
                 if values.get(name) is None:
                     values[name] = make(values)
-            self.call(*[values[name] for name in self.names])
+            given = [values[name] for name in self.names]
+            while self.names[len(given) - 1] in self.defaults and given[-1] is self.defaults[self.names[len(given) - 1]]:
+                given.pop()  # each costs the host time
+            self.call(*given)
             return None if self.returns is None else _returned(self.returns, values)
         return call
 
@@ -122,6 +120,32 @@ def _returned(names, values):
     if isinstance(names, str):
         return values[names]
     return tuple(values[name] if name else None for name in names)
+
+
+# --- plain calls, straight to the compiled module: an operator's way through PyTorch costs as much as the functions in between ---
+def _decode(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None, lse=None, mean_kv_len=None):
+    ctx = context._default or context.default_context()
+    if ctx.emulated or ctx._address is None or torch.is_grad_enabled():
+        return False
+    return ctx._run(ctx._address, ctx._plan_address, 1, max_seqlen_q, mean_kv_len or 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr,
+                    kv_indices, kv_last_page_lens) == 0
+
+
+def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=None, causal=False, out=None, lse=None, mean_kv_len=None):
+    ctx = context._default or context.default_context()
+    if ctx.emulated or ctx._address is None or ctx._flash is None or block_table is None or cache_seqlens is None or torch.is_grad_enabled():
+        return False
+    return ctx._flash(ctx._address, ctx._plan_address, 1 if causal else 0, head_dim_v, mean_kv_len or 0, softmax_scale, None, None, q, k_cache, out, lse,
+                      block_table, cache_seqlens, True).__class__ is tuple
+
+
+def _layer(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
+    one = numbered.find(layer, "layer")
+    if one._fast is None or one._ctx._address is None or one._ctx.emulated or torch.is_grad_enabled():
+        return False
+    made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
+                    None, None, same_tables)
+    return made is not None and made.__class__ is not int
 
 
 # --- what entry points make for their callers ---
@@ -158,16 +182,17 @@ BY_HEAD = "Tensor? kv_b_scale=None, Tensor(a!)? out=None, bool batch_invariant=F
 APPENDED = "str kv_cache_dtype, Tensor? {}, bool power_of_two_scales=True"
 OPERATORS = [
     Operator(mla_decode_fwd,
-             f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, float logit_cap=0.0, int? num_kv_splits=None, "
-             "Tensor(b!)? lse=None, SymInt? mean_kv_len=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
-             f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? kv_buffer_kpe=None", returns=("o", "lse")),
+             f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, Tensor(b!)? lse=None, "
+             "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
+             f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? kv_buffer_kpe=None", returns=("o", "lse"),
+             direct=(_decode, 11)),
     Operator(flash_mla_with_kvcache,
-             "Tensor q, Tensor k_cache, Tensor? block_table, Tensor? cache_seqlens, SymInt head_dim_v, Tensor? tile_scheduler_metadata=None, "
-             "Tensor? num_splits=None, float? softmax_scale=None, bool causal=False, bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, "
-             "Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, Tensor? topk_length=None, Tensor? extra_topk_length=None, "
-             "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor(c!)? workspace=None, bool batch_invariant=False, "
-             "float? empty_lse=None, Tensor? k_cache_kpe=None",
-             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:3], v["head_dim_v"])), "lse": _flash_lse}, ("out", "lse")),
+             "Tensor q, Tensor k_cache, Tensor? block_table, Tensor? cache_seqlens, SymInt head_dim_v, float? softmax_scale=None, bool causal=False, "
+             "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "
+             "bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, "
+             "Tensor? topk_length=None, Tensor? extra_topk_length=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None, "
+             "Tensor? k_cache_kpe=None",
+             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:3], v["head_dim_v"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10)),
     Operator(flash_mla_sparse_fwd,
              "Tensor q, Tensor kv, Tensor indices, float? sm_scale, SymInt d_v=512, Tensor? attn_sink=None, Tensor? topk_length=None, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None",
@@ -220,7 +245,7 @@ OPERATORS = [
              "Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor? seq_lens=None, Tensor? block_table=None, Tensor(b!)? out=None, "
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
-             "Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer"),
+             "Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12)),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

