@@ -10,7 +10,7 @@ from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_page, check_sums, check_tensor, empty, fail, row_stride, whole
+from .tensors import check_page, check_sums, check_tensor, empty, fail, place, row_stride, whole
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -79,9 +79,19 @@ def check_open(handle):
         fail("this is closed: make another one")
 
 
+def _numbers(name, values):
+    """A list of an array or a tensor in host memory; others as they are."""
+    if not hasattr(values, "tolist"):
+        return values
+    if place(values) not in (None, -1):
+        fail(f"{name} lies on the device, must be a list, or an array or tensor in host memory: {name}.tolist() waits for the device")
+    return values.tolist()
+
+
 def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
     """By the functions WHOSE_words and WHOSE_schedule."""
     check_open(handle)
+    new_tokens, context_tokens = _numbers("new_tokens", new_tokens), _numbers("context_tokens", context_tokens)
     batch = len(new_tokens)
     if len(context_tokens) != batch:
         fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")

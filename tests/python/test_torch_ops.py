@@ -157,6 +157,17 @@ class Operators(Entries):
         with self.assertRaisesRegex(Exception, "stream is given, must be None in a compiled graph"):
             torch.compile(lambda named: call(**named, stream=1), fullgraph=True, backend="aot_eager")(good)
 
+    def test_a_schedule_of_tensors_is_that_of_lists(self):
+        self.random = torch.Generator().manual_seed(9)
+        chunked = next(c.__self__ for c, _ in self.calls() if getattr(c, "__qualname__", "") == "ChunkedPrefill.schedule")
+        lists, tensors = chunked.schedule([2, 3], [3, 40]), chunked.schedule(torch.tensor([2, 3], dtype=torch.int32), torch.tensor([3, 40]))
+        self.assertEqual(list(lists.host), list(tensors.host))
+
+    def test_a_type_that_the_library_does_not_know_is_named(self):
+        q, cache = torch.zeros(1, 1, 2, 96, dtype=torch.bfloat16), torch.zeros(2, 16, 1, 96, dtype=torch.float8_e5m2)
+        with self.assertRaisesRegex(mlaforge.MlafError, "k_cache is float8_e5m2, must be bfloat16"):
+            mlaforge.flash_mla_with_kvcache(q, cache, torch.zeros(1, 1, dtype=torch.int32), torch.ones(1, dtype=torch.int32), 64, ctx=self.ctx)
+
     def test_a_layer_that_is_gone_is_said(self):
         self.random = torch.Generator().manual_seed(8)
         layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")

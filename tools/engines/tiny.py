@@ -16,7 +16,9 @@ SMALL = dict(vocab_size=96, hidden_size=128, intermediate_size=192, moe_intermed
              initializer_range=0.08)
 # Servers' kernels want DeepSeek's latent row, 512 + 64.
 SERVED = dict(kv_lora_rank=512, qk_rope_head_dim=64, qk_nope_head_dim=128, v_head_dim=128, num_hidden_layers=2, first_k_dense_replace=2, vocab_size=256,
-              max_position_embeddings=2048, initializer_range=0.1, eos_token_id=255, num_mtp_layers=0)
+              max_position_embeddings=2048, initializer_range=0.1, eos_token_id=255, num_mtp_layers=0,
+              rope_parameters={**YARN, "factor": 32.0})
+SERVED_ERROR = 0.023  # of log p by vLLM's own attention on a CPU
 LOG_ERROR, REGRET = 1.1, 0.15  # of stock's error; how much less likely than double precision's best a token may be
 
 
