@@ -3,7 +3,7 @@ import math
 import struct
 import sys
 
-from . import cache_format, context
+from . import cache_format, context, torch_state
 from .calls import current_stream
 from .errors import MlafError
 from .entry import FAULTS, Arguments
@@ -134,6 +134,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     -inf, as their kernels do. +inf costs one small launch behind the call (PyTorch's nan_to_num_); for tensors of other libraries the
     host waits for the stream and writes it. With -math.inf there is neither.
     """
+    if torch_state.mode() and (made := torch_state.watched(flash_mla_with_kvcache, locals())) is not None:
+        return made
     sparse = indices is not None or topk_length is not None or attn_sink is not None
     extra = extra_indices_in_kvcache is not None or extra_k_cache is not None or extra_topk_length is not None
     if extra or (not sparse and (block_table is None or cache_seqlens is None)):
@@ -192,6 +194,8 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
     [H] float32. sm_scale: any finite number. lse is the natural logarithm, as flash_mla_with_kvcache's, with its empty_lse. FlashMLA's second result, the largest logit of each
     row, is not computed: None stands in its place. At most 65536 tokens in a call.
     """
+    if torch_state.mode() and (made := torch_state.watched(flash_mla_sparse_fwd, locals())) is not None:
+        return made
     ctx = ctx or context._default or context.default_context()
     if batch_invariant:
         ctx = ctx.with_batch_invariance()

@@ -72,6 +72,7 @@ def setUpModule():
     torch.Tensor, torch.uint8, torch.float32 = Tensor, "uint8", "float32"
     torch.contiguous_format, torch.empty_like = "dense", empty_like
     torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=current_stream)
+    torch.compiler, torch.is_grad_enabled = types.SimpleNamespace(is_compiling=bool), bool
     sys.modules["torch"] = torch
 
 
