@@ -182,6 +182,7 @@ static void try_absorb(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 }
 
 mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
+  out->chains = mlaf_series_chains_new(mlaf_ctx_device(ctx));
   mlaf_status st = make_sizes(ctx, s, out);
   if (!st) compile_all(ctx, s, out);
   if (!st) try_absorb(ctx, s, out);
@@ -196,6 +197,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 
 void layer_plans_clear(layer_plans *p) {
   const size_t n = n_decode(p);
+  mlaf_series_chains_free(p->chains);
   mlaf_chunked_prefill_destroy(p->prefill);
   for (int k = 0; k < LAYER_STAGES; k++)
     for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);

@@ -215,8 +215,8 @@ static int slot_of(const mlaf_calls *calls, const mlaf_second_form *form) {
 }
 
 /* Turns arguments in a further form into the first, by separate kernels. */
-static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *form, const void *args, void *stream,
-                                 mlaf_err *err) {
+static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *form, const void *args, mlaf_series *to,
+                                 void *stream, mlaf_err *err) {
   const mlaf_loaded *l = plan->from.loaded;
   const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
   mlaf_whole_args first;
@@ -227,13 +227,15 @@ static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *
   if (st) return st;
   memcpy(&size, &first, sizeof size);
   if (!size) return MLAF_OK;
-  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, slot_of(plan->point.op->calls, form), stream, err);
+  const int slot = slot_of(plan->point.op->calls, form);
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, slot, to, stream, err);
 }
 
-static mlaf_status launch(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+static mlaf_status launch(const mlaf_plan *plan, const void *args, mlaf_series *to, void *stream, mlaf_err *err) {
+  const mlaf_loaded *l = plan->from.loaded;
   const mlaf_second_form *form = mlaf_second_of(plan->point.op->calls, args);
-  if (form) return launch_second(plan, form, args, stream, err);
-  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), args, stream, err);
+  if (form) return launch_second(plan, form, args, to, stream, err);
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), args, NULL, 0, to, stream, err);
 }
 
 /* Neither a workspace nor a size: the stream's is meant. */
@@ -246,31 +248,34 @@ static bool leaves_workspace_out(const mlaf_calls *calls, const void *args) {
   return !workspace && !size;
 }
 
+/* The memory is given back at the end, so nothing of it is kept for later. */
 static mlaf_status launch_borrowing(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
   const mlaf_calls *calls = plan->point.op->calls;
   const size_t need = mlaf_plan_run_workspace(plan, plan->point.op, args);
   mlaf_whole_args whole;
   mlaf_borrowed b;
-  if (!need || need == SIZE_MAX) return launch(plan, args, stream, err); /* says what is wrong */
+  if (!need || need == SIZE_MAX) return launch(plan, args, NULL, stream, err); /* says what is wrong */
   mlaf_status st = mlaf_workspace_borrow(plan->shared, stream, need, &b, err);
   if (st) return st;
   memcpy(&whole, args, calls->args_size);
   memcpy(whole.bytes + calls->workspace_at, &b.memory, sizeof b.memory);
   memcpy(whole.bytes + calls->workspace_size_at, &b.size, sizeof b.size);
-  st = launch(plan, &whole, stream, err);
+  st = launch(plan, &whole, NULL, stream, err);
   mlaf_workspace_give_back(&b);
   return st;
 }
 
-static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+static mlaf_status execute(const mlaf_plan *plan, const void *args, mlaf_series *to, void *stream, mlaf_err *err) {
   const mlaf_calls *calls = plan->point.op->calls;
   mlaf_whole_args whole;
   const void *a = mlaf_args_take(calls, args, &whole, err);
   if (!a) return err->status;
-  return leaves_workspace_out(calls, a) ? launch_borrowing(plan, a, stream, err) : launch(plan, a, stream, err);
+  if (!leaves_workspace_out(calls, a)) return launch(plan, a, to, stream, err);
+  const mlaf_status st = to ? mlaf_series_stop(to, err) : MLAF_OK;
+  return st ? st : launch_borrowing(plan, a, stream, err);
 }
 
-mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream) {
+mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, mlaf_series *to, void *stream) {
   const mlaf_calls *calls = plan->point.op->calls;
   mlaf_err err;
   mlaf_visit visit;
@@ -283,7 +288,8 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
     const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
     st = form->prepare_at(mlaf_loaded_bound(plan->from.loaded), second_kernels(plan, form, fns), args, at, &first, &second, &err);
     for (size_t i = 0; !st && !again && i < second.ahead; i++)
-      st = ops->launch(plan->shared->dev, stream, &second.launch[i], &err);
+      st = to ? mlaf_series_launch(to, &second.launch[i], 1, &err)
+              : ops->launch(plan->shared->dev, stream, &second.launch[i], &err);
     if (ops->leave) ops->leave(plan->shared->dev, &visit);
   }
   if (!st) memcpy(args, &first, calls->args_size);
@@ -293,6 +299,10 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
 }
 
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream) {
+  return mlaf_plan_run_into(plan, op, args, NULL, stream);
+}
+
+mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const void *args, mlaf_series *to, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_visit visit;
   mlaf_device *dev = plan->shared->dev;
@@ -303,7 +313,7 @@ mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *
                    op ? op->name : "none");
   if (!st && ops->enter) st = ops->enter(dev, &visit, &err);
   if (!st) {
-    st = execute(plan, args, stream, &err);
+    st = execute(plan, args, to, stream, &err);
     if (ops->leave) ops->leave(dev, &visit);
   }
   if (!st) return MLAF_OK;

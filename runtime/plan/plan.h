@@ -5,6 +5,7 @@
 
 #include "mlaforge/plan.h"
 #include "mlaforge/tune.h"
+#include "device/series.h"
 #include "op/calls.h"
 #include "plan/ctx.h"
 
@@ -38,10 +39,12 @@ const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);
+/* The same into `to`, which is of that stream; NULL: launched at once. */
+mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const void *args, mlaf_series *to, void *stream);
 /* Makes the first form of arguments in their second one (op/calls.h), where the caller keeps the result: the launch that writes
- * it to `at`, by which *args are in the first form. `again`: it lies there already, nothing is launched. A failure is
- * reported. */
-mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream);
+ * it to `at`, by which *args are in the first form. `again`: it lies there already, nothing is launched. `to` as above. A failure
+ * is reported. */
+mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, mlaf_series *to, void *stream);
 /* Bytes of workspace that mlaf_plan_run needs for these arguments; SIZE_MAX: they are none that it would take. */
 size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const void *args);
 
