@@ -23,6 +23,7 @@
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
 local model = require("ops/mla_decode/model")
 local params = require("params")
+local shape = require("ops/mla_decode/shape")
 local splits = require("ops/mla_decode/splits")
 
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
@@ -58,6 +59,7 @@ function op.absent(p)
   if p.cache ~= 0 and p.rotate ~= 0 then
     return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out"
   end
+  return shape.columns_rule(p)
 end
 
 op.second = {
