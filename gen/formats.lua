@@ -164,8 +164,10 @@ function formats.refusal(op, name)
   local bytes = formats.bytes(formats.extents(f).token, formats.USUAL.rank, formats.USUAL.rope)
   local latent, rope = formats.own_columns(f)
   return ("%s does not take %s caches (%d bytes a token of %d + %d columns%s): it takes %s%s"):format(op, name, bytes,
-    latent or formats.USUAL.rank, rope or formats.USUAL.rope, f.models and ", as those of " .. f.models or "", table.concat(own, " or "),
-    #others > 0 and ("; %s %s %s"):format(table.concat(others, " and "), #others == 1 and "takes" or "take", name) or ", and no operation takes " .. name .. " yet")
+    latent or formats.USUAL.rank, rope or formats.USUAL.rope, f.models and ", as those of " .. f.models or "",
+    table.concat(own, " or "),
+    #others > 0 and ("; %s %s %s"):format(table.concat(others, " and "), #others == 1 and "takes" or "take", name)
+      or ", and no operation takes " .. name .. " yet")
 end
 
 return formats

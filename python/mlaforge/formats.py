@@ -11,7 +11,7 @@ FORMATS = (  # cache_format.Format
 
 REFUSED = {  # (operation, format): why
     ("mla_append", "fp8_v4"):
-        "mla_append does not take fp8_v4 caches (584 bytes a token of 512 + 64 columns, as those of DeepSeek-V4): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz; mla_decode take fp8_v4",
+        "mla_append does not take fp8_v4 caches (584 bytes a token of 448 + 64 columns, as those of DeepSeek-V4): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz; mla_decode takes fp8_v4",
     ("mla_gather_kv_b", "fp8_v4"):
-        "mla_gather_kv_b does not take fp8_v4 caches (584 bytes a token of 512 + 64 columns, as those of DeepSeek-V4): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split; mla_decode take fp8_v4",
+        "mla_gather_kv_b does not take fp8_v4 caches (584 bytes a token of 448 + 64 columns, as those of DeepSeek-V4): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split; mla_decode takes fp8_v4",
 }

@@ -14,8 +14,8 @@ typedef struct mlaf_second_prepared {
   size_t ahead, n;
 } mlaf_second_prepared;
 
-/* A further form of the arguments (block tables and index lists of mla_decode, of one pool or two): more kernels, launched before the others, make
- * the first form of it in the workspace; one may come behind them. */
+/* A further form of the arguments (block tables and index lists of mla_decode, of one pool or two): more kernels, launched before
+ * the others, make the first form of it in the workspace; one may come behind them. */
 typedef enum mlaf_second_kind { MLAF_SECOND_TABLES, MLAF_SECOND_LISTS, MLAF_SECOND_POOLS, MLAF_SECOND_KINDS } mlaf_second_kind;
 typedef struct mlaf_second_form {
   mlaf_second_kind kind;

@@ -55,8 +55,8 @@ static mlaf_status check_pool(const mlaf_problem *p, const char *extra, const ch
     return mlaf_fail(err, MLAF_E_ARG, "%s%s is %lld, must be a multiple of %lld from %lld on: pages of %lld tokens of %s", extra,
                      stride, (long long)given, (long long)row, (long long)least, (long long)tokens, f->name);
   if (pages * tokens > INT32_MAX || (pages && apart / row > INT32_MAX / pages))
-    return mlaf_fail(err, MLAF_E_ARG, "%snum_pages is %lld: with pages of %lld tokens, %lld bytes apart, a pool has 2^31 rows or "
-                     "more", extra, (long long)pages, (long long)tokens, (long long)apart);
+    return mlaf_fail(err, MLAF_E_ARG, "%snum_pages is %lld: with pages of %lld tokens, %lld bytes apart, a pool has 2^31 rows "
+                     "or more", extra, (long long)pages, (long long)tokens, (long long)apart);
   return MLAF_OK;
 }
 
@@ -65,8 +65,8 @@ static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   const int64_t row = mlaf_decode_bytes(p, f->row), tokens = mlaf_page_tokens(p, a);
   if (!f->aside && (a->ckv_page_stride || a->extra_page_stride))
-    return mlaf_fail(err, MLAF_E_ARG, "ckv_page_stride is %lld and extra_page_stride %lld, must be 0: rows of the problem's cache "
-                     "are all tokens", (long long)a->ckv_page_stride, (long long)a->extra_page_stride);
+    return mlaf_fail(err, MLAF_E_ARG, "ckv_page_stride is %lld and extra_page_stride %lld, must be 0: rows of the problem's "
+                     "cache are all tokens", (long long)a->ckv_page_stride, (long long)a->extra_page_stride);
   if (!f->aside) return MLAF_OK;
   if (a->ckv_row_stride && a->ckv_row_stride != row)
     return mlaf_fail(err, MLAF_E_ARG, "ckv_row_stride is %lld, must be 0 or %lld: scales lie behind a page's rows of %s",

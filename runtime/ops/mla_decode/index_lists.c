@@ -1,5 +1,5 @@
-/* Index lists of query tokens, of one pool or of two, made into page lists of requests by one launch, or by two; and sinks, by one
- * behind. */
+/* Index lists of query tokens, of one pool or of two, made into page lists of requests by one launch, or by two; and sinks, by
+ * one behind. */
 #include "ops/mla_decode/index_lists.h"
 
 #include <stddef.h>
@@ -173,8 +173,8 @@ static mlaf_status check_extra(const mlaf_problem *p, const mlaf_execute_args *a
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   if (!has_extra(a)) return MLAF_OK;
   if (!f->aside)
-    return mlaf_fail(err, MLAF_E_ARG, "extra_indices is given: a second pool is read beside a cache of fp8_v4, and the problem's is "
-                     "%s", f->name);
+    return mlaf_fail(err, MLAF_E_ARG, "extra_indices is given: a second pool is read beside a cache of fp8_v4, and the problem's "
+                     "is %s", f->name);
   if (!a->extra_indices || (uintptr_t)a->extra_indices % sizeof(int32_t) || (uintptr_t)a->extra_topk_length % sizeof(int32_t))
     return mlaf_fail(err, MLAF_E_ARG, "extra_indices is %p and extra_topk_length %p: a second pool comes with lists, 4-byte "
                      "aligned", (const void *)a->extra_indices, (const void *)a->extra_topk_length);

@@ -145,8 +145,8 @@ static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int64_t page
     random_codes(fnuz, scale, at.rope, rope, rng);
 }
 
-/* One NaN code in a token that all rows of its request see, so that all of them must be NaN; or one scale that is NaN where a byte
- * can be that. */
+/* One NaN code in a token that all rows of its request see, so that all of them must be NaN; or one scale where a byte can be
+ * NaN. */
 static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) {
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;

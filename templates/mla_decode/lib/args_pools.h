@@ -1,5 +1,5 @@
-// The argument block of a decode kernel whose cache is pages of rows with their tokens' scales behind them, in up to two pools, in
-// place of mla_decode/lib/args.h: as many bytes. runtime/ops/mla_decode/launch.h says what each field means.
+// The argument block of a decode kernel whose cache is pages of rows and then their tokens' scales, in up to two pools, in place
+// of mla_decode/lib/args.h: as many bytes. runtime/ops/mla_decode/launch.h says what each field means.
 struct mlaf_narrow { // 32 bits that count in 64
   int value;
 #ifdef __cplusplus

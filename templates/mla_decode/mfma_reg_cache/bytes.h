@@ -7,8 +7,8 @@
 //
 // as `how_v` the same of V, as `score` and `value` the types of K's and V's operands, and as `lifts` whether a byte by bits is
 // multiplied to its own size before an MFMA that would flush its subnormals.
-//@ -- powers: K and V as how_v says, times their scales in fp32, as bf16: exact down to 2^-133. The unit of what bytes are read as
-//@ -- goes into Q and O.
+//@ -- powers: K and V as how_v says, times their scales in fp32, as bf16: exact down to 2^-133. The unit of what bytes are read
+//@ -- as goes into Q and O.
 //@ needs("BYTE_UNIT")
 typedef short i16x2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));

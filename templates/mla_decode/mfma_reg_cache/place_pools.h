@@ -1,6 +1,6 @@
-// The place of tokens in pools of pages (mla_decode/lib/pools.h), in place of mfma_reg_cache/place.h. Every lane looks up the token
-// whose K it loads, l%16, and gets from another lane one of the four tokens whose V its quad loads, 4(l/16) + l%4; the quad then
-// shares the four addresses by DPP.
+// Tokens in pools of pages (mla_decode/lib/pools.h), in place of mfma_reg_cache/place.h. Every lane looks up the token whose K it
+// loads, l%16, and gets from another lane one of the four tokens whose V its quad loads, 4(l/16) + l%4; the quad then shares the
+// four addresses by DPP.
 //@ needs("PAGE", "V_BYTES")
 constexpr u32 TOKEN_ROW = 576, TOKEN_SCALES = 8; // bytes
 //@ include("mla_decode/lib/pools.h")
@@ -65,7 +65,7 @@ MLAF_DEV void load_scales(u32x2 (&s)[4], const place& p) {
   s[3] = cache_load<u32x2>(v_row<3>(p), quad_lane<3>(p.v_scales), 0);
 }
 
-// The offset of this lane's V_BYTES columns in group j of 16 * V_BYTES, and of its 8 columns of the last 128: as bytes, or of bf16.
+// The offset of this lane's V_BYTES columns in group j of 16 * V_BYTES, and of its 8 columns of the last 128: bytes, or bf16.
 MLAF_DEV u32 v_column(int lane, int j) { return V_BYTES * (lane & 15); }
 MLAF_DEV bool last_are_wide(int lane) { return lane & 8; }
 MLAF_DEV u32 last_column(int lane) { return last_are_wide(lane) ? 448 + 16 * (lane & 7) : 384 + 8 * (lane & 7); }
