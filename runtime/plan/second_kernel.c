@@ -90,7 +90,8 @@ static const struct {
   uint32_t flag;
   const char *name;
 } flag_of[MLAF_SECOND_KINDS] = {[MLAF_SECOND_TABLES] = {MLAF_PLAN_TABLES, "MLAF_PLAN_TABLES"},
-                                [MLAF_SECOND_LISTS] = {MLAF_PLAN_LISTS, "MLAF_PLAN_LISTS"}};
+                                [MLAF_SECOND_LISTS] = {MLAF_PLAN_LISTS, "MLAF_PLAN_LISTS"},
+                                [MLAF_SECOND_POOLS] = {MLAF_PLAN_POOLS, "MLAF_PLAN_POOLS"}};
 
 static const mlaf_second_form *form_of(const mlaf_op *op, mlaf_second_kind kind) {
   for (int i = 0; op->calls->second && op->calls->second[i]; i++)

@@ -28,7 +28,7 @@ typedef struct mlaf_loaded_desc {
 mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err);
 void mlaf_loaded_close(mlaf_loaded *l);
-enum { MLAF_LOADED_CHAINS = 3 };
+enum { MLAF_LOADED_CHAINS = 4 };
 /* Makes repeated launches of its kernels, behind n_ahead kernels like `ahead`, cheaper for the host, where the device can chain
  * launches; elsewhere they are launched one by one. `slot` is 0 without any ahead, else their form's number among the
  * operation's, from 1 on. To be called before other threads see it. */

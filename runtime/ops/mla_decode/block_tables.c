@@ -51,6 +51,10 @@ static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a
   if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
   if (tokens <= 0 || tokens % p->page_size)
     return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, must be a multiple of the plan's page_size, %d", tokens, p->page_size);
+  if (mlaf_decode_format(p, false)->aside && (tokens != p->page_size || a->page_rows))
+    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d and page_rows %lld, must be the plan's page_size, %d, and 0: pages of "
+                     "%s are not taken apart, and ckv_page_stride apart", tokens, (long long)a->page_rows, p->page_size,
+                     mlaf_decode_format(p, false)->name);
   if (rows < tokens || rows % p->page_size || rows > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be a multiple of the plan's page_size, %d, and at least "
                      "page_tokens, %d", (long long)rows, p->page_size, tokens);

@@ -134,11 +134,11 @@ class CacheTest(unittest.TestCase):
         refused("keys of an 8-bit cache are rotated already when they are written", flat, rope_style="pairs",
                 rope_table=Buffer(self.ctx, (64, ROPE), "float32", [1] * (64 * ROPE)))
         refused("q_scale is a tensor, must be a number", flat, q_scale=self.number(1))
-        refused("kv_buffer is uint8 with rows of 584 bytes: mla_decode does not take fp8_v4", rows(584, "uint8"))
+        refused("kv_buffer is fp8_v4, whose tokens have 512 columns that are K and V alike.*: the problem needs r512,p0,bf16", rows(584, "uint8"))
         refused(r"kv_buffer is uint8 with rows of 64 bytes; of 64 \+ 32 columns they have 144 \(fp8_ds_mla\), 96 \(e4m3fn\), 96 \(e4m3fnuz\)",
                 rows(RANK, "uint8"))
         refused("kv_buffer is float8_e4m3fnuz with rows of 144 bytes", rows(DS_ROW, "float8_e4m3fnuz"))
-        for cache, text in ((flat, "k_cache has rows of 96 numbers, must be uint8 or float8_e4m3fn with rows of 144 bytes"),
+        for cache, text in ((flat, "k_cache has rows of 96 numbers, must be uint8 or float8_e4m3fn with rows of 144 or 584 bytes"),
                             (rows(COLS, "bfloat16"), "k_cache has rows of 96 numbers, must be uint8"), (None, "k_cache is one tensor of bytes")):
             with self.assertRaisesRegex(mlaforge.MlafError, "is_fp8_kvcache is True.*" + text):
                 mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)
