@@ -83,7 +83,7 @@ def _memory():
 
 
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables, rotate=0,
-                rope_table=None, indices=None, topk_length=None, attn_sink=None):
+                rope_table=None, **lists):
     kept = _memory()
     memory, address = kept
     memory[:] = EMPTY
@@ -113,9 +113,8 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
-    _pack(memory, CALL_VIEWS["indices"], indices)
-    _pack(memory, CALL_VIEWS["topk_length"], topk_length)
-    _pack(memory, CALL_VIEWS["attn_sink"], attn_sink)
+    for name, tensor in lists.items():
+        _pack(memory, CALL_VIEWS[name], tensor)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
@@ -145,4 +144,4 @@ def runners(module=None):
 
 
 ROTATE = {"pairs": 1, "halves": 2}
-run_more = _run_ctypes  # with rotate and rope_table, or indices, topk_length and attn_sink, which the compiled module knows nothing of
+run_more = _run_ctypes  # with rotate and rope_table, or index lists by their names in a mlaf_call, which the compiled module knows nothing of

@@ -65,6 +65,8 @@ def mla_index(q, weights, cache, block_table, lengths, topk, *, max_length=None,
     requests, width = block_table.shape
     if requests < 1 or tokens % requests:
         fail(f"block_table has {requests} rows for {tokens} query tokens, must have one for each request, of as many tokens")
+    if width < 1:
+        fail(f"block_table has the shape {tuple(block_table.shape)}: a row has one page or more, -1 where a request has none")
     paged = width * args["page_tokens"]
     most = min(paged, CTX_MOST) if max_length is None else whole("max_length", max_length, 1, CTX_MOST)
     columns = -(-most // 4) * 4

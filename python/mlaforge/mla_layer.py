@@ -1,7 +1,7 @@
 """An MLA layer in one call, from hidden states to hidden states, by weights as they lie in a checkpoint."""
 import ctypes
 
-from . import context
+from . import context, numbered
 from .cache_format import refusal, taken_by
 from .calls import current_stream
 from .context import _struct
@@ -224,7 +224,7 @@ class Layer:
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))
-        self._handle, self._held = handle, (weights, cos_sin_cache, cache_scale)
+        self._handle, self._held, self.number = handle, (weights, cos_sin_cache, cache_scale), numbered.register(self)
         self.use(fast())
 
     def use(self, module):

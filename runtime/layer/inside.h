@@ -221,6 +221,7 @@ mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *li
 
 /* Plans of all stages: by classes of tokens (1, 2, 4, ...), and decode's by q_len, ctx and batch. */
 typedef struct layer_plans {
+  mlaf_series_chains *chains; /* of all launches of a call with few tokens; NULL: they are made one by one */
   mlaf_chunked_prefill *prefill; /* STAGE_PREFILL's; NULL: there is none */
   mlaf_plan *by_rows[LAYER_STAGES][LAYER_CLASSES];
   int32_t *batches; /* rising: sizes that plans are made for */

@@ -171,7 +171,8 @@ static mlaf_status run_prefill(const mlaf_layer *layer, const mlaf_layer_args *a
   return mlaf_chunked_prefill_execute(layer->plans.prefill, &args, stream);
 }
 
-static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, mlaf_series *to,
+                              void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
@@ -179,26 +180,27 @@ static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const ml
   if (kind == STAGE_V_OUT && layer_fuses_v_out(&layer->shape, &layer->plans, &z)) return MLAF_OK;
   layer_fill(layer, kind, a, &args);
   mlaf_status st = MLAF_OK;
-  if (kind == STAGE_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
-  return st ? st : mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
+  if (kind == STAGE_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, to, stream);
+  return st ? st : mlaf_plan_run_into(plan, mlaf_plan_op(plan), &args, to, stream);
 }
 
-static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, mlaf_series *to, void *stream) {
   layer_kind parts[LAYER_PARTS];
   const int n = layer_parts_of(&layer->shape, kind, layer_sizes_of(&layer->shape, a).tokens, parts);
   mlaf_status st = MLAF_OK;
-  for (int i = 0; !st && i < n; i++) st = run_launch(layer, parts[i], a, stream);
+  for (int i = 0; !st && i < n; i++) st = run_launch(layer, parts[i], a, to, stream);
   return st;
 }
 
 /* Makes page lists of a block table ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
  * stage's weights are loaded meanwhile. */
-static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
+static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_series *to, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   if (!z.lists || a->flags & MLAF_LAYER_SAME_TABLES) return MLAF_OK;
   layer_fill(layer, STAGE_DECODE, a, &args);
-  return mlaf_plan_make(layer_plan_of(&layer->shape, &layer->plans, STAGE_DECODE, &z), &args, a->workspace, false, stream);
+  const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, STAGE_DECODE, &z);
+  return mlaf_plan_make(plan, &args, a->workspace, false, to, stream);
 }
 
 /* One stage, or EVERY one. What a stage finds wrong it reports itself. */
@@ -207,16 +209,28 @@ static mlaf_status no_stage(const layer_shape *s, size_t i, layer_form form, mla
   return mlaf_fail(err, MLAF_E_ARG, "stage %zu of a layer of %d", i, s->n[form]);
 }
 
+/* Runs all stages of a call with few tokens as one chain of launches. */
+static mlaf_status run_together(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
+  mlaf_err err;
+  mlaf_series together;
+  const layer_shape *s = &layer->shape;
+  mlaf_series_begin(&together, layer->shared->dev, stream);
+  mlaf_status st = make_lists(layer, a, &together, stream);
+  for (int i = 0; !st && i < s->n[FORM_ABSORBED]; i++) st = run_stage(layer, s->kinds[FORM_ABSORBED][i], a, &together, stream);
+  return st ? st : report(layer->shared, mlaf_series_end(&together, layer->plans.chains, &err), &err);
+}
+
 static mlaf_status run_stages(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *a, void *stream) {
   mlaf_err err;
   const layer_shape *s = &layer->shape;
   const layer_form form = layer_sizes_of(s, a).form;
   mlaf_status st = MLAF_OK;
   if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
+  if (one == EVERY && form == FORM_ABSORBED && layer->plans.chains) return run_together(layer, a, stream);
   /* Lists are made with the first stage, never right before decode: that may read lists ahead of its wait. */
-  if (form == FORM_ABSORBED && one <= 0) st = make_lists(layer, a, stream);
+  if (form == FORM_ABSORBED && one <= 0) st = make_lists(layer, a, NULL, stream);
   for (int i = 0; !st && i < s->n[form]; i++)
-    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
+    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, NULL, stream);
   return st;
 }
 

@@ -43,13 +43,13 @@ static size_t n_decode(const layer_plans *p) { return (size_t)p->n_ctxs * (size_
 /* Plans that are wanted: their problems, how each is asked for, and where it goes. */
 typedef struct wanted {
   mlaf_plan_opts rows, decode; /* options */
-  mlaf_plan_wish *list;
+  mlaf_plan_request *list;
   mlaf_plan ***to;
   size_t n;
 } wanted;
 
 static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan_inside inside, mlaf_plan **to) {
-  w->list[w->n] = (mlaf_plan_wish){*p, opts, inside};
+  w->list[w->n] = (mlaf_plan_request){*p, opts, inside};
   w->to[w->n++] = to;
 }
 
@@ -126,7 +126,7 @@ static mlaf_status want_all(const layer_shape *s, layer_plans *out, wanted *w, m
 
 static mlaf_status want_prefill(const layer_shape *s, wanted *w, mlaf_err *err) {
   const mlaf_chunked_prefill_desc d = layer_chunked(s);
-  const mlaf_status st = chunked_wishes(&d, &w->rows, w->list + w->n, err);
+  const mlaf_status st = chunked_requests(&d, &w->rows, w->list + w->n, err);
   if (!st) w->n += CHUNKED_PARTS;
   return st;
 }
@@ -182,6 +182,7 @@ static void try_absorb(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 }
 
 mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
+  out->chains = mlaf_series_chains_new(mlaf_ctx_device(ctx));
   mlaf_status st = make_sizes(ctx, s, out);
   if (!st) compile_all(ctx, s, out);
   if (!st) try_absorb(ctx, s, out);
@@ -196,6 +197,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 
 void layer_plans_clear(layer_plans *p) {
   const size_t n = n_decode(p);
+  mlaf_series_chains_free(p->chains);
   mlaf_chunked_prefill_destroy(p->prefill);
   for (int k = 0; k < LAYER_STAGES; k++)
     for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);

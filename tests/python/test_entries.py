@@ -2,6 +2,8 @@
 import inspect
 import math
 import re
+import subprocess
+import sys
 import unittest
 
 import mlaforge
@@ -200,6 +202,11 @@ class Entries(EmulatorTest):
 
     def test_every_public_callable_has_a_docstring(self):
         self.assertEqual([name for name, value in public() if not inspect.getdoc(value)], [])
+
+    def test_exit_with_a_context_of_the_module_is_silent(self):
+        script = "import mlaforge\nctx = mlaforge.Context(device='emu:gfx942')\ndef f(): return ctx\n"
+        done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+        self.assertEqual(done.stdout, "")
 
     def test_version(self):
         self.assertRegex(mlaforge.__version__, r"^\d+\.\d+\.\d+")
