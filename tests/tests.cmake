@@ -179,6 +179,16 @@ if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
     ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
+# A decoding loop with a paged cache that is too small, in the same way.
+if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
+  add_executable(example-engine ${CMAKE_SOURCE_DIR}/examples/engine_c/main.c)
+  target_include_directories(example-engine PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(example-engine PRIVATE mlaforge_shared m)
+  add_test(NAME layer/example_engine COMMAND example-engine)
+  set_tests_properties(layer/example_engine PROPERTIES LABELS t1
+    ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+endif()
+
 # A context split over ranks, its shards one after another: tokens one by one and in runs, drafts, ranks without tokens.
 if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
   add_executable(example-context-split ${CMAKE_SOURCE_DIR}/examples/context-split/main.c)
