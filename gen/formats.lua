@@ -9,7 +9,8 @@
 --   streams  what is stored of a token, in this order:
 --     of       "latent", "scales" or "rope"
 --     type     of its numbers: "dtype" (the problem's 16-bit type) or a key of BYTES
---     columns  how many: "rank", "rope", or a number where they do not follow the problem
+--     columns  how many: "rank", "rope", or a number where they do not follow the problem. Where they do not, all columns are K
+--              and V: a problem of mla_decode has them as its rank, without a rope dim, and bf16
 --     group    of scales: columns of the latent that one is for
 --     pad      bytes behind them that mean nothing
 --     place    nil: in the token's row, behind the stream before. "page": behind the rows of a page, those of all its tokens.
@@ -48,8 +49,8 @@ formats.list = {
     token = "the same in AMD's encoding, on MI300X",
     streams = { latent("e4m3fnuz"), rope("e4m3fnuz") },
     scale = "launch", plain = { "gfx942" } },
-  { name = "fp8_v4", takes = {},
-    token = "448 columns as e4m3fn, 64 of 16 bits, and behind the page's rows a scale for every 64 columns",
+  { name = "fp8_v4", takes = { mla_decode = 5 },
+    token = "448 columns as e4m3fn, 64 of bf16, and behind the page's rows a scale for every 64 columns, a power of two",
     models = "DeepSeek-V4",
     streams = { { of = "latent", type = "e4m3fn", columns = 448 }, { of = "rope", type = "dtype", columns = 64 },
       { of = "scales", type = "ue8m0", columns = 7, group = 64, pad = 1, place = "page" } },
@@ -92,8 +93,9 @@ local function plus(a, b) return { a[1] + b[1], a[2] + b[2], a[3] + b[3] } end
 
 function formats.bytes(extent, rank, rope_columns) return extent[1] * rank + extent[2] * rope_columns + extent[3] end
 
--- A token's row (in the cache's tensor), token (in all), and of each stream its bytes, NAME, and where they begin, NAME_at: in
--- the row, in a page's part behind its rows, or in the row of a tensor of its own.
+-- A token's row (in the cache's tensor), token (in all), handed (what a row of that tensor has as callers shape it: with what
+-- lies behind the page's rows), and of each stream its bytes, NAME, and where they begin, NAME_at: in the row, in a page's part
+-- behind its rows, or in the row of a tensor of its own.
 function formats.extents(f)
   local out = { row = { 0, 0, 0 }, token = { 0, 0, 0 } }
   local behind = { 0, 0, 0 }
@@ -104,6 +106,7 @@ function formats.extents(f)
     if not s.place then out[s.of .. "_at"], out.row = out.row, plus(out.row, bytes) end
     if s.place == "page" then out[s.of .. "_at"], behind = behind, plus(behind, bytes) end
   end
+  out.handed = plus(out.row, behind)
   return out
 end
 
@@ -111,6 +114,12 @@ function formats.stream(f, of)
   for _, s in ipairs(f.streams) do
     if s.of == of then return s end
   end
+end
+
+-- Columns of the latent and rope columns that a format has whatever the problem says; nil: they follow the problem.
+function formats.own_columns(f)
+  local latent, rope = formats.stream(f, "latent").columns, formats.stream(f, "rope").columns
+  if latent ~= "rank" then return latent, rope end
 end
 
 -- Bytes of a token in a problem's cache.
@@ -126,6 +135,11 @@ function formats.page_bytes(f, tokens, rank, rope_columns)
   end
   local bytes = tokens * (formats.bytes(formats.extents(f).token, rank, rope_columns) - formats.bytes(apart, rank, rope_columns))
   return f.page and (bytes + f.page - 1) // f.page * f.page or bytes
+end
+
+-- Rows from one page to the next that a page's bytes come to: a page is padded to whole ones.
+function formats.page_rows(f, tokens, rank, rope_columns)
+  return formats.page_bytes(f, tokens, rank, rope_columns) // formats.bytes(formats.extents(f).row, rank, rope_columns)
 end
 
 -- Bytes of what the strides of its rows count: 16-bit elements where there is nothing else.
@@ -148,9 +162,12 @@ function formats.refusal(op, name)
     if f.takes[other] then others[#others + 1] = other end
   end
   local bytes = formats.bytes(formats.extents(f).token, formats.USUAL.rank, formats.USUAL.rope)
+  local latent, rope = formats.own_columns(f)
   return ("%s does not take %s caches (%d bytes a token of %d + %d columns%s): it takes %s%s"):format(op, name, bytes,
-    formats.USUAL.rank, formats.USUAL.rope, f.models and ", as those of " .. f.models or "", table.concat(own, " or "),
-    #others > 0 and "; " .. table.concat(others, " and ") .. " take " .. name or ", and no operation takes " .. name .. " yet")
+    latent or formats.USUAL.rank, rope or formats.USUAL.rope, f.models and ", as those of " .. f.models or "",
+    table.concat(own, " or "),
+    #others > 0 and ("; %s %s %s"):format(table.concat(others, " and "), #others == 1 and "takes" or "take", name)
+      or ", and no operation takes " .. name .. " yet")
 end
 
 return formats

@@ -86,17 +86,22 @@ end
 local function extent(x) return ("{%d, %d, %d}"):format(x[1], x[2], x[3]) end
 local function number(type) return "MLAF_STORED_" .. type:upper() end
 
--- One row of mlaf_cache_format. Operations look for scales in the token's row.
+-- One row of mlaf_cache_format. Operations but mla_decode look for scales in the token's row.
 local function format_row(f)
   local e, scales, rope = formats.extents(f), formats.stream(f, "scales"), formats.stream(f, "rope")
+  local latent_columns, rope_columns = formats.own_columns(f)
+  local aside = scales and scales.place == "page"
   for _, op in ipairs(formats.operations) do
-    assert(not (f.takes[op] and scales and scales.place), f.name .. ": mlaf_cache_format has no scales outside of a row yet")
+    assert(not (f.takes[op] and aside and op ~= "mla_decode"), f.name .. ": " .. op .. " has no scales outside of a row yet")
   end
+  assert(not aside or f.page % formats.bytes(e.row, 0, 0) == 0, f.name .. ": pages are no whole rows apart")
   return ([[{.name = "%s", .latent = %s, .rope = %s, .split = %s, .unit = %d, .scale = MLAF_SCALE_%s, .group = %d, \
-     .scales = %d, .row = %s, .scales_at = %s, .rope_at = %s, .rope_bytes = %s, .token = %s}]]):format(f.name,
+     .scales = %d, .powers = %s, .aside = %d, .columns = {%d, %d}, .row = %s, .scales_at = %s, .rope_at = %s, .rope_bytes = %s, \
+     .handed = %s, .token = %s}]]):format(f.name,
     number(formats.stream(f, "latent").type), number(rope.type), rope.place == "tensor", formats.unit(f),
-    (f.scale or "none"):upper(), scales and scales.group or 0, scales and scales.columns or 0, extent(e.row),
-    extent(e.scales_at or { 0, 0, 0 }), extent(e.rope_at), extent(e.rope), extent(e.token))
+    (f.scale or "none"):upper(), scales and scales.group or 0, scales and scales.columns or 0,
+    tostring(scales ~= nil and scales.type == "ue8m0"), aside and e.scales[3] or 0, latent_columns or 0, rope_columns or 0,
+    extent(e.row), extent(e.scales_at or { 0, 0, 0 }), extent(e.rope_at), extent(e.rope), extent(e.handed), extent(e.token))
 end
 
 function make.formats()
@@ -138,7 +143,7 @@ function make.formats_python()
     end
     for k, target in ipairs(f.plain or {}) do plain[k] = ('"%s"'):format(target) end
     out[i] = ('    ("%s", "%s", "%s", %d, %d, %s, %s, {%s}, %s),'):format(f.name, formats.stream(f, "latent").type,
-      f.scale or "none", formats.stream(f, "rope").place == "tensor" and 2 or 1, formats.unit(f), tuple(e.row), tuple(e.token),
+      f.scale or "none", formats.stream(f, "rope").place == "tensor" and 2 or 1, formats.unit(f), tuple(e.handed), tuple(e.token),
       table.concat(taken, ", "), tuple(plain))
   end
   for _, op in ipairs(formats.operations) do
@@ -197,6 +202,9 @@ local function field_row(f, index)
   if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
   if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
+  if f.apart then
+    row = row .. member("apart", index[f.apart.field]) .. ('\\\n     .apart_why = "%s", '):format(f.apart.why)
+  end
   if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
 end

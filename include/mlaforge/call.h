@@ -32,7 +32,9 @@ typedef struct mlaf_call {
   mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
                                       * rows apart. With cache_kpe [pages, page, 1, R], or without the 1. With cache_format a
-                                      * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64 */
+                                      * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64;
+                                      * or 584 of R 512, P 0 (MLAF_KV_FP8_V4), of which a page has 576 a row and then 8 a
+                                      * row, and pages are a multiple of 576 apart */
   mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
   mlaf_view lse;                     /* float32, [T, H], or [B, q_len, H] or [B, H, q_len] over such memory; may be left out */
   mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */
@@ -44,8 +46,8 @@ typedef struct mlaf_call {
   int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
   float scale;                       /* of the softmax, finite. 0 without MLAF_CALL_SCALE: 1/sqrt(R+P) */
   int32_t rotate;                    /* mlaf_rotate of the problem: of a cache whose rope columns are not rotated */
-  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES and MLAF_PLAN_LISTS are added where they are
-                                      * needed */
+  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES, MLAF_PLAN_LISTS and MLAF_PLAN_POOLS are
+                                      * added where they are needed */
   mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
   void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
                                       * at most once, while the stream captures always when there is one. NULL or returning
@@ -62,9 +64,13 @@ typedef struct mlaf_call {
                                       * side by side */
   mlaf_view topk_length;             /* int32, [T], or [B] for the tokens of a request: entries that count. Left out: all */
   mlaf_view attn_sink;               /* float32, [H]: mla_decode.h. Left out: none */
-  mlaf_view kv_scale;                /* float32, [1], on the device: of a cache with one scale for all. Left out: 1 */
+  mlaf_view kv_scale;                /* float32, [1] or [], on the device: of a cache with one scale for all. Left out: 1 */
   int32_t cache_format;              /* mlaf_kv_format: what an 8-bit cache holds */
   int32_t reserved_format;           /* 0 */
+  /* A second pool beside the cache of MLAF_KV_FP8_V4, in one softmax, with pages of its own. All left out: one pool. */
+  mlaf_view extra_cache;             /* as cache */
+  mlaf_view extra_indices;           /* as indices, of rows of extra_cache */
+  mlaf_view extra_topk_length;       /* as topk_length; both have one for each token, or for each request */
 } mlaf_call;
 /* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };

@@ -61,11 +61,14 @@ typedef struct mlaf_execute_args {
   int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
   const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
   const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. Of an 8-bit
-                                     * cache a token's bytes: R+P numbers, or R numbers, 4 fp32 scales and P of 16 bits */
+                                     * cache a token's bytes: R+P numbers, or R numbers, 4 fp32 scales and P of 16 bits; or
+                                     * (MLAF_KV_FP8_V4) pages of n rows of 448 numbers and 64 of bf16, then 8 bytes a token:
+                                     * 7 powers of two and one that means nothing */
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. NULL with an
                                      * 8-bit cache */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R). Of an 8-bit cache
-                                     * bytes, a multiple of 16, at most 2^28; 0: a token's (576 or 656 of R 512, P 64) */
+                                     * bytes, a multiple of 16, at most 2^28; 0: a token's (576 or 656 of R 512, P 64); 0 or 576
+                                     * with MLAF_KV_FP8_V4 */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
   const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
                                      * the problem's q_len, or with some outside [0, T): its rows are NaN */
@@ -117,6 +120,20 @@ typedef struct mlaf_execute_args {
   int32_t topk_share;               /* tokens in a row that share an entry of topk_length (those of a request); 0: 1 */
   /* The scale of 8-bit caches that have one for all tokens: a key's value is its stored number times this. */
   const float *kv_scale;            /* [1] fp32 on the device, read by each launch; NULL: 1. NULL for other caches */
+  /* Pages of MLAF_KV_FP8_V4, whose scales lie behind their rows. With indices a page has page_tokens tokens, else the problem's
+   * page_size; page_rows is 0. 0 for other caches. */
+  int64_t ckv_page_stride;          /* bytes from page to page, a multiple of 576; 0: 584 a token, rounded up to one */
+  /* A second pool beside `indices`, for plans of MLAF_KV_FP8_V4 made with MLAF_PLAN_POOLS; all 0: one pool. A query token sees
+   * the entries of both its lists in one softmax, with one sink. */
+  const void *extra_ckv;            /* as ckv, in pages of extra_page_tokens; 16-byte aligned. NULL with extra_num_pages 0 */
+  const int32_t *extra_indices;     /* [T, extra_topk] as indices: page * extra_page_tokens + token in the page */
+  const int32_t *extra_topk_length; /* as topk_length, with its topk_share. NULL: extra_topk */
+  int64_t extra_indices_stride;     /* entries from list to list, extra_topk or more; 0: extra_topk */
+  int64_t extra_page_stride;        /* as ckv_page_stride */
+  int32_t extra_num_pages;          /* pages in the second pool */
+  int32_t extra_page_tokens;        /* tokens of one of them; 0: 1 */
+  int32_t extra_topk;               /* entries of a list, 1 and up; T * (topk + extra_topk) below 2^31 */
+  int32_t reserved_extra;           /* 0 */
 } mlaf_mla_decode_args;
 #define MLAF_MLA_DECODE_ARGS_INIT                                                                                            \
   {                                                                                                                          \
@@ -130,7 +147,10 @@ typedef struct mlaf_execute_args {
         MLAF_SET(kv_indices_size, 0), MLAF_SET(rope_table, NULL), MLAF_SET(rope_rows, 0), MLAF_SET(reserved, 0),             \
         MLAF_SET(w_v, NULL), MLAF_SET(w_v_row_stride, 0), MLAF_SET(w_v_head_stride, 0), MLAF_SET(values, NULL),              \
         MLAF_SET(indices, NULL), MLAF_SET(topk_length, NULL), MLAF_SET(attn_sink, NULL), MLAF_SET(indices_stride, 0),        \
-        MLAF_SET(topk, 0), MLAF_SET(topk_share, 0), MLAF_SET(kv_scale, NULL)                                                 \
+        MLAF_SET(topk, 0), MLAF_SET(topk_share, 0), MLAF_SET(kv_scale, NULL), MLAF_SET(ckv_page_stride, 0),                  \
+        MLAF_SET(extra_ckv, NULL), MLAF_SET(extra_indices, NULL), MLAF_SET(extra_topk_length, NULL),                         \
+        MLAF_SET(extra_indices_stride, 0), MLAF_SET(extra_page_stride, 0), MLAF_SET(extra_num_pages, 0),                     \
+        MLAF_SET(extra_page_tokens, 0), MLAF_SET(extra_topk, 0), MLAF_SET(reserved_extra, 0)                                 \
   }
 
 /* Host copies of the tables of one launch, for mlaf_mla_decode_check_tables. */

@@ -21,6 +21,7 @@ enum {
   MLAF_PLAN_NO_COMPILE = 1u << 0, /* code objects come from the cache or the call fails with E_NOT_COMPILED */
   MLAF_PLAN_TABLES = 1u << 1,     /* the kernel that reads block tables, and pages with a stride, is made with the plan */
   MLAF_PLAN_LISTS = 1u << 4,      /* the kernels that read index lists and apply attention sinks are made with the plan */
+  MLAF_PLAN_POOLS = 1u << 5,      /* the kernels that read index lists of two pools and apply attention sinks are made, too */
   MLAF_PLAN_LIBRARY = 1u << 2,    /* what was tuned may be a vendor's GEMM library's product (cuBLASLt, hipBLASLt), which may want
                                    * workspace. Without it the best of the kernels that were timed serves */
   MLAF_PLAN_BATCH_INVARIANT = 1u << 3, /* what is computed of a request has the same bits alone and in any batch, at any place in

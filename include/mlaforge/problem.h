@@ -12,10 +12,17 @@
 /* Which columns of a pair turn together, of P: 2i and 2i+1 (DeepSeek's checkpoints), or i and i + P/2 (NeoX). */
 typedef enum mlaf_rotate { MLAF_ROTATE_NONE = 0, MLAF_ROTATE_PAIRS, MLAF_ROTATE_HALVES } mlaf_rotate;
 
-/* Caches of mla_decode: latent and rope columns of the problem's type; all columns as fp8 with one scale for all tokens; or
- * the latent as e4m3fn, 4 fp32 scales for 128 columns each, and rope columns of the problem's type. docs/append.md has their
- * bytes. */
-typedef enum mlaf_kv_format { MLAF_KV_16 = 0, MLAF_KV_E4M3FN, MLAF_KV_E4M3FNUZ, MLAF_KV_FP8_DS_MLA } mlaf_kv_format;
+/* Caches of mla_decode: latent and rope columns of the problem's type; all columns as fp8 with one scale for all tokens; the
+ * latent as e4m3fn, 4 fp32 scales for 128 columns each, and rope columns of the problem's type; or 448 columns as e4m3fn, 64 as
+ * bf16, and behind the rows of a page the tokens' scales, powers of two for 64 columns each, with K and V all 512 columns.
+ * docs/append.md has their bytes. */
+typedef enum mlaf_kv_format {
+  MLAF_KV_16 = 0,
+  MLAF_KV_E4M3FN,
+  MLAF_KV_E4M3FNUZ,
+  MLAF_KV_FP8_DS_MLA,
+  MLAF_KV_FP8_V4
+} mlaf_kv_format;
 
 typedef enum mlaf_dtype { MLAF_BF16 = 0, MLAF_F16 = 1, MLAF_DTYPE_COUNT } mlaf_dtype;
 
@@ -34,6 +41,7 @@ typedef struct mlaf_model {
   mlaf_rope rotation;      /* mlaf_softmax_scale(qk_nope, &rotation) is the softmax scale */
   double q_scale_beta;     /* mlaf_layer_desc has both; 0: queries are not scaled by their position */
   int32_t q_scale_original;
+  int32_t index_heads, index_topk, index_style; /* of an indexer, as mlaf_layer_desc has them; 0 heads: none */
 } mlaf_model;
 /* The i-th shipped model, NULL past the end. Static storage. */
 MLAF_API const mlaf_model *mlaf_model_at(size_t i);

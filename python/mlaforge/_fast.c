@@ -523,9 +523,14 @@ typedef struct flash_refs {
   PyObject *dense, *out, *lse;
 } flash_refs;
 
-/* Index lists, how many of their entries count, and sinks, in place of tables. */
+/* Index lists, how many of their entries count, and sinks, in place of tables; then a second pool with its lists. */
+enum { FLASH_LISTS = 6 };
 static int read_index_lists(PyObject *const *a, mlaf_call *c) {
-  return fast_read_view(a[0], &c->indices) && fast_read_view(a[1], &c->topk_length) && fast_read_view(a[2], &c->attn_sink);
+  mlaf_view *const views[FLASH_LISTS] = {&c->indices,     &c->topk_length,   &c->attn_sink,
+                                         &c->extra_cache, &c->extra_indices, &c->extra_topk_length};
+  for (int i = 0; i < FLASH_LISTS; i++)
+    if (!fast_read_view(a[i], views[i])) return 0;
+  return 1;
 }
 
 static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r, int inverts) {
@@ -537,19 +542,19 @@ static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r
   if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
   if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
-  if (tables == 3 ? !read_index_lists(a + TABLES, &c) : !read_tables(a + TABLES, 2, &c)) return NULL;
+  if (tables == FLASH_LISTS ? !read_index_lists(a + TABLES, &c) : !read_tables(a + TABLES, 2, &c)) return NULL;
   if (!make_call(a, &c, &status)) return NULL;
   if (status) return PyLong_FromLong(status);
   return inverts && !invert(r->lse) ? NULL : PyTuple_Pack(2, r->out, r->lse);
 }
 
 /* flash(ctx, plan_opts, causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, cache, out, lse, block_table, seq_lens,
- * inverts), or with indices, topk_length and attn_sink for the two tables -> (out, lse), made where they are None; a status; or
+ * inverts), or with the members of flashmla.Lists for the two tables -> (out, lse), made where they are None; a status; or
  * None: not served here. inverts: lse of rows without keys is +inf, not -inf. */
 static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   flash_refs r = {NULL, NULL, NULL};
   const Py_ssize_t tables = n - TABLES - 1;
-  if (!run_call || (tables != 2 && tables != 3))
+  if (!run_call || (tables != 2 && tables != FLASH_LISTS))
     return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
   fast_find_torch();
   PyObject *result = flash_with(a, tables, &r, PyObject_IsTrue(a[n - 1]));

@@ -60,8 +60,6 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale):
         return kv_buffer
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
-    if kv_scale is not None and not len(kv_scale.shape):
-        kv_scale = kv_scale.reshape(1)
     if isinstance(kv_buffer, (tuple, list)) and kv_scale is not None:
         fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the cache one tensor of 8 bits")
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):

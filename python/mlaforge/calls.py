@@ -82,8 +82,7 @@ def _memory():
     return kept
 
 
-def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cache, o, lse, *tables, rotate=0, rope_table=None, indices=None,
-         topk_length=None, attn_sink=None):
+def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cache, o, lse, *tables, rotate=0, rope_table=None, **lists):
     """Fills the bytes of a mlaf_call; returns what it points to and nobody else holds. alloc: the address of its function, 0 for none."""
     memory[:] = EMPTY
     HEAD.pack_into(memory, 0, CALL_SIZE, causal)
@@ -112,9 +111,8 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
-    _pack(memory, CALL_VIEWS["indices"], indices)
-    _pack(memory, CALL_VIEWS["topk_length"], topk_length)
-    _pack(memory, CALL_VIEWS["attn_sink"], attn_sink)
+    for name, tensor in lists.items():
+        _pack(memory, CALL_VIEWS[name], tensor)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
     return dense
@@ -152,4 +150,4 @@ def runners(module=None):
 
 
 ROTATE = {"pairs": 1, "halves": 2}
-run_more = _run_ctypes  # with rotate and rope_table, or indices, topk_length and attn_sink, which the compiled module knows nothing of
+run_more = _run_ctypes  # with rotate and rope_table, or index lists by their names in a mlaf_call, which the compiled module knows nothing of

@@ -12,7 +12,7 @@ from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo
 from .tensors import expect, fail, room, span, style_of
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
-NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT, LISTS = 1, 2, 4, 8, 16
+NO_COMPILE, TABLES, LIBRARY, BATCH_INVARIANT, LISTS, POOLS = 1, 2, 4, 8, 16, 32
 DTYPES = {"bfloat16": 0, "float16": 1}
 ADDRESS = range(1 << 63)
 ANY_STREAM = ctypes.c_void_p(-1)
@@ -238,17 +238,17 @@ class Context:
 
     @explained(heads=int)
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
-                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None, lists=False):
+                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None, lists=False, pools=False):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
         calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. lists: those with index lists, where kv_len
-        are their entries and batch query tokens; with page_size 1. cache_format: of an 8-bit
-        cache ("e4m3fn", "e4m3fnuz" or "fp8_ds_mla"). reserve: also set aside the workspace that
+        are their entries and batch query tokens; with page_size 1; pools: those over two pools, in the same way. cache_format: of
+        an 8-bit cache ("e4m3fn", "e4m3fnuz", "fp8_ds_mla" or "fp8_v4", which has rope 0). reserve: also set aside the workspace that
         the largest of them needs, for the stream that is first to want it (reserve_workspace). Returns what was done as a dictionary:
         plans, kernels, compiles, workspace (bytes), seconds."""
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
-        if lists and (page_size != 1 or q_len != 1):
-            fail(f"lists is True, page_size {page_size} and q_len {q_len}: both must be 1, since each query token is a request with pages of one token")
-        plan.flags |= (TABLES if block_tables else 0) | (LISTS if lists else 0)
+        if (lists or pools) and (page_size != 1 or q_len != 1):
+            fail(f"{'lists' if lists else 'pools'} is True, page_size {page_size} and q_len {q_len}: both must be 1, since each query token is a request with pages of one token")
+        plan.flags |= (TABLES if block_tables else 0) | (LISTS if lists else 0) | (POOLS if pools else 0)
         batch, kv_len = span("batch", batch), span("kv_len", kv_len)
         problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
                           dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0],
@@ -310,7 +310,7 @@ class Context:
         return status
 
     def call_sparse(self, *arguments, **lists):
-        """The same with indices, topk_length and attn_sink (None: left out) in place of the tables."""
+        """The same with index lists, by their names in a mlaf_call (None: left out), in place of the tables."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
         if self.emulated:
@@ -319,7 +319,7 @@ class Context:
         self.check(calls.run_more(self._address, self._plan_address, *arguments, **lists))
 
     def call_flash(self, *arguments):
-        """The same with head_dim_v for q_len, a block table (or indices, topk_length and attn_sink), outputs that may be None, and whether
+        """The same with head_dim_v for q_len, a block table (or the members of flashmla.Lists), outputs that may be None, and whether
         lse of rows without keys is +inf, not -inf: (out, lse), or None where `call` or `call_sparse` has to do."""
         if self._flash is None or self._address is None or self.emulated:
             return None
@@ -346,7 +346,7 @@ class Context:
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
         unchecked. Without `workspace` the context's for this stream is used, by one call at a time; what cannot be captured says so."""
         args = _struct(ExecuteArgs, **arguments)
-        plan = self._plan(problem, LISTS if args.indices else TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
+        plan = self._plan(problem, POOLS if args.extra_indices else LISTS if args.indices else TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
             self.check(self._lib.mlaf_execute(plan, ctypes.byref(args), stream))
         finally:

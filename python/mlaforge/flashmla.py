@@ -2,6 +2,7 @@
 import math
 import struct
 import sys
+from typing import NamedTuple
 
 from . import cache_format, context, torch_state
 from .calls import current_stream
@@ -12,6 +13,16 @@ from .tensors import empty, fail
 
 
 INFINITY = math.inf
+
+
+class Lists(NamedTuple):
+    """Index lists, by their names in a mlaf_call and in the order in which the compiled module takes them."""
+    indices: object = None
+    topk_length: object = None
+    attn_sink: object = None
+    extra_cache: object = None
+    extra_indices: object = None
+    extra_topk_length: object = None
 
 
 class SchedulerMetadata:
@@ -76,35 +87,28 @@ def _with_empty(ctx, out, lse, value, stream):
 
 
 def _fp8_format(ctx, q, k_cache, rank):
-    """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales inside."""
+    """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales of their own."""
     shape = getattr(k_cache, "shape", None)
     if not shape or not getattr(q, "shape", None):
-        fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656]")
+        fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656 or 584]")
     kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target)
-    wanted = next(f for f in cache_format.taken_by("mla_decode") if f.scale == "stored")
-    if kind != wanted.operations["mla_decode"] - 1:
-        fail(f"is_fp8_kvcache is True and k_cache has rows of {shape[-1]} numbers, must be uint8 or float8_{wanted.latent} with rows of "
-             f"{wanted.columns(rank, q.shape[-1] - rank)} bytes; mla_decode_fwd takes caches with one scale for all")
+    wanted = {f.operations["mla_decode"] - 1: f for f in cache_format.taken_by("mla_decode") if f.scale == "stored"}
+    if kind not in wanted:
+        rows = " or ".join(str(f.columns(rank, q.shape[-1] - rank)) for f in wanted.values())
+        fail(f"is_fp8_kvcache is True and k_cache has rows of {shape[-1]} numbers, must be uint8 or float8_e4m3fn with rows of "
+             f"{rows} bytes; mla_decode_fwd takes caches with one scale for all")
     return kind
 
 
-def _refuse(extra):
-    if extra:
-        fail("extra_k_cache, extra_indices_in_kvcache and extra_topk_length (a second pool) must be None")
-    fail("block_table and cache_seqlens are wanted")
-
-
-def _sparse(ctx, q, k_cache, rank, indices, topk_length, attn_sink, scale, workspace, out, lse, stream):
+def _sparse(ctx, q, k_cache, rank, lists, scale, workspace, out, lse, stream):
     """Attention over index lists: (out, lse)."""
-    q, indices, topk_length, attn_sink, out, lse = (
-        adopt(ctx, name, x) if ctx.emulated and x is not None else x
-        for name, x in (("q", q), ("indices", indices), ("topk_length", topk_length), ("attn_sink", attn_sink), ("out", out), ("lse", lse)))
+    q, out, lse = (adopt(ctx, name, x) if ctx.emulated else x for name, x in (("q", q), ("out", out), ("lse", lse)))
     if len(q.shape) != 4:
         fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
     if out is None or lse is None:
         made = _outputs(ctx, q, rank)
         out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, indices=indices, topk_length=topk_length, attn_sink=attn_sink)
+    ctx.call_sparse(0, 1, 0, scale, stream, workspace, q, k_cache, out, lse, **lists._asdict())
     return out, lse
 
 
@@ -118,17 +122,22 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
-    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). A second pool (extra_*)
-    and more than one KV head are not served.
+    `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). More than one KV head
+    is not served.
 
     is_fp8_kvcache: k_cache [blocks, page_size, 1, R + 16 + 2P], uint8 or float8_e4m3fn, whose tokens hold their scales (656 bytes of 512 + 64
-    columns): R numbers of e4m3fn, a float32 scale for every 128 of them, any number, and P of q's type. With or without indices. Tokens of 584 bytes
-    (DeepSeek-V4) and caches with one scale are refused; mla_decode_fwd takes the latter.
+    columns): R numbers of e4m3fn, a float32 scale for every 128 of them, any number, and P of q's type. Or [blocks, page_size, 1, 584], DeepSeek-V4's:
+    a page has 576 bytes a token (448 of e4m3fn, 64 bf16), then 8 (7 powers of two for 64 columns each, float8_e8m0fnu, and one that means nothing),
+    and is a multiple of 576 long; K and V are all 512 columns, q [B, q_len, H, 512] is bfloat16. With or without indices. Caches with one scale are
+    refused; mla_decode_fwd takes them.
 
     Sparse attention: indices [B, q_len, topk] int32, block * page_size + token in the block, in place of block_table and cache_seqlens,
     which are not looked at. Any topk from 1 on and any number of heads. An entry outside the cache (-1, say) is absent, one that comes twice counts
     twice. topk_length [B] int32 (or one for each query token): entries of each list that count; what lies behind them is not read. attn_sink [H]
     float32: out is multiplied by exp(lse) / (exp(lse) + exp(attn_sink)), lse is without it.
+
+    extra_k_cache, a second cache of tokens of 584 bytes with a page_size of its own, and extra_indices_in_kvcache [B, q_len, extra_topk], its entries:
+    each query token sees those of both lists, in one softmax. extra_topk_length as topk_length.
 
     empty_lse: what lse says of a row that sees no key. FlashMLA's is +inf, and so is this default; all other entries of this package say
     -inf, as their kernels do. +inf costs one small launch behind the call (PyTorch's nan_to_num_); for tensors of other libraries the
@@ -136,10 +145,10 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_with_kvcache, locals())) is not None:
         return made
-    sparse = indices is not None or topk_length is not None or attn_sink is not None
-    extra = extra_indices_in_kvcache is not None or extra_k_cache is not None or extra_topk_length is not None
-    if extra or (not sparse and (block_table is None or cache_seqlens is None)):
-        _refuse(extra)
+    lists = Lists(indices, topk_length, attn_sink, extra_k_cache, extra_indices_in_kvcache, extra_topk_length)
+    sparse = any(x is not None for x in lists)
+    if not sparse and (block_table is None or cache_seqlens is None):
+        fail("block_table and cache_seqlens are wanted")
     if empty_lse != INFINITY and empty_lse != -INFINITY:
         fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
     ctx = ctx or context._default or context.default_context()
@@ -152,12 +161,12 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
             if causal:
                 fail("causal is True with indices, must be False: lists say what each query token sees")
             if indices is None:
-                fail("indices is None, and topk_length or attn_sink is given: they come with lists")
-            made = ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, cache, out, lse, indices, topk_length, attn_sink,
-                                  empty_lse == INFINITY)
+                given_too = next(name for name, x in zip(Lists._fields, lists) if x is not None)
+                fail(f"indices is None, and {_NAMES.get(given_too, given_too)} is given: it comes with lists")
+            made = ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, cache, out, lse, *lists, empty_lse == INFINITY)
             if made is not None:
                 return made
-            out, lse = _sparse(ctx, q, cache, head_dim_v, indices, topk_length, attn_sink, scale, workspace, out, lse, stream)
+            out, lse = _sparse(ctx, q, cache, head_dim_v, lists, scale, workspace, out, lse, stream)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
         made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens,
                               empty_lse == INFINITY)
@@ -179,11 +188,13 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     return given((out, lse))
 
 
+_NAMES = {"extra_cache": "extra_k_cache", "extra_indices": "extra_indices_in_kvcache"}
 _FLASH = Arguments(flash_mla_with_kvcache, {
     "q": "[B, q_len, H, R+P]", "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
     "block_table": "[B, most] or None", "cache_seqlens": "[B] or None", "head_dim_v": int,
     "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v]", "lse": "[B, H, q_len]",
-    "indices": "[B, q_len, topk]", "topk_length": "[B]", "attn_sink": "[H]"})
+    "indices": "[B, q_len, topk]", "topk_length": "[B]", "attn_sink": "[H]", "extra_k_cache": "[blocks, page_size, 1, 584]",
+    "extra_indices_in_kvcache": "[B, q_len, topk]", "extra_topk_length": "[B]"})
 
 
 def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk_length=None, *, workspace=None, out=None, lse=None,

@@ -35,13 +35,25 @@ typedef struct mlaf_cache_format {
   bool split;               /* the rope columns are rows of a tensor of their own */
   int unit;                 /* bytes of what strides of its rows count */
   mlaf_scale scale;
-  int group, scales;     /* STORED: columns of the latent that a scale is for; scales of a row, fp32 */
+  int group, scales;     /* STORED: columns of the latent that a scale is for; scales of a row, fp32 or */
+  bool powers;           /* powers of two in a byte, 2^(byte - 127), 255 is NaN */
+  int aside;             /* bytes of a token's scales where those of a page's tokens lie behind its rows; 0: in the row */
+  int columns[2];        /* of the latent, and rope columns, where the format fixes them; 0: the problem does */
   mlaf_extent row;       /* a token's row in the cache's tensor */
   mlaf_extent scales_at; /* from the row's first byte; so is */
   mlaf_extent rope_at;   /* but for a tensor of its own, whose rows begin with them */
   mlaf_extent rope_bytes;
+  mlaf_extent handed; /* a row of the tensor as callers shape it: with the token's scales, wherever they lie */
   mlaf_extent token; /* in all tensors */
 } mlaf_cache_format;
+
+static inline int mlaf_format_latent(const mlaf_cache_format *f, int rank) { return f->columns[0] ? f->columns[0] : rank; }
+static inline int mlaf_format_rope(const mlaf_cache_format *f, int rope) { return f->columns[0] ? f->columns[1] : rope; }
+/* Rows of a page of `tokens`, those included that hold their scales. */
+static inline int64_t mlaf_format_page_rows(const mlaf_cache_format *f, int64_t tokens, int rank, int rope) {
+  const int64_t row = mlaf_extent_bytes(f->row, rank, rope);
+  return f->aside ? tokens + (tokens * f->aside + row - 1) / row : tokens;
+}
 
 static inline const mlaf_cache_format *mlaf_cache_format_at(int format) {
   static const mlaf_cache_format rows[MLAF_FORMATS] = {MLAF_FORMAT_ROWS};

@@ -7,16 +7,16 @@
 
 /* Launches around an operation's own: `ahead` of them, then behind them the rest of `n`. Their args point to the parameters: do
  * not copy it. */
-enum { MLAF_SECOND_PARAMETERS = 384, MLAF_SECOND_LAUNCHES = 3, MLAF_SECOND_KERNELS_EACH = 2 };
+enum { MLAF_SECOND_PARAMETERS = 448, MLAF_SECOND_LAUNCHES = 3, MLAF_SECOND_KERNELS_EACH = 2 };
 typedef struct mlaf_second_prepared {
   _Alignas(16) unsigned char parameters[MLAF_SECOND_PARAMETERS];
   mlaf_launch launch[MLAF_SECOND_LAUNCHES];
   size_t ahead, n;
 } mlaf_second_prepared;
 
-/* A further form of the arguments (block tables and index lists of mla_decode): more kernels, launched before the others, make
- * the first form of it in the workspace; one may come behind them. */
-typedef enum mlaf_second_kind { MLAF_SECOND_TABLES, MLAF_SECOND_LISTS, MLAF_SECOND_KINDS } mlaf_second_kind;
+/* A further form of the arguments (block tables and index lists of mla_decode, of one pool or two): more kernels, launched before
+ * the others, make the first form of it in the workspace; one may come behind them. */
+typedef enum mlaf_second_kind { MLAF_SECOND_TABLES, MLAF_SECOND_LISTS, MLAF_SECOND_POOLS, MLAF_SECOND_KINDS } mlaf_second_kind;
 typedef struct mlaf_second_form {
   mlaf_second_kind kind;
   int n_kernels;                  /* at most MLAF_SECOND_KERNELS_EACH */

@@ -2,6 +2,8 @@
 #ifndef MLAF_STORED_H
 #define MLAF_STORED_H
 
+#include <math.h>
+
 #include "op/cache_format.h"
 #include "op/e4m3.h"
 #include "op/numeric.h"
@@ -14,12 +16,33 @@ static inline double mlaf_stored_number(mlaf_stored type, int32_t dtype, const u
   return (double)mlaf_decode16(dtype, half);
 }
 
-/* The token's own scale of a column of its latent; 1: its row holds none. */
-static inline float mlaf_stored_scale(const mlaf_cache_format *f, int rank, int rope, const unsigned char *row, int column) {
+/* A byte of ue8m0, a power of two. */
+static inline float mlaf_stored_power(unsigned char code) { return code == 255 ? NAN : ldexpf(1, code - 127); }
+
+/* The parts of a token in a page of `tokens`, whose first row is at `page`. */
+typedef struct mlaf_stored_token {
+  unsigned char *latent, *rope, *scales;
+} mlaf_stored_token;
+static inline mlaf_stored_token mlaf_stored_token_of(const mlaf_cache_format *f, int rank, int rope, void *page,
+                                                     int64_t row_bytes, int64_t tokens, int64_t slot) {
+  unsigned char *const row = (unsigned char *)page + slot * row_bytes;
+  return (mlaf_stored_token){row, row + mlaf_extent_bytes(f->rope_at, rank, rope),
+                             f->aside ? (unsigned char *)page + tokens * row_bytes + slot * f->aside
+                                      : row + mlaf_extent_bytes(f->scales_at, rank, rope)};
+}
+
+/* The scale of a column of a token's latent; 1: it holds none. */
+static inline float mlaf_stored_factor(const mlaf_cache_format *f, const unsigned char *scales, int column) {
   float scale = 1;
-  if (f->scale == MLAF_SCALE_STORED)
-    memcpy(&scale, row + mlaf_extent_bytes(f->scales_at, rank, rope) + 4 * (column / f->group), sizeof scale);
+  if (f->scale != MLAF_SCALE_STORED) return 1;
+  if (f->powers) return mlaf_stored_power(scales[column / f->group]);
+  memcpy(&scale, scales + 4 * (column / f->group), sizeof scale);
   return scale;
+}
+
+/* The same of a row that holds its scales. */
+static inline float mlaf_stored_scale(const mlaf_cache_format *f, int rank, int rope, const unsigned char *row, int column) {
+  return mlaf_stored_factor(f, row + mlaf_extent_bytes(f->scales_at, rank, rope), column);
 }
 
 #endif

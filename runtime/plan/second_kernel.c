@@ -90,13 +90,16 @@ static const struct {
   uint32_t flag;
   const char *name;
 } flag_of[MLAF_SECOND_KINDS] = {[MLAF_SECOND_TABLES] = {MLAF_PLAN_TABLES, "MLAF_PLAN_TABLES"},
-                                [MLAF_SECOND_LISTS] = {MLAF_PLAN_LISTS, "MLAF_PLAN_LISTS"}};
+                                [MLAF_SECOND_LISTS] = {MLAF_PLAN_LISTS, "MLAF_PLAN_LISTS"},
+                                [MLAF_SECOND_POOLS] = {MLAF_PLAN_POOLS, "MLAF_PLAN_POOLS"}};
 
 static const mlaf_second_form *form_of(const mlaf_op *op, mlaf_second_kind kind) {
   for (int i = 0; op->calls->second && op->calls->second[i]; i++)
     if (op->calls->second[i]->kind == kind) return op->calls->second[i];
   return NULL;
 }
+
+uint32_t mlaf_second_flag(mlaf_second_kind kind) { return flag_of[kind].flag; }
 
 bool mlaf_second_kernels_miss(mlaf_shared *s, const mlaf_op *op, uint32_t flags) {
   const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];

@@ -4,6 +4,7 @@
 #define MLAF_LOADED_H
 
 #include "db/db.h"
+#include "device/series.h"
 #include "op/calls.h"
 
 typedef struct mlaf_loaded mlaf_loaded;
@@ -27,7 +28,7 @@ typedef struct mlaf_loaded_desc {
 mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err);
 void mlaf_loaded_close(mlaf_loaded *l);
-enum { MLAF_LOADED_CHAINS = 3 };
+enum { MLAF_LOADED_CHAINS = 4 };
 /* Makes repeated launches of its kernels, behind n_ahead kernels like `ahead`, cheaper for the host, where the device can chain
  * launches; elsewhere they are launched one by one. `slot` is 0 without any ahead, else their form's number among the
  * operation's, from 1 on. To be called before other threads see it. */
@@ -47,9 +48,9 @@ mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t knob, const void *a
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
 /* Check, prepare and launch asynchronously on `stream`. */
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err);
-/* Checks, prepares and launches between the kernels of `around` (NULL: none), with the chain of that slot. Nothing is launched
- * where anything is wrong. */
+/* Checks, prepares and launches between the kernels of `around` (NULL: none), with the chain of that slot; into `to`, where it is
+ * not NULL, which is of that stream. Nothing is launched where anything is wrong. */
 mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
-                                      int slot, void *stream, mlaf_err *err);
+                                      int slot, mlaf_series *to, void *stream, mlaf_err *err);
 
 #endif

@@ -18,6 +18,9 @@ test("tokens and pages are as long as their writers publish", function()
     eq(formats.page_bytes(v4, tokens, 512, 64), page, tokens .. " tokens of fp8_v4")
   end
   eq(bytes(v4, "row", 512, 64), 576)
+  for tokens, rows in sorted({ [1] = 2, [2] = 3, [64] = 65, [128] = 130, [256] = 260 }) do
+    eq(formats.page_rows(v4, tokens, 512, 64), rows, tokens .. " tokens of fp8_v4")
+  end
   eq(formats.page_bytes(formats.get("fp8_ds_mla"), 64, 512, 64), 64 * 656)
   eq(formats.page_bytes(formats.get("split"), 64, 512, 64), 64 * 1024, "rope columns lie elsewhere")
 end)
@@ -48,9 +51,9 @@ end)
 
 test("what an operation does not take is refused by its name", function()
   eq(problem.parse("mla_decode:h16,fp8_ds_mla").cache, 3)
-  raises(function() problem.parse("mla_decode:h16,fp8_v4") end,
-    "(584 bytes a token of 512 + 64 columns, as those of DeepSeek-V4)", "no operation takes fp8_v4 yet")
-  raises(function() problem.parse("mla_append:fp8_v4") end, "mla_append does not take fp8_v4")
+  eq(problem.parse("mla_decode:h16,r512,p0,fp8_v4").cache, 4)
+  raises(function() problem.parse("mla_append:fp8_v4") end, "mla_append does not take fp8_v4",
+    "(584 bytes a token of 448 + 64 columns, as those of DeepSeek-V4)", "mla_decode takes fp8_v4")
   raises(function() problem.parse("mla_gather_kv_b:h16,fp8_v4") end, "mla_gather_kv_b does not take fp8_v4")
   raises(function() problem.parse("mla_q_scale:h16,fp8_v4") end, "bad field 'fp8_v4'")
   eq(problem.parse("mla_append:fp8_ds_mla").layout, "fp8_ds_mla")

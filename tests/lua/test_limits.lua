@@ -11,7 +11,7 @@ local FIELDS = loader.require("ops/mla_decode/fields")
 
 -- More edges of mla_decode: heads and query tokens both at their most, as kernels count rows in their product.
 local MORE = { mla_decode = { "h256,q8,causal,b4,s1024", "h256,r32,p0,page1,b4,s1024", "h256,r128,q2,causal,b4,s1024",
-  "h256,r256,q2,causal,b4,s1024" } }
+  "h256,r256,q2,causal,b4,s1024", "h256,p0,q4,causal,fp8_v4,b4,s1024", "h1,p0,fp8_v4,page1,s64" } }
 
 -- One problem for each word and for each end of each field, the others as in the example; and the corners where all shape fields
 -- are least or most.
@@ -58,6 +58,8 @@ test("at its edges a problem has kernels, all of which keep their contracts", fu
   for _, op in ipairs(ops.names()) do
     for _, p in ipairs(edges(op)) do all_edges[#all_edges + 1] = p end
   end
+  T.raises(function() problem.parse("mla_decode:h16,rope_pairs,e4m3fn") end,
+    "cache is 1 and rotate is 1: keys of an 8-bit cache are rotated already")
   for _, target in ipairs(loader.targets()) do
     for i, p in ipairs(all_edges) do
       local all, fits = space.kernels(p, target), 0

@@ -23,6 +23,7 @@
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
 local model = require("ops/mla_decode/model")
 local params = require("params")
+local shape = require("ops/mla_decode/shape")
 local splits = require("ops/mla_decode/splits")
 
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
@@ -54,11 +55,7 @@ local op = {
 
 function op.rows(p) return p.heads * p.q_len end
 
-function op.absent(p)
-  if p.cache ~= 0 and p.rotate ~= 0 then
-    return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out"
-  end
-end
+function op.absent(p) return shape.columns_rule(p) end
 
 op.second = {
   family = function(family, cost, n)

@@ -21,6 +21,16 @@ function shape.token_bytes(p)
   return formats.bytes(formats.extents(shape.cache(p) or formats.get("paged")).token, p.rank, p.rope)
 end
 
+-- Why a problem cannot have a cache whose format has columns of its own; nil: it can.
+function shape.columns_rule(p)
+  local format = shape.cache(p)
+  local latent, rope = formats.own_columns(format or formats.get("paged"))
+  if latent and (p.rank ~= latent + rope or p.rope ~= 0 or p.dtype ~= "bf16") then
+    return ("the cache is %s, whose tokens have %d columns that are K and V alike, and Q is bf16: the problem needs r%d,p0,bf16")
+      :format(format.name, latent + rope, latent + rope)
+  end
+end
+
 -- A kernel either takes keys as they are, or rotates each, or decodes bytes.
 function shape.plain_rule(p)
   local format = shape.cache(p)

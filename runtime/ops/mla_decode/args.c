@@ -45,6 +45,39 @@ int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
   return a->kpe_row_stride ? a->kpe_row_stride : p->rope;
 }
 
+/* Checks a pool whose pages hold scales behind their rows. `extra`: "extra_" of the second one. */
+static mlaf_status check_pool(const mlaf_problem *p, const char *extra, const char *stride, int64_t given, int64_t pages,
+                              int64_t tokens, mlaf_err *err) {
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  const int64_t row = mlaf_decode_bytes(p, f->row), least = mlaf_page_stride(p, 0, tokens);
+  const int64_t apart = mlaf_page_stride(p, given, tokens);
+  if (apart < least || apart % row)
+    return mlaf_fail(err, MLAF_E_ARG, "%s%s is %lld, must be a multiple of %lld from %lld on: pages of %lld tokens of %s", extra,
+                     stride, (long long)given, (long long)row, (long long)least, (long long)tokens, f->name);
+  if (pages * tokens > INT32_MAX || (pages && apart / row > INT32_MAX / pages))
+    return mlaf_fail(err, MLAF_E_ARG, "%snum_pages is %lld: with pages of %lld tokens, %lld bytes apart, a pool has 2^31 rows "
+                     "or more", extra, (long long)pages, (long long)tokens, (long long)apart);
+  return MLAF_OK;
+}
+
+/* Checks the geometry of such a cache, and that no other has one. A list's pages were counted as tokens. */
+static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  const int64_t row = mlaf_decode_bytes(p, f->row), tokens = mlaf_page_tokens(p, a);
+  if (!f->aside && (a->ckv_page_stride || a->extra_page_stride))
+    return mlaf_fail(err, MLAF_E_ARG, "ckv_page_stride is %lld and extra_page_stride %lld, must be 0: rows of the problem's "
+                     "cache are all tokens", (long long)a->ckv_page_stride, (long long)a->extra_page_stride);
+  if (!f->aside) return MLAF_OK;
+  if (a->ckv_row_stride && a->ckv_row_stride != row)
+    return mlaf_fail(err, MLAF_E_ARG, "ckv_row_stride is %lld, must be 0 or %lld: scales lie behind a page's rows of %s",
+                     (long long)a->ckv_row_stride, (long long)row, f->name);
+  const int64_t pages = p->page_size == 1 ? a->num_pages / tokens : a->num_pages;
+  mlaf_status st = check_pool(p, "", "ckv_page_stride", a->ckv_page_stride, pages, tokens, err);
+  if (st || !a->extra_num_pages) return st;
+  return check_pool(p, "extra_", "page_stride", a->extra_page_stride, a->extra_num_pages,
+                    a->extra_page_tokens ? a->extra_page_tokens : 1, err);
+}
+
 static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const int64_t rows = (int64_t)a->num_pages * p->page_size;
   if (rows >= MLAF_CACHE_ROWS_MAX)
@@ -133,12 +166,14 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
     return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->total_q,
                      (long long)a->batch * p->q_len, a->batch, p->q_len);
   if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
+  if (a->reserved) return mlaf_fail(err, MLAF_E_ARG, "reserved is %d, must be 0", a->reserved);
   if (!isfinite(a->scale)) return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite", (double)a->scale);
   if (fpclassify(a->scale) == FP_SUBNORMAL)
     return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be at least %g in size, or 0", (double)a->scale, (double)FLT_MIN);
   if (!a->total_q) return MLAF_OK;
   mlaf_status st = check_pointers(p, a, err);
   if (!st) st = check_cache(p, a, err);
+  if (!st) st = check_pages(p, a, err);
   if (!st) st = check_strides(p, a, err);
   if (!st) st = check_table(p, a, err);
   return st ? st : check_workspace(workspace, splits, a, err);

@@ -51,6 +51,10 @@ static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a
   if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
   if (tokens <= 0 || tokens % p->page_size)
     return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, must be a multiple of the plan's page_size, %d", tokens, p->page_size);
+  if (mlaf_decode_format(p, false)->aside && (tokens != p->page_size || a->page_rows))
+    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d and page_rows %lld, must be the plan's page_size, %d, and 0: pages of "
+                     "%s are not taken apart, and ckv_page_stride apart", tokens, (long long)a->page_rows, p->page_size,
+                     mlaf_decode_format(p, false)->name);
   if (rows < tokens || rows % p->page_size || rows > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be a multiple of the plan's page_size, %d, and at least "
                      "page_tokens, %d", (long long)rows, p->page_size, tokens);
@@ -75,13 +79,14 @@ static mlaf_status check_table(const mlaf_execute_args *a, mlaf_err *err) {
 }
 
 static mlaf_status check_lists(const mlaf_execute_args *a, mlaf_err *err) {
-  const void *const lists[] = {a->qo_indptr, a->kv_indptr, a->kv_indices, a->kv_last_page_lens};
+  const bool idle = !a->kv_indices && !a->kv_indices_size; /* no request has a token: nothing is read there */
+  const void *const lists[] = {a->qo_indptr, a->kv_indptr, idle ? a->kv_indptr : a->kv_indices, a->kv_last_page_lens};
   static const char *const names[] = {"qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"};
   if (a->seq_lens) return mlaf_fail(err, MLAF_E_ARG, "seq_lens is given and block_table is NULL");
   for (int i = 0; i < 4; i++)
     if (!lists[i] || (uintptr_t)lists[i] % sizeof(int32_t))
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be a 4-byte aligned table", names[i], lists[i]);
-  if (a->kv_indices_size < 1)
+  if (a->kv_indices_size < 1 && !idle)
     return mlaf_fail(err, MLAF_E_ARG, "kv_indices_size is %lld: with page_tokens or page_rows the number of entries of "
                      "kv_indices is wanted", (long long)a->kv_indices_size);
   return MLAF_OK;
@@ -143,7 +148,7 @@ mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *con
   const int64_t longest = a->block_table ? (int64_t)t->width * t->sub : t->room;
   const uint32_t chunks = divide_up(longest, CHUNK);
   t->group = (int32_t)divide_up(a->batch, MOST_WAVES);
-  t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks);
+  t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks ? chunks : 1);
   out->ahead = out->n = 1;
   out->launch[0] = like(fns[0]);
   out->launch[0].args = t;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/stored.h"
+#include "ops/mla_decode/tokens.h"
 
 enum { SETS_LEAST = 4, SETS_MOST = 128 };
 #define CACHES_BETWEEN 4                       /* times the largest cache lie between two uses of a page */
@@ -67,7 +67,7 @@ static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts,
 
 static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  const int64_t page_bytes = p->page_size * mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
+  const int64_t page_bytes = mlaf_decode_page_rows(p) * mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   mlaf_status st = draw_lengths(d, opts, err);
   if (st) return st;
@@ -90,23 +90,32 @@ static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, m
 /* --- what lies there --- */
 
 /* Scales of tokens that hold their own are like those of normal numbers, for which writers take their largest / 448. */
-static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, unsigned char *row, mlaf_rng *rng) {
+static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, mlaf_stored_token at, mlaf_rng *rng) {
   const bool fnuz = mlaf_stored_fnuz(f->latent);
-  const int64_t scales = mlaf_decode_bytes(p, f->scales_at), rope = mlaf_decode_bytes(p, f->rope_at);
+  const int latent = mlaf_format_latent(f, p->rank), rope = mlaf_format_rope(f, p->rope);
   for (int i = 0; i < f->scales; i++) {
     const float scale = ldexpf(1 + (float)mlaf_rng_below(rng, 1000) / 1000, -8);
-    memcpy(row + scales + 4 * i, &scale, sizeof scale);
+    if (f->powers) at.scales[i] = (unsigned char)(119 + mlaf_rng_below(rng, 2));
+    else memcpy(at.scales + 4 * i, &scale, sizeof scale);
   }
-  for (int c = 0; c < p->rank; c++) {
-    const float scale = f->scales ? mlaf_stored_scale(f, p->rank, p->rope, row, c) : MLAF_DECODE_KV_SCALE;
-    row[c] = mlaf_e4m3_encode(fnuz, (double)(mlaf_rng_normal(rng) / scale));
+  for (int c = 0; c < latent; c++) {
+    const float scale = f->scales ? mlaf_stored_factor(f, at.scales, c) : MLAF_DECODE_KV_SCALE;
+    at.latent[c] = mlaf_e4m3_encode(fnuz, (double)(mlaf_rng_normal(rng) / scale));
   }
-  for (int c = 0; c < p->rope; c++) {
+  for (int c = 0; c < rope; c++) {
     const float x = mlaf_rng_normal(rng);
     const uint16_t half = mlaf_encode16(p->dtype, x);
-    if (mlaf_stored_in_16(f->rope)) memcpy(row + rope + 2 * c, &half, sizeof half);
-    else row[rope + c] = mlaf_e4m3_encode(fnuz, (double)(x / MLAF_DECODE_KV_SCALE));
+    if (mlaf_stored_in_16(f->rope)) memcpy(at.rope + 2 * c, &half, sizeof half);
+    else at.rope[c] = mlaf_e4m3_encode(fnuz, (double)(x / MLAF_DECODE_KV_SCALE));
   }
+}
+
+mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot) {
+  const mlaf_problem *p = &d->problem;
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  const int64_t row = mlaf_decode_bytes(p, f->row), rows = mlaf_decode_page_rows(p);
+  const int64_t at = (f->aside ? page * rows : page * rows + slot) % d->token_rows;
+  return mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
 }
 
 /* The tokens of an 8-bit cache, over and over, and the scale of all where there is one. */
@@ -114,13 +123,18 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
   const mlaf_problem *p = &d->problem;
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  const size_t row = (size_t)mlaf_decode_bytes(p, f->row), all = (size_t)d->head.pool_bytes, once = MLAF_DECODE_TOKENS * row;
+  const int64_t page_rows = mlaf_decode_page_rows(p);
+  d->token_rows = !f->aside ? MLAF_DECODE_TOKENS : page_rows > MLAF_DECODE_TOKENS ? page_rows
+                  : MLAF_DECODE_TOKENS / page_rows * page_rows;
+  const size_t row = (size_t)mlaf_decode_bytes(p, f->row), all = (size_t)d->head.pool_bytes, once = (size_t)d->token_rows * row;
   const float scale = MLAF_DECODE_KV_SCALE;
   mlaf_rng rng = {seed ^ 0x6b76};
   void *ignored;
-  d->tokens = malloc(once);
-  if (!d->tokens) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d tokens", MLAF_DECODE_TOKENS);
-  for (size_t i = 0; i < MLAF_DECODE_TOKENS && i * row < all; i++) draw_token(p, f, d->tokens + i * row, &rng);
+  d->tokens = calloc(once, 1);
+  if (!d->tokens) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld tokens", (long long)d->token_rows);
+  for (int64_t i = 0; i < d->token_rows && (size_t)i * row < all; i++)
+    if (!f->aside) draw_token(p, f, mlaf_stored_token_of(f, p->rank, p->rope, d->tokens, (int64_t)row, p->page_size, i), &rng);
+    else if (i % page_rows < p->page_size) draw_token(p, f, mlaf_decode_data_token(d, i / page_rows, i % page_rows), &rng);
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, row, &ignored, err); /* Q's numbers are the pool's */
   if (!st) st = ops->mem_alloc(d->dev, all, cache, err);
   d->args.ckv = d->head.pool = *cache;

@@ -3,6 +3,7 @@
 #ifndef MLAF_DECODE_DATA_H
 #define MLAF_DECODE_DATA_H
 
+#include "op/stored.h"
 #include "ops/mla_decode/execute.h"
 
 enum { MLAF_DECODE_TOKENS = 6007 }; /* a prime: pages are not like each other */
@@ -19,7 +20,8 @@ typedef struct mlaf_decode_data {
   const atomic_bool *cancel;
   mlaf_problem problem;
   mlaf_execute_args args; /* with the first page table */
-  unsigned char *tokens;  /* of an 8-bit cache: MLAF_DECODE_TOKENS rows, of which row i of the cache is the i % TOKENS'th */
+  unsigned char *tokens;  /* of an 8-bit cache: token_rows rows, of which row i of the cache is the i % token_rows'th */
+  int64_t token_rows;     /* MLAF_DECODE_TOKENS; where scales lie behind a page's rows, whole pages of about as many */
   int32_t *lengths;       /* [batch] tokens of each request, on the host */
   int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */
   void *tables;           /* their copy on the device */
@@ -32,6 +34,8 @@ typedef struct mlaf_decode_data {
 static inline const mlaf_decode_data *mlaf_decode_data_of(const mlaf_data *d) { return (const void *)d; }
 
 /* --- data.c --- */
+/* The token of an 8-bit cache that lies in a page of the pool. */
+mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot);
 mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
                                   mlaf_data **out, mlaf_err *err);
 void mlaf_decode_data_close(mlaf_data *d);

@@ -59,13 +59,18 @@ static size_t cache_bytes(const mlaf_problem *p) { return (size_t)mlaf_decode_by
 static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
   const mlaf_problem *p = &d->problem;
   const size_t width = (size_t)(p->rank + p->rope), n = (size_t)p->batch, bytes = cache_bytes(p);
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
   const int32_t *pages = d->host + 3 * n + 2 + at->set * d->pages + d->host[n + 1 + (size_t)at->request];
   for (int h = 0; h < at->n_heads; h++)
     pattern(d, mlaf_decode_q_first(p) + row_of(d, at, h) * width, width, w->data.q + (size_t)h * width);
   for (int t = 0; t < w->last; t++) {
     const size_t row = (size_t)pages[t / p->page_size] * (size_t)p->page_size + (size_t)(t % p->page_size);
-    if (p->cache) memcpy((char *)w->data.ckv + (size_t)t * bytes, d->tokens + row % MLAF_DECODE_TOKENS * bytes, bytes);
-    else
+    if (p->cache) {
+      const mlaf_stored_token of = mlaf_decode_data_token(d, pages[t / p->page_size], t % p->page_size);
+      const mlaf_stored_token to = mlaf_stored_token_of(f, p->rank, p->rope, w->data.ckv, (int64_t)bytes, w->last, t);
+      memcpy(to.latent, of.latent, bytes);
+      memcpy(to.scales, of.scales, (size_t)f->aside);
+    } else
       pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
   }
 }
@@ -102,7 +107,7 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
                             .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
-  w->data.ckv = malloc((size_t)visible * cache_bytes(p) + 1);
+  w->data.ckv = malloc((size_t)visible * (cache_bytes(p) + (size_t)mlaf_decode_format(p, false)->aside) + 1);
   name_token(at, p->heads, w->data.name, sizeof w->data.name);
   if (!w->want.o || !w->want.lse || !w->want.magnitude || !w->data.q || !w->data.ckv)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference of %d tokens", visible);

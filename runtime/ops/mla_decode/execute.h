@@ -51,6 +51,16 @@ static inline mlaf_problem mlaf_decode_problem(const mlaf_bound *b) { return mla
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 
+/* Bytes from page to page of a pool in pages of `tokens`, the default where the caller left them 0. */
+static inline int64_t mlaf_page_stride(const mlaf_problem *p, int64_t given, int64_t tokens) {
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  return given ? given : mlaf_format_page_rows(f, tokens, p->rank, p->rope) * mlaf_decode_bytes(p, f->row);
+}
+/* Tokens of a page: lists of the cache's rows have pages of their own. */
+static inline int32_t mlaf_page_tokens(const mlaf_problem *p, const mlaf_execute_args *a) {
+  return p->page_size == 1 && a->page_tokens ? a->page_tokens : p->page_size;
+}
+
 /* --- args.c --- */
 /* The checks of mlaf_execute for `splits` splits. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);

@@ -6,7 +6,7 @@
 #include "mlaforge/mla_decode.h"
 #include "op/calls.h"
 
-extern const mlaf_second_form mlaf_index_lists;
+extern const mlaf_second_form mlaf_index_lists, mlaf_index_pools;
 
 /* The forms of mla_decode's arguments beside the first: NULL behind the last. */
 extern const mlaf_second_form *const mlaf_decode_forms[];

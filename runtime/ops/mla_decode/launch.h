@@ -20,7 +20,9 @@
  * A kernel that rotates what it reads has the same numbers in fewer bits, to make room for its table in as many bytes
  * (templates/mla_decode/lib/args_rotate.h). Behind the table's end cosines are NaN: so are the rows that see such a key.
  * A kernel that reads an 8-bit cache has them in fewer bits, too (templates/mla_decode/lib/args_cache.h): row j of ckv is a
- * token's bytes as its format stores them, its rope columns are at kpe + j * kpe_row_stride, and strides are bytes. */
+ * token's bytes as its format stores them, its rope columns are at kpe + j * kpe_row_stride, and strides are bytes.
+ * One whose scales lie behind a page's rows has no strides of rows (templates/mla_decode/lib/args_pools.h), kpe is the second
+ * pool, and with pages of 1 ids are tokens in pages of page_tokens, those of the second pool with bit 31. */
 typedef struct mlaf_rotate_words {
   uint32_t ckv_row_stride, kpe_row_stride;
   const float *rope_table;          /* [rope_rows, P]: of a position P/2 cosines, then P/2 sines */
@@ -31,6 +33,11 @@ typedef struct mlaf_cache_words {
   const float *kv_scale;            /* one factor of all stored numbers, on the device; NULL: 1 */
   int32_t total_q, reserved;
 } mlaf_cache_words;
+typedef struct mlaf_pool_words {
+  uint32_t page_rows, extra_page_rows;     /* from page to page, in a pool below 2^31 */
+  uint32_t page_tokens, extra_page_tokens; /* 1 and up */
+  int32_t total_q, extra_tokens;           /* extra_tokens: pages * tokens of the second pool */
+} mlaf_pool_words;
 typedef struct mlaf_decode_args {
   const void *q;                    /* [T, H, R+P] dtype, dense */
   const void *ckv;                  /* row j: ckv + j*ckv_row_stride elements, R used */
@@ -52,6 +59,7 @@ typedef struct mlaf_decode_args {
     };
     mlaf_rotate_words rotate;       /* of a problem that rotates what it reads */
     mlaf_cache_words cache;         /* of a problem with an 8-bit cache */
+    mlaf_pool_words pools;          /* of one with scales behind a page's rows */
   };
   int32_t num_pages;                /* pages in the cache */
   int32_t splits;                   /* gridDim.y */

@@ -149,13 +149,23 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
   }
 }
 
-/* Rewrites the arguments in place for kernels that rotate keys or read 8-bit caches: checked strides fit 32 bits, and so do the
- * tokens of a launch. */
+/* Rewrites the arguments in place for kernels that rotate keys or read 8-bit caches: checked strides fit 32 bits, and so do
+ * tokens of a launch and of a pool. */
 _Static_assert(2 * MLAF_ROW_STRIDE_MAX <= INT32_MAX && (int64_t)MLA_DECODE_BATCH_MAX * MLA_DECODE_Q_LEN_MAX <= INT32_MAX,
                "numbers of mlaf_rotate_words and mlaf_cache_words");
 static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decode_args *d) {
   const uint32_t ckv = (uint32_t)d->ckv_row_stride, kpe = (uint32_t)d->kpe_row_stride;
   const int32_t total_q = (int32_t)d->total_q;
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  if (f->aside) {
+    const int64_t row = mlaf_decode_bytes(p, f->row), tokens = mlaf_page_tokens(p, a);
+    const int64_t extra = a->extra_page_tokens ? a->extra_page_tokens : 1;
+    d->kpe = a->extra_ckv;
+    d->pools = (mlaf_pool_words){(uint32_t)(mlaf_page_stride(p, a->ckv_page_stride, tokens) / row),
+                                 (uint32_t)(mlaf_page_stride(p, a->extra_page_stride, extra) / row), (uint32_t)tokens,
+                                 (uint32_t)extra, total_q, (int32_t)(a->extra_num_pages * extra)};
+    return;
+  }
   if (p->rotate) d->rotate = (mlaf_rotate_words){ckv, kpe, a->rope_table, total_q, a->rope_rows};
   else d->cache = (mlaf_cache_words){ckv, kpe, a->kv_scale, total_q, 0};
 }

@@ -6,6 +6,7 @@
 #include "op/stored.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/reference.h"
+#include "ops/mla_decode/tokens.h"
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
 #define FAST __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -50,28 +51,28 @@ static void turn(const mlaf_batch *x, const float *angles, double *k) {
   }
 }
 
-/* One row of an 8-bit cache. */
-static void decode_row(const mlaf_batch *x, const mlaf_cache_format *f, int64_t row, double *k) {
-  const mlaf_problem *p = &x->problem;
-  const unsigned char *ckv = (const unsigned char *)x->ckv + row * x->ckv_row_stride;
-  const unsigned char *kpe = (const unsigned char *)x->kpe + row * x->kpe_row_stride;
+/* A token of an 8-bit cache. */
+static void decode_token(const mlaf_batch *x, int64_t page, int64_t slot, double *k) {
+  const mlaf_cache_format *f = mlaf_decode_format(&x->problem, false);
+  const mlaf_stored_token t = mlaf_batch_token(x, (void *)(uintptr_t)x->ckv, page, slot);
+  const int32_t dtype = x->problem.dtype, latent = mlaf_format_latent(f, x->problem.rank);
+  const int rope = mlaf_format_rope(f, x->problem.rope);
   const double scale = x->kv_scale ? (double)*x->kv_scale : 1;
-  for (int c = 0; c < p->rank; c++)
-    k[c] = mlaf_stored_number(f->latent, p->dtype, ckv, c) * (double)mlaf_stored_scale(f, p->rank, p->rope, ckv, c) * scale;
-  for (int c = 0; c < p->rope; c++)
-    k[p->rank + c] = mlaf_stored_number(f->rope, p->dtype, kpe, c) * (mlaf_stored_in_16(f->rope) ? 1 : scale);
+  for (int c = 0; c < latent; c++)
+    k[c] = mlaf_stored_number(f->latent, dtype, t.latent, c) * (double)mlaf_stored_factor(f, t.scales, c) * scale;
+  for (int c = 0; c < rope; c++)
+    k[latent + c] = mlaf_stored_number(f->rope, dtype, t.rope, c) * (mlaf_stored_in_16(f->rope) ? 1 : scale);
 }
 
 /* Gather the request's rows; false when a page id is outside the cache. */
 static bool gather(const mlaf_batch *x, int32_t b, int64_t kv_len, double *k) {
   const int rank = x->problem.rank, d = rank + x->problem.rope, page = x->problem.page_size;
-  const mlaf_cache_format *f = mlaf_decode_format(&x->problem, false);
   for (int64_t t = 0; t < kv_len; t++, k += d) {
     int32_t id = x->kv_indices[x->kv_indptr[b] + t / page];
     if (id < 0 || id >= x->num_pages) return false;
     int64_t row = (int64_t)id * page + t % page;
     if (x->problem.cache) {
-      decode_row(x, f, row, k);
+      decode_token(x, id, t % page, k);
       continue;
     }
     const uint16_t *ckv = x->ckv + row * x->ckv_row_stride;

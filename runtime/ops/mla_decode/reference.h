@@ -13,6 +13,7 @@ typedef struct mlaf_batch {
   int64_t total_q;
   const uint16_t *q, *ckv, *kpe; /* kpe: ckv + rank in a combined cache; of an 8-bit cache the rope columns of row 0 */
   int64_t ckv_row_stride, kpe_row_stride; /* units of the cache's format */
+  int64_t page_rows;             /* of an 8-bit cache whose rows are not all tokens: rows from page to page */
   const float *kv_scale;         /* of an 8-bit cache with one scale; NULL: 1 */
   const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
   double scale;

@@ -181,6 +181,7 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
   a->batch = x->batch;
   a->total_q = x->total_q;
   a->num_pages = x->num_pages;
+  a->ckv_page_stride = x->page_rows * x->ckv_row_stride;
   a->ckv_row_stride = x->ckv_row_stride;
   a->kpe_row_stride = data->kpe ? x->kpe_row_stride : 0;
   a->scale = (float)x->scale;

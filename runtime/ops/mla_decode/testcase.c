@@ -6,6 +6,7 @@
 #include "op/stored.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/testcase.h"
+#include "ops/mla_decode/tokens.h"
 
 /* Poison: NaN in all types but one, which has its own; with a page outside the cache a small number, so that a kernel that reads
  * some other page in its place does not come by the right answer, NaN, by accident. */
@@ -37,9 +38,11 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
     if (s->kv_lens[b] > t->max_kv_len) t->max_kv_len = s->kv_lens[b];
   }
   x->num_pages = (int32_t)(t->total_pages + s->unused_pages);
-  x->ckv_row_stride = mlaf_decode_row(p, split) + (split ? SPLIT_PAD : s->layout == MLAF_CACHE_SPLIT ? BYTES_PAD : 0);
+  const bool padded = s->layout == MLAF_CACHE_SPLIT && !f->aside;
+  x->ckv_row_stride = mlaf_decode_row(p, split) + (split ? SPLIT_PAD : padded ? BYTES_PAD : 0);
   x->kpe_row_stride = split ? p->rope + SPLIT_PAD : x->ckv_row_stride;
-  int64_t rows = (int64_t)x->num_pages * p->page_size;
+  if (f->aside) x->page_rows = mlaf_decode_page_rows(p) + (s->layout == MLAF_CACHE_SPLIT);
+  int64_t rows = x->num_pages * (f->aside ? x->page_rows : p->page_size);
   t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope));
   t->ckv_count = (size_t)(rows * x->ckv_row_stride * f->unit / 2);
   t->kpe_count = split ? (size_t)(rows * x->kpe_row_stride) : 0;
@@ -93,9 +96,18 @@ static void random_row(uint16_t *to, int32_t dtype, int32_t n, mlaf_rng *rng) {
 
 /* --- tokens of 8-bit caches --- */
 
+/* Powers of two of a token, of which any have one in eight groups of 64 columns, however large or small. */
+static void random_powers(const mlaf_case_spec *s, const mlaf_cache_format *f, unsigned char *at, mlaf_rng *rng) {
+  for (int i = 0; i < f->scales; i++) {
+    const bool any = s->any_scales && !mlaf_rng_below(rng, 8);
+    at[i] = (unsigned char)(any ? mlaf_rng_below(rng, 255) : 114 + mlaf_rng_below(rng, 21));
+  }
+}
+
 /* Scales of a token: no two of its groups have to have the same. */
 static void random_scales(const mlaf_case_spec *s, const mlaf_cache_format *f, unsigned char *at, mlaf_rng *rng) {
-  for (int i = 0; i < f->scales; i++) {
+  if (f->powers) random_powers(s, f, at, rng);
+  for (int i = 0; !f->powers && i < f->scales; i++) {
     const float factor = 1 + (float)mlaf_rng_below(rng, 1 << 23) * 0x1p-23f;
     const int power = (int)mlaf_rng_below(rng, 21) - 13;
     const float scale = s->any_scales ? ldexpf(factor, power / 2) : ldexpf(1, power);
@@ -113,26 +125,28 @@ static void place_code(bool fnuz, float scale, int64_t token, unsigned char *lat
   static const uint8_t codes[] = {0x01, 0x08, 0x81, 0x88, 0x07, 0x7e, 0x80, 0x00};
   const uint8_t code = codes[token / 16 % 8];
   const bool large = code == 0x7e && scale > 0x1p-5f; /* which would be all that its token is */
-  latent[(token * 17 + 5) % rank] = (fnuz && code == 0x80) || large ? 0x0f : code;
+  latent[(token * 17 + 5) % rank] = scale > 0x1p9f ? 0 : (fnuz && code == 0x80) || large ? 0x0f : code;
 }
 
-static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int64_t row, int64_t token, mlaf_rng *rng) {
+static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int64_t page, int64_t token, mlaf_rng *rng) {
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   const bool fnuz = mlaf_stored_fnuz(f->latent);
   const float scale = x->kv_scale ? *x->kv_scale : 1;
-  unsigned char *at = (unsigned char *)t->ckv + row * x->ckv_row_stride, *rope = at + mlaf_decode_bytes(p, f->rope_at);
-  random_scales(s, f, at + mlaf_decode_bytes(p, f->scales_at), rng);
-  for (int c = 0; c < p->rank; c += 32) /* groups are of whole 32 columns */
-    random_codes(fnuz, scale * mlaf_stored_scale(f, p->rank, p->rope, at, c), at + c, 32, rng);
-  place_code(fnuz, scale * mlaf_stored_scale(f, p->rank, p->rope, at, (int)((token * 17 + 5) % p->rank)), token, at, p->rank);
-  if (mlaf_stored_in_16(f->rope)) random_row((uint16_t *)(void *)rope, p->dtype, p->rope, rng);
+  const int latent = mlaf_format_latent(f, p->rank), rope = mlaf_format_rope(f, p->rope), odd = (int)((token * 17 + 5) % latent);
+  const mlaf_stored_token at = mlaf_batch_token(x, t->ckv, page, token % p->page_size);
+  random_scales(s, f, at.scales, rng);
+  for (int c = 0; c < latent; c += 32) /* groups are of whole 32 columns */
+    random_codes(fnuz, scale * mlaf_stored_factor(f, at.scales, c), at.latent + c, 32, rng);
+  place_code(fnuz, scale * mlaf_stored_factor(f, at.scales, odd), token, at.latent, latent);
+  if (mlaf_stored_in_16(f->rope)) random_row((uint16_t *)(void *)at.rope, p->dtype, rope, rng);
   else
-    random_codes(fnuz, scale, rope, p->rope, rng);
+    random_codes(fnuz, scale, at.rope, rope, rng);
 }
 
-/* One NaN code in a token that all rows of its request see, so that all of them must be NaN. */
+/* One NaN code in a token that all rows of its request see, so that all of them must be NaN; or one scale where a byte can be
+ * NaN. */
 static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) {
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
@@ -141,9 +155,12 @@ static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) 
   const int64_t seen = b ? mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, x->qo_indptr[b + 1] - x->qo_indptr[b]) : 0;
   if (!seen) return;
   const int64_t k = mlaf_rng_below(rng, (uint32_t)seen);
-  const int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
-  ((unsigned char *)t->ckv)[row * x->ckv_row_stride + mlaf_rng_below(rng, (uint32_t)p->rank)] =
-      mlaf_stored_fnuz(mlaf_decode_format(p, false)->latent) ? 0x80 : mlaf_rng_below(rng, 2) ? 0x7f : 0xff;
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  const mlaf_stored_token at = mlaf_batch_token(x, t->ckv, x->kv_indices[x->kv_indptr[b] + k / p->page_size], k % p->page_size);
+  const uint32_t column = mlaf_rng_below(rng, (uint32_t)mlaf_format_latent(f, p->rank));
+  if (f->powers && s->seed % 2) at.scales[column / (uint32_t)f->group] = 0xff;
+  else
+    at.latent[column] = mlaf_stored_fnuz(f->latent) ? 0x80 : mlaf_rng_below(rng, 2) ? 0x7f : 0xff;
 }
 
 static void fill_data(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) {
@@ -154,9 +171,9 @@ static void fill_data(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) 
   uint16_t *kpe = t->kpe ? t->kpe : t->ckv + p->rank;
   for (int32_t b = 0; b < x->batch; b++)
     for (int64_t k = 0, n = mlaf_batch_kv_len(x, b); k < n; k++) {
-      int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
+      const int64_t page = x->kv_indices[x->kv_indptr[b] + k / p->page_size], row = page * p->page_size + k % p->page_size;
       if (p->cache) {
-        random_token(t, s, row, k, rng);
+        random_token(t, s, page, k, rng);
         continue;
       }
       random_row(t->ckv + row * x->ckv_row_stride, p->dtype, p->rank, rng);

@@ -7,8 +7,10 @@
 // P s_g is two numbers of 16 bits, the second what the first was rounded by: one alone would turn a token that is all its row
 // sees by the same factor in all columns. In f16, which has few exponents, the scale's power of two multiplies the numbers of the
 // tile (exact from 2^-14 to 2^7) and only the rest, mostly in [1, 2), scores and probabilities.
+//@ -- powers: rows of 448 codes and 64 bf16, behind them a power of two for each 64 codes (ue8m0), which multiplies them in the
+//@ -- tile: bf16 has all products from 2^-133 on.
 //@ needs("BLOCKS", "CHAINS", "COLS", "NT", "PITCH", "PITCH_P", "R", "ROPE", "ROW_BYTES", "TILE", "UNITS", "WARPS")
-constexpr int DECODED = ${scaled and "R" or "R + ROPE"}; // codes of a row
+constexpr int DECODED = ${scaled and "R" or powers and "R - 64" or "R + ROPE"}; // codes of a row
 constexpr int GROUPS = (R + 127) / 128, SCALES_AT = R;
 
 MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
@@ -30,6 +32,17 @@ MLAF_DEV int power_of(float scale) {
 }
 
 //@ end
+//@ if powers then
+// The power of two that a byte of ue8m0 is: 0 is 2^-127, 255 is NaN.
+MLAF_DEV float power_of(u32 code) { return float_of(code == 0 ? 1u << 22 : code == 255 ? 0x7fc00000u : code << 23); }
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes, float scale) {
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a * scale, b * scale);
+}
+
+//@ end
 // Eight codes become 16 bytes at a time: neighbouring lanes read and write neighbouring words.
 MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
 #pragma unroll 4
@@ -37,7 +50,15 @@ MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
     const int token = i / (DECODED / 8), unit = i % (DECODED / 8);
     u32 x[2], y[4];
     load_words(x, from + token * ROW_BYTES + 8 * unit);
+//@ if powers then
+    u32 code;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(code) : "r"(from + token * ROW_BYTES + DECODED + 128 + unit / 8) : "memory");
+    const float scale = power_of(code);
+    y[0] = expand2<0>(x[0], scale), y[1] = expand2<1>(x[0], scale);
+    y[2] = expand2<0>(x[1], scale), y[3] = expand2<1>(x[1], scale);
+//@ else
     y[0] = expand2<0>(x[0]), y[1] = expand2<1>(x[0]), y[2] = expand2<0>(x[1]), y[3] = expand2<1>(x[1]);
+//@ end
 //@ if split then
     float scale;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(scale) : "r"(from + token * ROW_BYTES + SCALES_AT + unit / 16 * 4) : "memory");
@@ -53,6 +74,13 @@ MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
     u32 x[4];
     load_words(x, from + token * ROW_BYTES + SCALES_AT + 16 + 16 * chunk);
     store_words(to + token * PITCH + 2 * R + 16 * chunk, x[0], x[1], x[2], x[3]);
+  }
+//@ elseif powers then
+  for (int i = thread; i < TILE * 8; i += 32 * WARPS) { // columns of bf16
+    const int token = i / 8, chunk = i % 8;
+    u32 x[4];
+    load_words(x, from + token * ROW_BYTES + DECODED + 16 * chunk);
+    store_words(to + token * PITCH + 2 * DECODED + 16 * chunk, x[0], x[1], x[2], x[3]);
   }
 //@ end
 }

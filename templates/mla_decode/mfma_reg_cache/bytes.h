@@ -7,6 +7,8 @@
 //
 // as `how_v` the same of V, as `score` and `value` the types of K's and V's operands, and as `lifts` whether a byte by bits is
 // multiplied to its own size before an MFMA that would flush its subnormals.
+//@ -- powers: K and V as how_v says, times their scales in fp32, as bf16: exact down to 2^-133. The unit of what bytes are read
+//@ -- as goes into Q and O.
 //@ needs("BYTE_UNIT")
 typedef short i16x2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));
@@ -54,6 +56,7 @@ MLAF_DEV byte_masks masks_of_bytes() {
   return m;
 }
 
+//@ local powers = how == "powers" -- times a power of two, which the includer's rows have for 64 columns
 //@ if how == "bits" or how_v == "bits" then
 // The two bytes in the upper halves of 16 bits as f16.
 MLAF_DEV u32 halves(u32 x, const byte_masks& m) {
@@ -75,6 +78,7 @@ MLAF_DEV void decode4(u32 x, float (&f)[4]) {
 }
 //@ end
 
+//@ if not powers then
 // Four columns of a token as A operand. By bits columns 0, 2 and 1, 3 are pairs, and so they are in Q: paired().
 MLAF_DEV u32x2 operand_of_k(u32 x, const byte_masks& m) {
 //@ if how == "bits" then
@@ -89,10 +93,13 @@ MLAF_DEV u32x4 operands_of_k(u32 x, u32 y, const byte_masks& m) {
   const u32x2 a = operand_of_k(x, m), b = operand_of_k(y, m);
   return {a.x, a.y, b.x, b.y};
 }
+//@ end
 //@ if how == "bits" then
 MLAF_DEV u32x4 paired(u32x4 q) {
   return {join_lo(q.x, q.y), join_hi(q.x, q.y), join_lo(q.z, q.w), join_hi(q.z, q.w)};
 }
+//@ end
+//@ if how == "bits" or powers then
 // Bit 7 of some byte is set if one of four bytes is NaN.
 MLAF_DEV u32 nan_bits(u32 x, const byte_masks& m) {
 //@   if fnuz then
@@ -111,6 +118,51 @@ MLAF_DEV u32 without_minus_zero(u32 x, const byte_masks& m) {
 }
 //@ end
 
+//@ if powers then
+//@   local function read(x) return how_v == "halved" and fmt("without_minus_zero(%s, m)", x) or x end
+// The scale that byte `code` of its lowest eight bits is: 0 is 2^-127. 255 is infinite here: nan_scales() finds it.
+MLAF_DEV float power_of(u32 code) {
+  const u32 bits = (code & 255) << 23;
+  return float_of(bits > 1u << 22 ? bits : 1u << 22);
+}
+MLAF_DEV u32 nan_scales(u32 x, const byte_masks& m) { return (x & m.seven) + m.one & x; }
+
+// Four columns of a token, times its scale.
+MLAF_DEV void decode4(u32 x, float scale, f32x2& low, f32x2& high, const byte_masks& m) {
+//@   if how_v == "bits" then
+  const f32x2 even = seen_f16(halves(x << 8, m)), odd = seen_f16(halves(x, m));
+  low = f32x2{even.x, odd.x} * f32x2{scale, scale}, high = f32x2{even.y, odd.y} * f32x2{scale, scale};
+//@   else
+  float f[4];
+  decode4(${read("x")}, f);
+  low = f32x2{f[0], f[1]} * f32x2{scale, scale}, high = f32x2{f[2], f[3]} * f32x2{scale, scale};
+//@   end
+}
+// Eight columns of a token as A operands.
+MLAF_DEV u32x4 operands_of_k(u32 x, u32 y, float scale, const byte_masks& m) {
+  f32x2 f[4];
+  decode4(x, scale, f[0], f[1], m);
+  decode4(y, scale, f[2], f[3], m);
+  return {exact_bf16(f[0].x, f[0].y), exact_bf16(f[1].x, f[1].y), exact_bf16(f[2].x, f[2].y), exact_bf16(f[3].x, f[3].y)};
+}
+// Four columns of four tokens as four A operands, one a column.
+MLAF_DEV void operands_of_v(u32 a, u32 b, u32 c, u32 d, const float (&scale)[4], u32x2 (&out)[4], const byte_masks& m) {
+  f32x2 low[4], high[4];
+  decode4(a, scale[0], low[0], high[0], m);
+  decode4(b, scale[1], low[1], high[1], m);
+  decode4(c, scale[2], low[2], high[2], m);
+  decode4(d, scale[3], low[3], high[3], m);
+  out[0] = {exact_bf16(low[0].x, low[1].x), exact_bf16(low[2].x, low[3].x)};
+  out[1] = {exact_bf16(low[0].y, low[1].y), exact_bf16(low[2].y, low[3].y)};
+  out[2] = {exact_bf16(high[0].x, high[1].x), exact_bf16(high[2].x, high[3].x)};
+  out[3] = {exact_bf16(high[0].y, high[1].y), exact_bf16(high[2].y, high[3].y)};
+}
+// The same of columns that are bf16, of four tokens' two words.
+MLAF_DEV void join_v(u32x2 a, u32x2 b, u32x2 c, u32x2 d, u32x2 (&out)[4]) {
+  out[0] = {join_lo(a.x, b.x), join_lo(c.x, d.x)}, out[1] = {join_hi(a.x, b.x), join_hi(c.x, d.x)};
+  out[2] = {join_lo(a.y, b.y), join_lo(c.y, d.y)}, out[3] = {join_hi(a.y, b.y), join_hi(c.y, d.y)};
+}
+//@ else
 // Four columns of four tokens as four A operands, one a column.
 MLAF_DEV void operands_of_v(u32 a, u32 b, u32 c, u32 d, u32x2 (&out)[4], const byte_masks& m) {
 //@ if how_v == "bits" then
@@ -136,3 +188,4 @@ MLAF_DEV void operands_of_v(u32 a, u32 b, u32 c, u32 d, u32x2 (&out)[4], const b
   for (int i = 0; i < 4; i++) out[i] = {exact_${value}(f[0][i], f[1][i]), exact_${value}(f[2][i], f[3][i])};
 //@ end
 }
+//@ end

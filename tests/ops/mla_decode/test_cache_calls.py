@@ -82,6 +82,8 @@ class CacheTest(unittest.TestCase):
                 rows = [[(kv_scale or 1) * e4m3(c, bias) for c in codes] for codes in self.codes]
                 got = self.decode(self.cache(dtype), kv_scale=None if kv_scale is None else self.number(kv_scale))
                 self.compare(got, rows, SCALE)
+        rows = [[0.3125 * e4m3(c) for c in codes] for codes in self.codes]
+        self.compare(self.decode(self.cache("float8_e4m3fn"), kv_scale=Buffer(self.ctx, (), "float32", [0.3125])), rows, SCALE)
         rows = [[e4m3(c) for c in codes] for codes in self.codes]
         self.compare(self.decode(self.cache("float8_e4m3fn"), q_scale=0.5), rows, SCALE / 2)
         self.compare(self.decode(self.cache("float8_e4m3fn"), sm_scale=0.25, q_scale=0.5), rows, 0.125)
@@ -92,6 +94,13 @@ class CacheTest(unittest.TestCase):
             cache = Buffer(self.ctx, (sum(PAGES), PAGE, 1, DS_ROW), dtype, list(self.own_bytes))
             out, lse = mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)
             self.compare(values(out), self.own, SCALE)
+
+    def test_an_infinite_scale(self):
+        usual, token = self.decode(self.own_cache), (self.order[0] * PAGE + 5) * DS_ROW + RANK
+        spoilt = self.own_bytes[:token] + struct.pack("f", math.inf) + self.own_bytes[token + 4:]
+        got = self.decode(Buffer(self.ctx, (sum(PAGES), PAGE, 1, DS_ROW), "uint8", list(spoilt)))
+        self.assertTrue(all(not math.isfinite(wide(x)) for x in got[:HEADS * RANK]))
+        self.assertEqual(got[HEADS * RANK:], usual[HEADS * RANK:])
 
     def test_scales_of_tokens_by_lists(self):
         rng, topk = random.Random(5), 20
@@ -117,18 +126,19 @@ class CacheTest(unittest.TestCase):
             return Buffer(self.ctx, (sum(PAGES), PAGE, 1, columns), dtype)
         refused("kv_scale is 0.5, must be a tensor of one float32", flat, kv_scale=0.5)
         refused("kv_scale has 2 numbers, must have one", flat, kv_scale=Buffer(self.ctx, (2,), "float32", [1, 1]))
-        refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, (1,), "int32", [1]))
+        for shape in ((1,), ()):
+            refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, shape, "int32", [1]))
         refused("kv_scale is .*, must be NULL: tokens of the problem's cache hold their scales", self.own_cache, kv_scale=self.number(1))
         refused("kv_scale is .*, must be NULL: the problem has a cache of 16 bits", rows(COLS, "bfloat16"), kv_scale=self.number(1))
         refused("kv_scale is given and kv_buffer is a pair of tensors", (rows(RANK, "bfloat16"), rows(ROPE, "bfloat16")), kv_scale=self.number(1))
         refused("keys of an 8-bit cache are rotated already when they are written", flat, rope_style="pairs",
                 rope_table=Buffer(self.ctx, (64, ROPE), "float32", [1] * (64 * ROPE)))
         refused("q_scale is a tensor, must be a number", flat, q_scale=self.number(1))
-        refused("kv_buffer is uint8 with rows of 584 bytes: mla_decode does not take fp8_v4", rows(584, "uint8"))
+        refused("kv_buffer is fp8_v4, whose tokens have 512 columns that are K and V alike.*: the problem needs r512,p0,bf16", rows(584, "uint8"))
         refused(r"kv_buffer is uint8 with rows of 64 bytes; of 64 \+ 32 columns they have 144 \(fp8_ds_mla\), 96 \(e4m3fn\), 96 \(e4m3fnuz\)",
                 rows(RANK, "uint8"))
         refused("kv_buffer is float8_e4m3fnuz with rows of 144 bytes", rows(DS_ROW, "float8_e4m3fnuz"))
-        for cache, text in ((flat, "k_cache has rows of 96 numbers, must be uint8 or float8_e4m3fn with rows of 144 bytes"),
+        for cache, text in ((flat, "k_cache has rows of 96 numbers, must be uint8 or float8_e4m3fn with rows of 144 or 584 bytes"),
                             (rows(COLS, "bfloat16"), "k_cache has rows of 96 numbers, must be uint8"), (None, "k_cache is one tensor of bytes")):
             with self.assertRaisesRegex(mlaforge.MlafError, "is_fp8_kvcache is True.*" + text):
                 mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)

@@ -22,6 +22,12 @@ typedef struct cache_args cache_args;
 #include "../templates/mla_decode/lib/args_cache.h"
 #undef mlaf_narrow
 #undef mlaf_decode_args
+typedef struct pools_args pools_args;
+#define mlaf_decode_args pools_args
+#define mlaf_narrow      pools_narrow
+#include "../templates/mla_decode/lib/args_pools.h"
+#undef mlaf_narrow
+#undef mlaf_decode_args
 
 static void same_offsets(void **state) {
 #define SAME(kind, field)                                                                         \
@@ -81,6 +87,21 @@ static void same_offsets(void **state) {
   SAME_CACHED(scale_log2e, scale_log2e);
   SAME_CACHED(batch, batch);
   assert_int_equal(sizeof(mlaf_decode_args), sizeof(cache_args));
+#define SAME_POOLS(ours, field)                                                     \
+  assert_int_equal(offsetof(mlaf_decode_args, ours), offsetof(pools_args, field)); \
+  assert_int_equal(sizeof(((mlaf_decode_args *)0)->ours), sizeof(((pools_args *)0)->field))
+  SAME_POOLS(q, q);
+  SAME_POOLS(kpe, extra_ckv);
+  SAME_POOLS(part_lse, part_lse);
+  SAME_POOLS(pools.page_rows, page_rows);
+  SAME_POOLS(pools.extra_page_rows, extra_page_rows);
+  SAME_POOLS(pools.page_tokens, page_tokens);
+  SAME_POOLS(pools.extra_page_tokens, extra_page_tokens);
+  SAME_POOLS(pools.total_q, total_q);
+  SAME_POOLS(pools.extra_tokens, extra_tokens);
+  SAME_POOLS(num_pages, num_pages);
+  SAME_POOLS(batch, batch);
+  assert_int_equal(sizeof(mlaf_decode_args), sizeof(pools_args));
   assert_int_equal(sizeof(mlaf_combine_args), sizeof(template_combine_args));
 }
 

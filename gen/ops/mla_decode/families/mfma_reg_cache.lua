@@ -17,6 +17,7 @@ return {
   },
   rules = {
     shape.cache_rule,
+    shape.columns_rule,
     shape.schedule_rule,
     function(p, v, arch)
       local g = plan.make(p, v, arch.isa)

@@ -2,11 +2,16 @@
 local mma = require("ops/mla_decode/families/mma")
 local shape = require("ops/mla_decode/shape")
 
+-- Bytes of a token in shared memory: its rows begin where 16-byte copies do.
+local function stored_bytes(p) return shape.ceil_div(shape.token_bytes(p), 16) * 16 end
+-- Its scales multiply scores and probabilities; powers of two multiply the decoded tile.
+local function is_scaled(p) return shape.cache(p).name == "fp8_ds_mla" end
+
 -- Bytes of shared memory less than mma has: stages of stored rows and one decoded tile, and P in fp32 where tokens hold scales.
 local function saved(p, v, rows)
   local pitch = 2 * (p.rank + p.rope) + 16
-  local own = v.stages * v.tile * shape.token_bytes(p) + v.tile * pitch
-  return v.stages * v.tile * pitch - own - (shape.cache(p).scale == "stored" and rows * (2 * v.tile + 16) or 0)
+  local own = v.stages * v.tile * stored_bytes(p) + v.tile * pitch
+  return v.stages * v.tile * pitch - own - (is_scaled(p) and rows * (2 * v.tile + 16) or 0)
 end
 
 return {
@@ -16,9 +21,9 @@ return {
   problem = shape.CACHE_FIELDS,
   combine = mma.combine,
   params = mma.params,
-  rules = shape.decoding(mma.rules),
+  rules = shape.decoding(mma.rules, { shape.columns_rule }),
   cost = function(p, v)
-    local cost, scaled = mma.cost(p, v), shape.cache(p).scale == "stored"
+    local cost, scaled = mma.cost(p, v), is_scaled(p)
     local units = v.tile * (p.rank + p.rope) // 8 // cost.threads -- of eight codes, that a thread decodes
     cost.lds_bytes = cost.lds_bytes - saved(p, v, cost.rows_per_wg)
     cost.wave.issue = cost.wave.issue + 20 * units

@@ -3,17 +3,18 @@
 local ceil_div = require("whole").ceil_div
 local plan = {}
 
-local E4M3FNUZ, DS_MLA = 2, 3 -- numbers of p.cache
+local E4M3FNUZ, DS_MLA, V4 = 2, 3, 4 -- numbers of p.cache
+local V4_CODES = 448                 -- of its columns, of which the others are of 16 bits
 -- The encoding that v_cvt_pk_f32_fp8 reads, by architecture; gfx90a has no such instruction.
 local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
 
 -- VALU instructions for four bytes of K, and for a dword of each of V's four tokens, by the way to operands.
-local K_VALU = { cvt = 4, bits = 8 } -- bits: the test for NaN as well
+local K_VALU = { cvt = 4, bits = 8, powers = 8 } -- bits and powers: the test for NaN as well
 local V_VALU = { cvt = 16, bits = 24, halved = 32 }
 
 -- FIT_PACE of one group of rows (plans/fit_wave.lua): bytes halve what a token takes among others, and decoding them takes a
 -- workgroup alone as long as ever. Modelled on gfx942: 1.45, 1.9 and 2.5 us for 64 tokens alone, 2.7 and 3.0 at 4.2 TB/s.
-local PACE = { cvt = 50, bits = 70, inside = 85 }
+local PACE = { cvt = 50, bits = 70, inside = 85, powers = 85 }
 
 -- Ways to operands (templates/mla_decode/mfma_reg_cache/bytes.h) and their types.
 local function types(p, isa)
@@ -28,28 +29,34 @@ local function types(p, isa)
     g.value, g.how_v, g.terms = "bf16", cvt and "cvt" or CVT[isa.family] and "halved" or "bits", 2
     g.v_unit = g.how_v == "halved" and 2 or g.how_v == "bits" and size or 1
   end
+  if p.cache == V4 then -- bytes times their token's powers of two as bf16
+    g.how, g.score, g.value, g.k_unit = "powers", "bf16", "bf16", 1
+    g.how_v = cvt and "cvt" or CVT[isa.family] and "halved" or "bits"
+    g.v_unit = g.how_v == "halved" and 2 or g.how_v == "bits" and size or 1 -- of Q's columns and O's
+  end
   -- P's rounding: towards zero where f16's is far below that of O
   g.pack = g.value == "f16" and p.dtype == "bf16" and "exact_f16" or "round_" .. g.value
   return g
 end
 
 function plan.make(p, v, isa)
-  local inside, g = p.cache == DS_MLA, types(p, isa)
-  g.bytes = inside and p.rank or p.rank + p.rope -- of a row that are K
+  local inside, powers, g = p.cache == DS_MLA, p.cache == V4, types(p, isa)
+  g.bytes = powers and V4_CODES or inside and p.rank or p.rank + p.rope -- of a row that are K
   g.half = g.bytes % 64 == 32
   g.nq_bytes = g.bytes // 32
   g.nq = (p.rank + p.rope) // 32
-  g.v_bytes = not inside and p.rank % 256 == 0 and 16 or 8
+  g.v_bytes = not inside and not powers and p.rank % 256 == 0 and 16 or 8
   g.nj = ceil_div(p.rank, 16 * g.v_bytes)
-  local k_loads = ceil_div(g.bytes, 64) + (inside and p.rope // 32 + 4 or 0)
+  local k_loads = ceil_div(g.bytes, 64) + (inside and p.rope // 32 + 4 or 0) + (powers and 7 or 0)
   g.loads = k_loads + 4 * g.nj + 2
   g.o_regs = 4 * g.v_bytes * g.nj * v.blocks
   g.groups = inside and ceil_div(p.rank, 128) or 1 -- of columns that share a scale
   g.s_regs = (inside and 4 + 4 * g.groups or 4) * v.blocks
   g.p_regs = 2 * g.terms * g.groups * v.blocks
-  g.kv_regs = g.bytes // 16 + (inside and p.rope // 8 + 32 or 0) + g.v_bytes * g.nj
+  g.kv_regs = g.bytes // 16 + (inside and p.rope // 8 + 32 or 0) + g.v_bytes * g.nj + (powers and 26 or 0)
   g.q_regs = v.qsrc == "reg" and 4 * g.nq * v.blocks or 16
   g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how_v] * g.v_bytes // 4 * g.nj
+  if powers then g.valu = g.valu + 280 end -- products, scales, and V's last columns in both types
   g.p_valu = inside and 20 * g.groups or 0 -- beside what a row's softmax takes
   g.held = g.q_regs + g.o_regs + g.s_regs + g.p_regs + g.kv_regs
   g.scores_in_v = g.o_regs + g.s_regs > 256 -- S does not fit beside O in the accumulators

@@ -34,6 +34,10 @@ mlaf_embed_status mlaf_embed_decode_lists_open(mlaf_embed *e, char *why, size_t 
   return mlaf_embed_second_load(e, &mlaf_embed_index_lists, why, size);
 }
 
+mlaf_embed_status mlaf_embed_decode_pools_open(mlaf_embed *e, char *why, size_t size) {
+  return mlaf_embed_second_load(e, &mlaf_embed_index_pools, why, size);
+}
+
 size_t mlaf_embed_decode_lists_workspace(const mlaf_embed_plan *plan, const mlaf_embed_decode_args *args) {
   return mlaf_embed_index_lists.workspace(&plan->bound, plan->bound.knob, args);
 }

@@ -45,6 +45,8 @@ mlaf_embed_status mlaf_embed_decode_tables_make(const mlaf_embed_plan *plan, con
 
 /* Load those kernels: by the thread that plans, and not inside a graph capture. */
 mlaf_embed_status mlaf_embed_decode_lists_open(mlaf_embed *e, char *why, size_t why_size);
+/* Load those for lists over two pools (extra_ckv, extra_indices, ...), in the same way. */
+mlaf_embed_status mlaf_embed_decode_pools_open(mlaf_embed *e, char *why, size_t why_size);
 /* Bytes of workspace for a launch with these arguments, of which only the sizes and which of them are given are looked at.
  * SIZE_MAX: no launch takes them. */
 size_t mlaf_embed_decode_lists_workspace(const mlaf_embed_plan *plan, const mlaf_embed_decode_args *args);

@@ -13,10 +13,12 @@
 #include "ops/mla_decode/face/face.h"
 
 enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
-/* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe, the third before indices. */
+/* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe, the third before indices, the
+ * fourth before extra_cache. */
 #define CALL_FIRST offsetof(mlaf_call, rope_table)
 #define CALL_SECOND offsetof(mlaf_call, cache_kpe)
 #define CALL_THIRD  offsetof(mlaf_call, indices)
+#define CALL_FOURTH offsetof(mlaf_call, extra_cache)
 
 static const struct {
   const char *name;
@@ -155,6 +157,16 @@ static mlaf_status read_rows(const reading *r, const char *name, const mlaf_view
   return MLAF_OK;
 }
 
+/* Pages whose scales lie behind their rows: bytes from one to the next, 0 where there is one, which the launch checks. */
+static mlaf_status read_pages(const reading *r, const char *name, const mlaf_view *k, int64_t *page_stride) {
+  if (k->shape[2] != 1 || k->shape[1] < 1)
+    return bad_layout(r, name, k, "must have pages of one token at least, and 1 KV head");
+  if (k->stride[3] != 1 || (k->shape[1] > 1 && k->stride[1] != k->shape[3]))
+    return bad_layout(r, name, k, "must have the bytes of a page side by side: those of its rows, then those of its scales");
+  *page_stride = k->shape[0] > 1 ? k->stride[0] : 0;
+  return MLAF_OK;
+}
+
 static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe) {
   int64_t page_rows = 0;
   mlaf_status st = read_rows(r, "the cache's kpe", kpe, &r->args.kpe_row_stride, &page_rows);
@@ -168,7 +180,9 @@ static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe
 /* Pages that do not follow each other at once are read as pages of the largest size that divides both a page and its distance. */
 static mlaf_status read_cache(reading *r, const mlaf_view *k, const mlaf_view *kpe) {
   const int64_t tokens = k->shape[1];
-  mlaf_status st = read_rows(r, "the cache", k, &r->args.ckv_row_stride, &r->args.page_rows);
+  mlaf_status st = mlaf_decode_format(&r->problem, false)->aside
+                       ? read_pages(r, "the cache", k, &r->args.ckv_page_stride)
+                       : read_rows(r, "the cache", k, &r->args.ckv_row_stride, &r->args.page_rows);
   if (!st && kpe->dims) st = read_kpe(r, k, kpe);
   if (st) return st;
   r->args.ckv = k->data;
@@ -211,6 +225,19 @@ static mlaf_status refuse_bytes(const reading *r, const mlaf_view *k, int rank, 
                    why ? why : "an 8-bit cache is read where the call says its format");
 }
 
+/* Checks that a tensor of bytes holds the problem's format. */
+static mlaf_status check_format(const reading *r, const char *name, const mlaf_view *k, int rank, int rope) {
+  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, false);
+  const int own = mlaf_stored_fnuz(f->latent) ? MLAF_VIEW_E4M3FNUZ : MLAF_VIEW_E4M3FN;
+  if (k->dtype != own && k->dtype != MLAF_VIEW_U8)
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s is %s, must be %s or uint8: its format is %s", name,
+                     dtypes[known_dtype(k->dtype)].name, dtypes[own].name, f->name);
+  if (k->shape[3] != mlaf_extent_bytes(f->handed, rank, rope))
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has rows of %lld bytes, of %s with %d + %d columns they have %lld", name,
+                     (long long)k->shape[3], f->name, rank, rope, (long long)mlaf_extent_bytes(f->handed, rank, rope));
+  return MLAF_OK;
+}
+
 /* Takes the format of an 8-bit cache, and checks that its tensor holds that. */
 static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
   const int32_t format = r->c->cache_format;
@@ -222,25 +249,18 @@ static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
   const int rank = (int)o->shape[dims - 1], rope = (int)(q->shape[dims - 1] - rank);
   if (!format) return is_bytes(k->dtype) ? refuse_bytes(r, k, rank, rope) : MLAF_OK;
   r->problem.cache = format;
-  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, false);
-  const int own = mlaf_stored_fnuz(f->latent) ? MLAF_VIEW_E4M3FNUZ : MLAF_VIEW_E4M3FN;
-  if (k->dtype != own && k->dtype != MLAF_VIEW_U8)
-    return mlaf_fail(r->err, MLAF_E_ARG, "the cache is %s, must be %s or uint8: its format is %s",
-                     dtypes[known_dtype(k->dtype)].name, dtypes[own].name, f->name);
-  if (k->shape[3] != mlaf_extent_bytes(f->row, rank, rope))
-    return mlaf_fail(r->err, MLAF_E_ARG, "the cache has rows of %lld bytes, of %s with %d + %d columns they have %lld",
-                     (long long)k->shape[3], f->name, rank, rope, (long long)mlaf_extent_bytes(f->row, rank, rope));
-  return MLAF_OK;
+  return check_format(r, "the cache", k, rank, rope);
 }
 
 /* The scale of a cache that has one for all tokens. The launch says where there is none. */
 static mlaf_status read_kv_scale(reading *r) {
-  const mlaf_view *s = &r->c->kv_scale;
-  if (!s->dims) return MLAF_OK;
-  mlaf_status st = check_view(r, "kv_scale", s, 1, MLAF_VIEW_F32);
-  if (!st && s->shape[0] != 1)
-    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s->shape[0]);
-  r->args.kv_scale = s->data;
+  mlaf_view s = r->c->kv_scale;
+  if (!s.dims && !s.data) return MLAF_OK;
+  if (!s.dims) s.shape[s.dims++] = 1; /* a tensor of one number and no dimension */
+  mlaf_status st = check_view(r, "kv_scale", &s, 1, MLAF_VIEW_F32);
+  if (!st && s.shape[0] != 1)
+    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s.shape[0]);
+  r->args.kv_scale = s.data;
   return st;
 }
 
@@ -290,6 +310,7 @@ static mlaf_status read_lists(reading *r) {
   r->args.qo_indptr = c->qo_indptr.data;
   r->args.kv_indptr = c->kv_indptr.data;
   r->args.kv_indices = c->kv_indices.data;
+  if (!c->kv_indices.shape[0]) r->args.kv_indices = r->args.page_rows ? NULL : c->kv_indptr.data; /* nothing is read there */
   r->args.kv_last_page_lens = c->kv_last_page_lens.data;
   if (r->args.page_rows) r->args.kv_indices_size = c->kv_indices.shape[0];
   r->problem.q_len = c->q_len;
@@ -344,17 +365,59 @@ static bool flat_lists(const reading *r, mlaf_view *v) {
   return true;
 }
 
-static mlaf_status read_lengths(reading *r, int64_t tokens) {
-  const mlaf_view *l = &r->c->topk_length, *q = &r->c->q;
+static mlaf_status read_lengths(reading *r, const char *name, const mlaf_view *l, int64_t tokens, const int32_t **out) {
+  const mlaf_view *q = &r->c->q;
   if (!l->dims) return MLAF_OK;
-  mlaf_status st = check_table(r, "topk_length", l, 0);
+  mlaf_status st = check_table(r, name, l, 0);
   if (st) return st;
   if (l->shape[0] != tokens && l->shape[0] != q->shape[0])
-    return mlaf_fail(r->err, MLAF_E_ARG, "topk_length has %lld entries, must be %lld, one for each query token, or %lld, one for "
-                     "each request", (long long)l->shape[0], (long long)tokens, (long long)q->shape[0]);
-  r->args.topk_length = l->data;
-  r->args.topk_share = l->shape[0] == tokens ? 1 : (int32_t)q->shape[1];
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld entries, must be %lld, one for each query token, or %lld, one for "
+                     "each request", name, (long long)l->shape[0], (long long)tokens, (long long)q->shape[0]);
+  const int32_t share = l->shape[0] == tokens ? 1 : (int32_t)q->shape[1];
+  if (r->args.topk_share && share != r->args.topk_share)
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld entries and topk_length %lld: both must have one for each query token, or "
+                     "for each request", name, (long long)l->shape[0], (long long)r->c->topk_length.shape[0]);
+  *out = l->data;
+  r->args.topk_share = share;
   return MLAF_OK;
+}
+
+/* Lists of so many tokens as [tokens, topk], the entries of a list side by side. */
+static mlaf_status read_entries(const reading *r, const char *name, const mlaf_view *given, int64_t tokens, mlaf_view *out) {
+  *out = *given;
+  mlaf_status st = check_view(r, name, out, out->dims == 2 ? 2 : 3, MLAF_VIEW_INT32);
+  if (st) return st;
+  if (flat_lists(r, out) && (out->shape[1] <= 1 || out->stride[1] == 1) && (tokens <= 1 || out->stride[0] >= out->shape[1]))
+    return MLAF_OK;
+  return bad_layout(r, name, given, "must be [query tokens of q, topk], or with q's two dimensions for them, with the entries of "
+                    "a list side by side");
+}
+
+/* The second pool of a call. */
+static mlaf_status read_extra(reading *r, int64_t tokens) {
+  const mlaf_call *c = r->c;
+  const mlaf_view k = with_head(c->extra_cache);
+  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, false);
+  mlaf_view v;
+  if (!k.dims && !c->extra_indices.dims && !c->extra_topk_length.dims) return MLAF_OK;
+  if (!f->aside)
+    return mlaf_fail(r->err, MLAF_E_ARG, "a second pool is given, which is read beside a cache of fp8_v4: the cache is %s",
+                     f->name);
+  if (!k.dims || !c->extra_indices.dims)
+    return mlaf_fail(r->err, MLAF_E_ARG, "extra_k_cache and extra_indices_in_kvcache are a second pool: both are wanted");
+  mlaf_status st = check_view(r, "extra_k_cache", &k, 4, k.dtype);
+  if (!st) st = check_format(r, "extra_k_cache", &k, r->problem.rank, r->problem.rope);
+  if (!st) st = read_pages(r, "extra_k_cache", &k, &r->args.extra_page_stride);
+  if (!st) st = read_entries(r, "extra_indices_in_kvcache", &c->extra_indices, tokens, &v);
+  if (st) return st;
+  r->args.extra_ckv = k.data;
+  r->args.extra_num_pages = (int32_t)k.shape[0];
+  r->args.extra_page_tokens = (int32_t)k.shape[1];
+  r->args.extra_indices = v.data;
+  r->args.extra_topk = (int32_t)v.shape[1];
+  r->args.extra_indices_stride = tokens > 1 ? v.stride[0] : 0;
+  r->plan.flags = (r->plan.flags & ~(uint32_t)MLAF_PLAN_LISTS) | MLAF_PLAN_POOLS;
+  return read_lengths(r, "extra_topk_length", &c->extra_topk_length, tokens, &r->args.extra_topk_length);
 }
 
 static mlaf_status read_sink(reading *r) {
@@ -370,7 +433,7 @@ static mlaf_status read_sink(reading *r) {
 /* Each query token is a request of its own, and a list's entry a page of one token. */
 static mlaf_status read_index_lists(reading *r) {
   const mlaf_call *c = r->c;
-  mlaf_view v = c->indices;
+  mlaf_view v;
   const mlaf_view *others[] = {&c->qo_indptr,         &c->kv_indptr,   &c->kv_indices,
                                &c->kv_last_page_lens, &c->block_table, &c->seq_lens};
   int64_t tokens = c->q.shape[0];
@@ -378,14 +441,11 @@ static mlaf_status read_index_lists(reading *r) {
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i]->dims)
       return mlaf_fail(r->err, MLAF_E_ARG, "indices is given beside another table: lists say all that is read");
-  mlaf_status st = check_view(r, "indices", &v, v.dims == 2 ? 2 : 3, MLAF_VIEW_INT32);
-  if (st) return st;
   if (tokens > MLA_DECODE_BATCH_MAX)
     return mlaf_fail(r->err, MLAF_E_ARG, "q has %lld query tokens, with indices at most %d go into a call", (long long)tokens,
                      MLA_DECODE_BATCH_MAX);
-  if (!flat_lists(r, &v) || (v.shape[1] > 1 && v.stride[1] != 1) || (tokens > 1 && v.stride[0] < v.shape[1]))
-    return bad_layout(r, "indices", &c->indices, "must be [query tokens of q, topk], or with q's two dimensions for them, with "
-                      "the entries of a list side by side");
+  mlaf_status st = read_entries(r, "indices", &c->indices, tokens, &v);
+  if (st) return st;
   r->args.batch = (int32_t)tokens;
   r->args.total_q = tokens;
   r->args.indices = v.data;
@@ -395,7 +455,8 @@ static mlaf_status read_index_lists(reading *r) {
   if (r->args.page_rows) r->args.page_tokens = (int32_t)with_head(c->cache).shape[1];
   r->problem.page_size = r->problem.q_len = 1;
   r->plan.flags = (r->plan.flags & ~(uint32_t)MLAF_PLAN_TABLES) | MLAF_PLAN_LISTS;
-  st = read_lengths(r, tokens);
+  st = read_lengths(r, "topk_length", &c->topk_length, tokens, &r->args.topk_length);
+  if (!st) st = read_extra(r, tokens);
   return st ? st : read_sink(r);
 }
 
@@ -416,8 +477,8 @@ static mlaf_status read_angles(reading *r) {
 /* The caller's, or for one that was built against an earlier version a copy in *whole; NULL: E_ARG. */
 static const mlaf_call *take_call(const mlaf_call *c, mlaf_call *whole, mlaf_err *err) {
   if (c && c->struct_size == sizeof *c) return c;
-  if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND ||
-            c->struct_size == CALL_THIRD)) {
+  if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND || c->struct_size == CALL_THIRD ||
+            c->struct_size == CALL_FOURTH)) {
     memset(whole, 0, sizeof *whole);
     return memcpy(whole, c, c->struct_size);
   }
@@ -437,12 +498,16 @@ static mlaf_status read_call(reading *r) {
   else if (c->plan)
     return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size,
                      sizeof r->plan);
-  const bool lists = c->indices.dims || c->topk_length.dims || c->attn_sink.dims;
+  const bool extra = c->extra_cache.dims || c->extra_indices.dims || c->extra_topk_length.dims;
+  const bool lists = c->indices.dims || c->topk_length.dims || c->attn_sink.dims || extra;
   mlaf_status st = read_tensors(r, lists ? (c->q.dims == 4 ? 4 : 3) : table ? 4 : 3);
   if (!st) st = read_angles(r);
   if (!st) st = lists ? read_index_lists(r) : table ? read_block_table(r) : read_lists(r);
   if (st) return st;
-  const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : lists ? r->args.topk : table ? mean_of_table(r) : mean_of_lists(r);
+  const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len
+                       : lists            ? (int64_t)r->args.topk + r->args.extra_topk
+                       : table            ? mean_of_table(r)
+                                          : mean_of_lists(r);
   r->problem.causal = c->causal && r->problem.q_len > 1;
   r->problem.batch = r->args.batch;
   r->problem.ctx = mean < 1 ? 1 : mean > MLA_DECODE_CTX_MAX ? MLA_DECODE_CTX_MAX : (int32_t)mean;

@@ -32,11 +32,12 @@ static size_t workspace(void *user, const mlaf_plan *plan, const mlaf_point *at)
   if (tables) a.block_table = (const int32_t *)(uintptr_t)sizeof(int32_t); /* only sizes are looked at */
   if (tables) a.block_table_width = (o->ctx_max + p.page_size - 1) / p.page_size;
   const size_t most = mlaf_execute_workspace_size(plan, &a);
-  if (!o->plan || !(o->plan->flags & MLAF_PLAN_LISTS)) return most;
+  if (!o->plan || !(o->plan->flags & (MLAF_PLAN_LISTS | MLAF_PLAN_POOLS))) return most;
   a.block_table = NULL;
   a.block_table_width = 0;
   a.indices = (const int32_t *)(uintptr_t)sizeof(int32_t);
   a.topk = o->ctx_max;
+  if (o->plan->flags & MLAF_PLAN_POOLS) a.extra_indices = a.indices, a.extra_topk = 1; /* of ctx_max in all, about */
   const size_t lists = mlaf_execute_workspace_size(plan, &a);
   return lists != SIZE_MAX && lists > most ? lists : most;
 }
