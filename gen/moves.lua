@@ -46,4 +46,39 @@ function moves.op(stage, baseline, bytes_of, latencies, rows_of)
   }
 end
 
+moves.EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
+
+-- A family of one kernel whose threads have `depth` chunks of 16 bytes of a head's row each, on every target.
+-- fields: of a problem that its source depends on; columns: the field with a row's; regs(p, v): as gen/ops.lua says; reads(p):
+-- chunks that a thread has in flight for each of depth; rules: more of them.
+function moves.heads_family(template, fields, columns, regs, reads, rules)
+  local function rows(p, v) return v.threads * v.depth // (p[columns] // 8) end
+  local function few_rows(p, v)
+    if v.depth > 1 and rows(p, v) >= 2 * p.tokens * p.heads then
+      return ("a workgroup has %d rows, and there are %d"):format(rows(p, v), p.tokens * p.heads)
+    end
+  end
+  return {
+    template = template,
+    arch = moves.EVERY,
+    problem = fields,
+    params = {
+      depth = { 1, 2, 4 },        -- chunks of 16 bytes that a thread has in flight, of each row that it reads
+      threads = { 64, 128, 256 }, -- of a workgroup
+    },
+    rules = table.move({ few_rows }, 1, 1, #rules + 1, rules),
+    cost = function(p, v)
+      return { threads = v.threads, rows_per_wg = rows(p, v), lds_bytes = 0, regs = regs(p, v), slack = 48, depth = v.depth,
+        inflight = v.threads * 16 * reads(p) * v.depth, any_lengths = true }
+    end,
+  }
+end
+
+-- A rule for rows that may be longer than what a workgroup has at a time.
+function moves.long_rows(p, v)
+  if v.threads * v.depth < p.vdim // 8 then
+    return ("%d chunks of a workgroup are less than a row of %d columns"):format(v.threads * v.depth, p.vdim)
+  end
+end
+
 return moves

@@ -48,6 +48,12 @@ function problem.check(p)
   for _, f in ipairs(fields) do
     if is_moot(p, f) then p[f.field] = f.words and value_of(f, 1) or 0 end
   end
+  for _, f in ipairs(fields) do
+    local other = f.apart and f.apart.field
+    if other and p[f.field] ~= 0 and p[other] ~= 0 then
+      error(("problem: %s is %s and %s is %s: %s"):format(f.field, p[f.field], other, p[other], f.apart.why), 0)
+    end
+  end
   return p
 end
 

@@ -122,6 +122,9 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    add_test(NAME python/torch_ops COMMAND ${MLAF_PYTHON} -m unittest test_torch_ops test_flashinfer test_engines WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+    set_tests_properties(python/torch_ops PROPERTIES LABELS t1 ENVIRONMENT
+      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     add_test(NAME python/batch_invariant COMMAND ${MLAF_PYTHON} -m unittest test_batch_invariant
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/batch_invariant PROPERTIES LABELS t1 ENVIRONMENT
@@ -136,7 +139,7 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
       set_tests_properties(${test} PROPERTIES LABELS t1 ENVIRONMENT
         "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     endforeach()
-    foreach(test IN ITEMS layer_calls layer_cache_8 chunked_calls threads_calls)
+    foreach(test IN ITEMS layer_calls layer_cache_8 layer_index_calls chunked_calls threads_calls)
       add_test(NAME python/${test} COMMAND ${MLAF_PYTHON} -m unittest test_${test} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/layer)
       set_tests_properties(python/${test} PROPERTIES LABELS t1 ENVIRONMENT
         "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
@@ -208,6 +211,18 @@ if(TARGET mlaf_plan AND TARGET mlaf_gen AND TARGET mlaf_cuda)
   target_link_libraries(late-tables PRIVATE mlaf_rooms)
 endif()
 
+# Kernels of each operation whose arguments are a table: a test for each list.
+if(TARGET test_table_kernels)
+  file(GLOB lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*/kernels.tsv)
+  foreach(list IN LISTS lists)
+    get_filename_component(folder ${list} DIRECTORY)
+    get_filename_component(operation ${folder} NAME)
+    add_test(NAME ops/${operation}/kernels COMMAND test_table_kernels ${operation})
+    set_tests_properties(ops/${operation}/kernels PROPERTIES LABELS t1
+      ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  endforeach()
+endif()
+
 # Long by nature: every command several times over.
 if(TARGET test_full_disk)
   set_tests_properties(cli/test_full_disk PROPERTIES LABELS "t1;slow")
@@ -217,7 +232,7 @@ endif()
 set(costs kernels/test_model_report 60 cli/test_cli_run 45 plan/test_alloc 38 kernels/test_kernels 31 gen/resources_nvidia 28 cli/test_full_disk 26 gen/resources 26
     lua/protocol 25 cli/test_cli_signals 23 compile/test_compile 22 kernels/test_ragged 21 kernels/test_mutants 18 emu/coverage 16
     install/package 16 lua/sweep 15 bundle/test_bundle 15 cli/test_cli_alloc 14 compile/test_code_cache 14
-    op/test_table_kernels 25 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
+    ops/mla_append/kernels 12 ops/mla_index/kernels 8 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
     ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 compile/test_code_faults 9 cli/test_cli_kill 9
     emu/test_emu_random 9 plan/test_library 9 ops/mla_v_out/test_projection_fp8 9 layer/test_layer 9 cli/test_cli_face 8)
 get_property(all DIRECTORY PROPERTY TESTS)
@@ -245,7 +260,7 @@ endif()
 # Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
-  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/test_([a-z_]+_)?(launch|kernels)|^op/test_table_|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()

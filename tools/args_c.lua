@@ -136,7 +136,7 @@ local function tensor_row(m, t)
      .in_place = $in_place, .over = {$first, $second}},]], {
     name = t.name, stem = raw.stem or t.name, wanted = quoted(raw.wanted), unit = t.unit, has = t.has or 0,
     needed = t.needed or t.has or 0, nested = yes(raw.nested), least = t.least or t.columns.at,
-    not_itself = quoted(raw.unlike and ("%s is %s: %s"):format(t.name, raw.unlike[1], raw.unlike[2])),
+    not_itself = quoted(raw.unlike and raw.unlike[2]),
     over_first = quoted(over_text(m, t, 1)), over_second = quoted(over_text(m, t, 2)), element = t.element.enum,
     layout = t.strides == "any" and "ANY" or "ROWS", at = offset(m, t.name), align = t.align, multiple = raw.multiple or 1,
     n_axes = #axes, axes = #axes > 0 and table.concat(axes, ",\n              ") or "{NULL, 0, 0, 0}", columns = t.columns.at,
@@ -249,7 +249,7 @@ function make.record(m, stages)
   add_sizes(false)
   if relations then sizes[#sizes + 1] = ("  %s_sizes(f, a, n);"):format(m.x) end
   add_sizes(true)
-  for _, t in ipairs(m.tensors) do together = together or t.raw.rows_apart or #t.over > 0 end
+  for _, t in ipairs(m.tensors) do together = together or t.raw.rows_apart or #t.over > 0 or t.raw.unlike ~= nil end
   local flags, place = 0, m.raw.in_place_flag
   for _, bit in pairs(m.flag) do flags = flags | bit end
   local scalars = #m.scalars > 0 and ("static const mlaf_arg_scalar scalars[] = {\n%s\n};\n"):format(

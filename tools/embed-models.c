@@ -9,6 +9,7 @@
 enum {
   COL_NAME, COL_HEADS, COL_RANK, COL_ROPE, COL_NOPE, COL_V, COL_HIDDEN, COL_Q_LORA, COL_EPS, COL_BASE, COL_STYLE, COL_FACTOR,
   COL_BETA_FAST, COL_BETA_SLOW, COL_ORIGINAL, COL_MSCALE, COL_MSCALE_ALL, COL_Q_BETA, COL_Q_ORIGINAL,
+  COL_INDEX_HEADS, COL_INDEX_TOPK, COL_INDEX_STYLE,
   COL_UNVERIFIED, COL_SOURCE, COLUMNS
 };
 enum { TEXT, WHOLE, REAL, STYLE };
@@ -36,6 +37,9 @@ static const struct {
     {"mscale_all_dim", "rotation.mscale_all_dim", REAL},
     {"q_scale_beta", "q_scale_beta", REAL},
     {"q_scale_original", "q_scale_original", WHOLE},
+    {"index_heads", "index_heads", WHOLE},
+    {"index_topk", "index_topk", WHOLE},
+    {"index_style", "index_style", STYLE},
     {"unverified", "unverified", TEXT},
     {"source", "source", TEXT},
 };
@@ -127,7 +131,7 @@ static int check(const char *path, int number, char *cols[COLUMNS], const char *
 
 static int one_line(FILE *out, const char *path, int number, char *line, char *previous, size_t previous_size) {
   char *cols[COLUMNS];
-  if (split(line, cols) != COLUMNS) return fail(path, number, "want 21 tab separated columns", line);
+  if (split(line, cols) != COLUMNS) return fail(path, number, "want 24 tab separated columns", line);
   if (check(path, number, cols, previous)) return 1;
   snprintf(previous, previous_size, "%s", cols[COL_NAME]);
   if (!strcmp(cols[COL_UNVERIFIED], "-")) cols[COL_UNVERIFIED] = "";

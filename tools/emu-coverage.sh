@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of instructions, tests/emu/coverage/*.md, against what the emulator's tests have compiled: compare or write them.
+# The table of instructions, tests/emu/instructions.tsv, against what the emulator's tests have compiled: compare or write them.
 # usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE], the files for gfx942
 # CTest hands over the cache that this run's tests had to themselves (MLAF_EMU_CACHE); without it they run here.
 set -eu
@@ -16,9 +16,4 @@ if [ -z "$cache" ]; then
   done
 fi
 [ "$mode" = --check ] || set -- --wild "$root/tests/emu/wild_gfx942.txt" "$@"
-failed=0
-MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" gfx942 "$root/tests/emu/coverage/gfx942.md" "$cache" "$@" || failed=1
-for target in gfx950 gfx90a; do
-  MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" $target "$root/tests/emu/coverage/$target.md" "$cache" || failed=1
-done
-exit $failed
+MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" "$root/tests/emu/instructions.tsv" "$cache" "$@"

@@ -8,7 +8,7 @@ local loader = dofile(root .. "/gen/host.lua")(root)
 local space, problem, params = loader.require("space"), loader.require("problem"), loader.require("params")
 local all_times = loader.require("ops/mla_decode/times")
 local times = all_times.fitted
-for _, key in ipairs { "round", "meet", "first", "wait" } do all_times.measured.uneven[key] = 0 end -- equal ones
+for _, key in ipairs { "round", "meet", "first" } do all_times.measured.uneven[key] = 0 end -- equal ones
 
 local TARGET, ERROR, NEAR = "sm_90a", 0.5, 4 -- target; weight of the errors beside the loss; how fast a variant's weight falls
 

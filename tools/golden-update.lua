@@ -39,7 +39,7 @@ local files = {}
 for _, c in ipairs(golden.cases(loader, root)) do
   if c.file and (not only or c.folder == only) then
     os.execute(("mkdir -p '%s/%s'"):format(root, c.file:match("^(.*)/")))
-    replace(c.file, emit.golden(c.template, c.params, c.target))
+    replace(c.file, golden.text(loader, c.template, c.params, c.target))
     files[c.file] = true
   end
 end

@@ -67,6 +67,52 @@ function golden.cases(loader, root)
   return out
 end
 
+-- Lines of a kernel's templates that stand in its source as they are: by line, the places of its closure's texts that begin so.
+-- Lines of comments, which goldens do not have, are left out; one with Lua in it ends a run.
+local function plain_lines(loader, template)
+  local places = {}
+  for _, file in ipairs(loader.closure(template).list) do
+    local lines = file.path:find("^templates/") and {} or nil
+    for line in (lines and file.text or ""):gmatch("([^\n]*)\n") do
+      local lua = line:find("^%s*//@") or line:find("${", 1, true)
+      if lua or not line:find("^%s*//") then lines[#lines + 1] = lua and false or line end
+    end
+    for i, line in ipairs(lines or {}) do
+      if line and line ~= "" then
+        places[line] = places[line] or {}
+        table.insert(places[line], { path = file.path, lines = lines, at = i })
+      end
+    end
+  end
+  return places
+end
+
+local FOLDED_LEAST = 10 -- lines
+
+-- A golden's text: what the generator made of the templates. Longer runs of lines that a template has as they are become the
+-- first of them and their number, since the template is what a reviewer reads of them; the manifest's hash guards all.
+function golden.text(loader, template, params, target)
+  local places, lines, out, i = plain_lines(loader, template), {}, {}, 1
+  for line in loader.require("emit").golden(template, params, target):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
+  while i <= #lines do
+    local longest, path = 0, nil
+    for _, place in ipairs(places[lines[i]] or {}) do
+      local n = 1
+      while lines[i + n] and lines[i + n] == place.lines[place.at + n] do n = n + 1 end
+      while lines[i + n - 1] == "" do n = n - 1 end
+      if n > longest then longest, path = n, place.path end
+    end
+    out[#out + 1] = lines[i]
+    if longest >= FOLDED_LEAST then
+      out[#out + 1] = ("// [%d more lines of %s]"):format(longest - 1, path)
+      i = i + longest
+    else
+      i = i + 1
+    end
+  end
+  return table.concat(out, "\n") .. "\n"
+end
+
 -- The lines of every manifest of a tree; of one from before each operation had its own, too.
 function golden.manifests(root)
   local out = {}

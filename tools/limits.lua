@@ -202,6 +202,9 @@ local function field_row(f, index)
   if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
   if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
+  if f.apart then
+    row = row .. member("apart", index[f.apart.field]) .. ('\\\n     .apart_why = "%s", '):format(f.apart.why)
+  end
   if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
 end

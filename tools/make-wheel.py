@@ -6,6 +6,7 @@ The same bytes for the same files: entries are sorted and carry no time.
 import base64
 import hashlib
 import os
+import runpy
 import sys
 import zipfile
 
@@ -17,7 +18,7 @@ License: MIT
 License-File: LICENSE
 Classifier: License :: OSI Approved :: MIT License
 Requires-Python: >=3.8
-"""
+{extras}"""
 WHEEL = """Wheel-Version: 1.0
 Generator: mlaforge
 Root-Is-Purelib: false
@@ -27,7 +28,9 @@ Tag: py3-none-{platform}
 
 def main(folder, version, platform, out):
     info = f"mlaforge-{version}.dist-info"
-    entries = {f"{info}/METADATA": (METADATA.format(version=version).encode(), 0o644),
+    engines = runpy.run_path(os.path.join(folder, "mlaforge", "engines", "__init__.py"))
+    entries = {f"{info}/METADATA": (METADATA.format(version=version, extras=engines["extras"]()).encode(), 0o644),
+               f"{info}/entry_points.txt": (engines["entry_points"]().encode(), 0o644),
                f"{info}/WHEEL": (WHEEL.format(platform=platform).encode(), 0o644)}
     for base, _, names in os.walk(folder):
         for name in names:

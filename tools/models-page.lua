@@ -12,7 +12,8 @@ end
 
 -- Columns as the head of tuning/models.tsv lists them.
 local COLUMNS = { "name", "heads", "rank", "rope", "nope", "v", "hidden", "q_rank", "eps", "base", "style", "factor", "fast",
-  "slow", "original", "mscale", "mscale_all", "beta", "beta_original", "unverified", "source" }
+  "slow", "original", "mscale", "mscale_all", "beta", "beta_original", "index_heads",
+  "index_topk", "index_style", "unverified", "source" }
 
 local function models()
   local out = {}
@@ -52,6 +53,8 @@ local OPS = {
     where = has_layer, of = { vdim = "v" } },
   { "mla_merge_parts", "attentions over N shards of a context by their log-sum-exp", "context-split.md#merge-n-parts",
     of = { vdim = "rank" } },
+  { "mla_index_append", "the indexer's keys into its cache, its queries of 8 bits", "indexer.md#keys-and-queries",
+    indexer = true },
   { "mla_index", "the cached tokens that sparse attention reads, selected by an indexer", "indexer.md", indexer = true },
   { "mla_dequant", "weights of 8 bits to weights of 16", "projections.md#weights-of-8-bits-as-numbers-of-16", weights = true },
 }
@@ -100,6 +103,7 @@ function make.models(all)
     if m.hidden == 0 then more[1] = "`mla_decode` alone" end
     if m.hidden > 0 and m.q_rank == 0 then more[1] = "one `q_proj`: `mla_q_b` takes hidden states" end
     if m.beta > 0 then more[#more + 1] = "`mla_q_scale`" end
+    if m.index_heads > 0 then more[#more + 1] = ("[indexer](layer.md#an-indexer), %d heads"):format(m.index_heads) end
     if m.factor > 0 then more[#more + 1] = ("YaRN %g"):format(m.factor) end
     if m.unverified ~= "-" then more[#more + 1] = "not confirmed: " .. m.unverified:gsub(",", ", ") end
     out[#out + 1] = ("| %s | %d | %d | %d | %d | %d | %s | %s | %s | %s |"):format(m.name, m.heads, m.rank, m.rope, m.nope, m.v,

@@ -36,7 +36,7 @@ tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/mlafor
 # --- the wheel: one more prefix inside the Python package ---
 wheel=$work/wheel inside=$work/wheel/mlaforge/prefix
 mkdir -p "$inside/lib" "$inside/libexec" "$inside/share/mlaforge"
-cp "$prefix"/lib/python3/dist-packages/mlaforge/* "$wheel/mlaforge/"
+cp -r "$prefix"/lib/python3/dist-packages/mlaforge/* "$wheel/mlaforge/"
 cp -L "$prefix/lib/libmlaforge.so.0" "$inside/lib/"
 cp "$prefix/libexec/mlaforge-worker" "$inside/libexec/"
 cp -r "$prefix/share/mlaforge/tuning" "$inside/share/mlaforge/"

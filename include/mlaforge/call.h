@@ -64,7 +64,7 @@ typedef struct mlaf_call {
                                       * side by side */
   mlaf_view topk_length;             /* int32, [T], or [B] for the tokens of a request: entries that count. Left out: all */
   mlaf_view attn_sink;               /* float32, [H]: mla_decode.h. Left out: none */
-  mlaf_view kv_scale;                /* float32, [1], on the device: of a cache with one scale for all. Left out: 1 */
+  mlaf_view kv_scale;                /* float32, [1] or [], on the device: of a cache with one scale for all. Left out: 1 */
   int32_t cache_format;              /* mlaf_kv_format: what an 8-bit cache holds */
   int32_t reserved_format;           /* 0 */
   /* A second pool beside the cache of MLAF_KV_FP8_V4, in one softmax, with pages of its own. All left out: one pool. */

@@ -17,6 +17,14 @@
  *   o = u W_UV                       [T, H, V]            mla_v_out
  *   y = o W_o^T (+ residual)         [T, d]               mla_o_proj
  *
+ * A layer with an indexer (index_heads: DeepSeek-V3.2, GLM-5) attends to the cached tokens that it selects. Before Q come
+ *
+ *   k = x W_k^T, w = x W_w^T, q = rms(c[:, :L]) W_iqb^T   mla_qkv_a, mla_qkv_a, mla_q_b
+ *   keys of 8 bits into the indexer's cache; q of 8 bits  mla_index_append
+ *   lists of rows, [T, index_topk]                        mla_index
+ *
+ * and mla_decode reads the rows of the lists alone.
+ *
  * That is for few tokens a request. Many are a prefill (args.schedule): rows of the cache become keys and values of each head,
  * and new tokens attend to them. What requests had cached before goes in chunks, so the workspace is bounded.
  *
@@ -66,8 +74,12 @@ enum {
                                       * whichever is estimated to be faster for its tokens; with MLAF_PLAN_BATCH_INVARIANT
                                       * every call by these. The weights must be there when the layer is created; who changes
                                       * them makes the layer anew */
-  MLAF_LAYER_DEQUANT_NEVER = 1u << 12 /* products by 8 bits alone: no weight is rounded, except an 8-bit
+  MLAF_LAYER_DEQUANT_NEVER = 1u << 12, /* products by 8 bits alone: no weight is rounded, except an 8-bit
                                       * kv_b_proj's in a prefill. E_ARG with MLAF_LAYER_KEEP_16 */
+  /* The next three are about an indexer. */
+  MLAF_LAYER_INDEX_16 = 1u << 13,   /* where matrices have 8 bits, its wq_b and wk are of the layer's dtype */
+  MLAF_LAYER_INDEX_HADAMARD = 1u << 14, /* its queries and keys are multiplied by the Hadamard matrix (mla_index_append.h) */
+  MLAF_LAYER_INDEX_FP32_SCALES = 1u << 15 /* scales of its queries and keys are any numbers; else powers of two (ue8m0) */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
@@ -88,6 +100,13 @@ typedef struct mlaf_layer_weight {
  *   o_proj.weight              [d, H V]
  * fused_qkv_a_proj_with_mqa.weight [L+R+P, d] may stand in place of q_a_proj and kv_a_proj_with_mqa: one launch in place of two.
  * So do these two where the second's first row follows the first's last, at one row stride.
+ * With an indexer, I = index_heads, each whole on every rank:
+ *   wq_b.weight                [128 I, L]
+ *   wk.weight                  [128, d]
+ *   weights_proj.weight        [I, d]        always of the layer's dtype
+ *   k_norm.weight, k_norm.bias [128]         fp32
+ * Where wk follows kv_a_proj_with_mqa in memory, weights_proj wk, and q_a_proj and kv_a_proj_with_mqa are one launch, all four
+ * are, if they have 16 bits.
  * A matrix of 8 bits has its scales beside it, q_a_proj.weight_scale_inv [rows/128, cols/128], rounded up, of the whole where it
  * is whole. q_a_proj and kv_a_proj_with_mqa are one launch where their scales follow each other, too, and L is a multiple of
  * 128. */
@@ -134,6 +153,12 @@ typedef struct mlaf_layer_desc {
   int32_t reserved;          /* 0 */
   const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of e4m3fn and
                               * e4m3fnuz only */
+  /* An indexer: each query token attends to the index_topk cached tokens that score best. It wants q_lora, 64 rope columns, and
+   * rotated keys. Its calls want a block table; there is no prefill. */
+  int32_t index_heads;       /* 32 or 64; 0: no indexer, each query token attends to all tokens before it */
+  int32_t index_topk;        /* 1 and up */
+  int32_t index_style;       /* MLAF_LAYER_PAIRS or MLAF_LAYER_HALVES: of its own rope columns, the first 64 of 128 */
+  float index_eps;           /* of its key's LayerNorm; 0: 1e-6 */
 } mlaf_layer_desc;
 #define MLAF_LAYER_DESC_INIT                                                                                                  \
   {                                                                                                                           \
@@ -142,9 +167,9 @@ typedef struct mlaf_layer_desc {
   }
 
 /* Problem strings of all plans that a layer of this description makes with batches and contexts in powers of two: what a bundle
- * wants that is to serve it. The i-th, NUL-terminated, in `out` (MLAF_PROBLEM_TEXT_MAX bytes); "" past the end. `joined`: q_a and
- * kv_a are one tensor. Needs no device, looks at no pointer. E_ARG, E_PROBLEM with a detail in `why` (may be NULL).
- * Thread-safe. */
+ * wants that is to serve it. The i-th, NUL-terminated, in `out` (MLAF_PROBLEM_TEXT_MAX bytes); "" past the end. `joined`: 1: q_a
+ * and kv_a are one tensor; 2: with the indexer's wk and weights_proj behind them; 0: all lie apart. Needs no device, looks at no
+ * pointer. E_ARG, E_PROBLEM with a detail in `why` (may be NULL). Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_t i, char *out, size_t out_size,
                                            char *why, size_t why_size);
 
@@ -209,6 +234,10 @@ typedef struct mlaf_layer_args {
   /* Words that may be read at `schedule`, as mlaf_layer_prefill_schedule was told: a schedule that says more is refused. 0: it is
    * memory that only that function wrote, and what its head says is believed. */
   size_t schedule_words;
+  /* The cache of the indexer: as many pages as `cache`, whose ids and slots are the same. A page is page_size keys of 128 bytes,
+   * then as many fp32 scales. */
+  void *index_cache;
+  int64_t index_page_stride;  /* bytes from a page to the next, a multiple of 16; 0: 132 page_size */
 } mlaf_layer_args;
 #define MLAF_LAYER_ARGS_INIT \
   { .struct_size = sizeof(mlaf_layer_args), .q_len = 1 }
@@ -245,8 +274,9 @@ MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_laye
 typedef struct mlaf_layer_stage {
   uint32_t struct_size;    /* sizeof(mlaf_layer_stage), set by MLAF_LAYER_STAGE_INIT; only that many bytes are written */
   int32_t reserved;
-  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "q_scale", "append", "q_absorb", "decode", "v_out", "o_proj"; of a
-                            * prefill also "dequant", "gather", "prefill" */
+  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "q_scale", "append", "q_absorb", "decode", "v_out", "o_proj"; with an
+                            * indexer "index_k", "index_w", "index_q", "index_append", "index"; of a prefill also "dequant",
+                            * "gather", "prefill" */
   const char *operation;   /* "mla_qkv_a" */
   const mlaf_plan *plan;   /* that serves the call: mlaf_plan_query says variant, rung and problem. Borrowed from the layer */
   size_t output_at, output_bytes; /* its output in the workspace, dense; output_bytes 0: in a tensor of the caller's */

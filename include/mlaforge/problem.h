@@ -41,6 +41,7 @@ typedef struct mlaf_model {
   mlaf_rope rotation;      /* mlaf_softmax_scale(qk_nope, &rotation) is the softmax scale */
   double q_scale_beta;     /* mlaf_layer_desc has both; 0: queries are not scaled by their position */
   int32_t q_scale_original;
+  int32_t index_heads, index_topk, index_style; /* of an indexer, as mlaf_layer_desc has them; 0 heads: none */
 } mlaf_model;
 /* The i-th shipped model, NULL past the end. Static storage. */
 MLAF_API const mlaf_model *mlaf_model_at(size_t i);

@@ -16,7 +16,7 @@ enum { DTYPES = 16 };
 static int (*run_call)(void *ctx, const mlaf_call *call, void *stream); /* mlaf_call_run */
 static struct {
   PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *new_strided, *cuda_stream, *expand;
-  PyObject *nan_to_num;
+  PyObject *nan_to_num, *torch;
 } name;
 /* Types of elements that were met; they live as long as their module. */
 static struct {
@@ -28,6 +28,7 @@ static int n_dtypes;
 static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
 /* torch.empty_like and what it is told; NULL: there is none. */
 static PyObject *torch_like, *torch_dense;
+static PyObject *torch_traces, *torch_records; /* is_compiling, is_grad_enabled */
 static PyObject *infinities; /* what nan_to_num_ is told */
 
 /* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
@@ -219,6 +220,37 @@ int fast_find_torch(void) {
   Py_XDECREF(c);
   PyErr_Clear();
   return torch_tensor != NULL;
+}
+
+/* 1 once both functions of PyTorch's are known that say what it is doing. */
+static int find_modes(void) {
+  if (torch_records) return 1;
+  PyObject *torch = PyImport_GetModule(name.torch);
+  PyObject *compiler = torch ? PyObject_GetAttrString(torch, "compiler") : NULL;
+  torch_traces = compiler ? PyObject_GetAttrString(compiler, "is_compiling") : NULL;
+  torch_records = torch_traces ? PyObject_GetAttrString(torch, "is_grad_enabled") : NULL;
+  if (!torch_records) Py_CLEAR(torch_traces);
+  Py_XDECREF(torch);
+  Py_XDECREF(compiler);
+  PyErr_Clear();
+  return torch_records != NULL;
+}
+
+/* mode() of torch_state.py: 1 while PyTorch traces, 2 while it records for a backward pass, else None. */
+static PyObject *mode(PyObject *self, PyObject *none) {
+  if (!find_modes()) Py_RETURN_NONE;
+  PyObject *traces = PyObject_CallNoArgs(torch_traces);
+  if (!traces) return NULL;
+  PyObject *records = traces == Py_True ? NULL : PyObject_CallNoArgs(torch_records);
+  if (traces != Py_True && !records) {
+    Py_DECREF(traces);
+    return NULL;
+  }
+  long n = traces == Py_True ? 1 : records == Py_True ? 2 : 0;
+  Py_DECREF(traces);
+  Py_XDECREF(records);
+  if (!n) Py_RETURN_NONE;
+  return PyLong_FromLong(n);
 }
 
 /* Address of the stream that is current for q's device. */
@@ -543,6 +575,7 @@ static PyObject *bind(PyObject *self, PyObject *address) {
 static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL},
                                 {"flash", (PyCFunction)(void (*)(void))flash, METH_FASTCALL, NULL},
                                 {"bind", bind, METH_O, NULL},
+                                {"mode", mode, METH_NOARGS, NULL},
                                 {"layer", fast_layer, METH_VARARGS, NULL},
                                 {"forward", (PyCFunction)(void (*)(void))fast_forward, METH_FASTCALL, NULL},
                                 {NULL, NULL, 0, NULL}};
@@ -556,7 +589,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
   } names[] = {{&name.data_ptr, "data_ptr"},     {&name.dtype, "dtype"},           {&name.shape, "shape"},
                {&name.stride, "stride"},         {&name.get_device, "get_device"}, {&name.contiguous, "contiguous"},
                {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}, {&name.new_strided, "new_empty_strided"},
-               {&name.expand, "expand"},         {&name.nan_to_num, "nan_to_num_"}};
+               {&name.expand, "expand"},         {&name.nan_to_num, "nan_to_num_"}, {&name.torch, "torch"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].slot = PyUnicode_InternFromString(names[i].text))) return NULL;
   infinities = Py_BuildValue("(ddd)", (double)NAN, (double)INFINITY, (double)INFINITY);

@@ -17,18 +17,19 @@ typedef struct facts {
   const mlaf_layer *layer;
   int32_t ordinal, dtype, hidden, rank, rope, page, split;
   int32_t cache_dtype, cache_row; /* elements of a row of a cache of one tensor */
+  int32_t indexed;                /* it has an indexer */
 } facts;
 
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
 /* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank, rope,
- * page_size, split, the cache's dtype and columns) -> what forward wants first, good until the layer is closed. Addresses are
- * integers. */
+ * page_size, split, the cache's dtype and columns, indexed) -> what forward wants first, good until the layer is closed.
+ * Addresses are integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
   unsigned long long at[4];
   facts f = {NULL};
-  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
-                        &f.rope, &f.page, &f.split, &f.cache_dtype, &f.cache_row))
+  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
+                        &f.rope, &f.page, &f.split, &f.cache_dtype, &f.cache_row, &f.indexed))
     return NULL;
   void *const to[] = {&f.execute, &f.execute_stage, &f.workspace_size, &f.layer};
   for (int i = 0; i < 4; i++) {
@@ -47,7 +48,7 @@ PyObject *fast_layer(PyObject *self, PyObject *args) {
 
 enum {
   FACTS, HIDDEN, POSITIONS, SLOTS, CACHE, SEQ_LENS, BLOCK_TABLE, Q_LEN, RESIDUAL, OUT, QO_INDPTR, KV_INDPTR, KV_INDICES,
-  LAST_PAGES, SCHEDULE, KV_LEN, WORKSPACE, STREAM, STAGE, SAME_TABLES, ARGUMENTS
+  LAST_PAGES, SCHEDULE, KV_LEN, WORKSPACE, STREAM, STAGE, SAME_TABLES, INDEX_CACHE, ARGUMENTS
 };
 
 /* One call. False of a function that reads: not served here. */
@@ -115,6 +116,19 @@ static int read_cache(call *c) {
   if (!PyTuple_Check(cache) || PyTuple_Size(cache) != 2) return 0;
   return read_pages(c, PyTuple_GetItem(cache, 0), c->f->rank, &g->cache, &g->cache_row_stride, 0) &&
          read_pages(c, PyTuple_GetItem(cache, 1), c->f->rope, &g->cache_kpe, &g->cache_kpe_row_stride, 1);
+}
+
+/* The indexer's cache, planar pages: [pages, page, any 1, bytes of a token]. */
+static int read_index(call *c) {
+  enum { TOKEN = 132 };
+  mlaf_view v;
+  if (!c->f->indexed) return c->a[INDEX_CACHE] == Py_None;
+  if (!read_here(c, c->a[INDEX_CACHE], MLAF_VIEW_U8, 3, 4, &v) || v.shape[v.dims - 1] != TOKEN) return 0;
+  if (v.shape[0] != c->args.num_pages || v.shape[1] != c->f->page || (v.dims == 4 && v.shape[2] != 1)) return 0;
+  if (c->f->page > 1 && v.stride[1] != TOKEN) return 0;
+  c->args.index_cache = v.data;
+  c->args.index_page_stride = v.shape[0] > 1 ? v.stride[0] : 0;
+  return 1;
 }
 
 /* --- requests --- */
@@ -235,7 +249,8 @@ static int read_all(call *c) {
   if (!tokens || !read_int32(c->a[Q_LEN], &g->q_len) || !read_int32(c->a[KV_LEN], &g->ctx)) return 0;
   return row_stride(&c->hidden, 0, &g->hidden_token_stride) && read_schedule(c) && read_batch(c) &&
          read_numbers(c, c->a[SLOTS], MLAF_VIEW_INT64, tokens, &g->slots) &&
-         read_numbers(c, c->a[POSITIONS], MLAF_VIEW_INT64, tokens, &g->positions) && read_cache(c) && read_tables(c) &&
+         read_numbers(c, c->a[POSITIONS], MLAF_VIEW_INT64, tokens, &g->positions) && read_cache(c) && read_index(c) &&
+         read_tables(c) &&
          (!given(c, RESIDUAL) || read_rows(c, c->a[RESIDUAL], tokens, &g->residual, &g->residual_token_stride)) && take_out(c);
 }
 

@@ -1,7 +1,7 @@
 """AITER's entry points for MLA decode and for attention of new tokens."""
 import math
 
-from . import cache_format, context, mla_prefill
+from . import cache_format, context, mla_prefill, torch_state
 from .entry import FAULTS, Arguments, entry
 from .tensors import check_page, fail
 
@@ -28,6 +28,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     kv_scale, a tensor of one float32 on the device, read at each launch (None: 1): a key is its stored number times that. Or uint8 rows of
     R + 16 + 2P bytes (656 of DeepSeek-V3.2 and GLM-5), which hold their scales. q has 16 bits; q_scale, a number, goes into the softmax scale.
     """
+    if torch_state.mode() and (made := torch_state.watched(mla_decode_fwd, locals())) is not None:
+        return made
     ctx = ctx or context._default or context.default_context()
     if batch_invariant:
         ctx = ctx.with_batch_invariance()
@@ -41,9 +43,9 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         cache = kv_buffer
         if kv_scale is not None or q_scale is not None or rope_style is not None or ctx._flash is None:  # else the compiled module looks
             cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale), _scaled(sm_scale, q_scale, q)
-        done = ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
-                        qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table, unsaid=None)
-        if done is None:  # bytes, and only the shapes say what they hold
+        if ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, qo_indptr,
+                    kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table, unsaid=None) is None:
+            # bytes, and only the shapes say what they hold
             cache = _cache_of(ctx, q, kv_buffer, o, None)
             ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
                      qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
@@ -58,8 +60,6 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale):
         return kv_buffer
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
-    if kv_scale is not None and not len(kv_scale.shape):
-        kv_scale = kv_scale.reshape(1)
     if isinstance(kv_buffer, (tuple, list)) and kv_scale is not None:
         fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the cache one tensor of 8 bits")
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):

@@ -5,7 +5,7 @@ import os
 import threading
 
 from .errors import MlafError
-from . import cache_format as cache_formats, calls, host
+from . import cache_format as cache_formats, calls, host, numbered
 from .entry import explained
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
@@ -68,6 +68,11 @@ def _struct(structure, **values):
     return structure(struct_size=ctypes.sizeof(structure), **values)
 
 
+def _closed(*arguments):
+    """Stands in for a closed context's calls."""
+    fail("the context is closed")
+
+
 class Context:
     """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile`, `lengths` and `batch_invariant` hold for every
     plan: by default what is not tuned runs the model's choice, and what is not compiled is compiled at its first use. batch_invariant: what is
@@ -90,24 +95,24 @@ class Context:
         why = ctypes.create_string_buffer(4096)
         status = self._lib.mlaf_ctx_create(ctypes.byref(opts), ctypes.byref(self._handle), why, len(why))
         if status:
-            self._handle = PTR()
+            self._handle = None
             raise MlafError(self._lib.mlaf_status_name(status).decode(), why.value.decode(errors="replace"))
         self.use(fast())
         self._address, self._plan_address = self._handle.value, ctypes.addressof(self._plan_opts)
         self._plans = {}  # of other operations, by problem: one reference each
         self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
         self.emulated = self._lib.mlaf_ctx_device_id(self._handle).startswith(b"emu:")
-        self._target = self.target
+        self._target, self.number = self.target, numbered.register(self)
 
     def close(self):
         """Nothing that was launched may still run, and no graph that holds one of the context's workspaces be replayed."""
         if self._handle:
-            self._address = None
+            self._address, self._run = None, _closed
             self._release_plans()
             if self._invariant:
                 self._invariant.forget()
             self._lib.mlaf_ctx_destroy(self._handle)
-            self._handle = PTR()
+            self._handle = None  # not PTR(): at the interpreter's exit this module's names may be gone
 
     __del__ = close
 
@@ -287,8 +292,6 @@ class Context:
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths. unsaid: what a
         cache of bytes whose format was not said comes to: True, an error; None, which is returned, and nothing is launched."""
-        if self._address is None:
-            raise MlafError("MLAF_E_ARG", "the context is closed")
         if self.emulated:
             arguments = [host.adopt(self, name, x) for name, x in calls.named(arguments)]
             rope_table = host.adopt(self, "rope_table", rope_table)
@@ -358,6 +361,7 @@ class _BatchInvariant(Context):
         self._plan_opts = PlanOpts.from_buffer_copy(of._plan_opts)
         self._plan_opts.flags |= BATCH_INVARIANT
         self._plan_address, self._plans, self._owner = ctypes.addressof(self._plan_opts), {}, of
+        self.number = numbered.register(self)
 
     def close(self):
         """Its owner closes."""
@@ -365,7 +369,8 @@ class _BatchInvariant(Context):
     __del__ = close
 
     def forget(self):
-        self._address, self._handle = None, PTR()
+        self._address = self._handle = None
+        self._run = _closed
         self._release_plans()
 
 

@@ -5,10 +5,10 @@ import inspect
 import os
 import re
 
-from . import context
+from . import context, torch_state
 from .errors import MlafError
 from .host import adopt, given, refuse
-from .tensors import fail, whole
+from .tensors import dtype_name, fail, whole
 
 # The words of the library's messages by the names that entry points have for them.
 WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"), "the output": ("out", "o"), "o": ("out",), "y": ("out",),
@@ -35,6 +35,10 @@ class Arguments:
     def explain(self, why, on_gpu, args, named):
         """Raises `why` in the caller's words: the library's message with the argument's name, or the first argument that is not of its kind."""
         detail = self._renamed(why.detail) if isinstance(why, MlafError) else ""
+        name, other, rest = detail.partition(" is of another type")
+        tensor_of = dict(zip(self.parameters, args), **named).get(name) if other else None
+        if hasattr(tensor_of, "dtype"):  # the library knows some types; the tensor knows its own
+            detail = f"{name} is {dtype_name(tensor_of)}{rest}"
         said = MlafError(why.status, detail) if detail else why
         if re.split(r"\W", detail or str(why))[0] in self.parameters:
             raise said from None
@@ -129,6 +133,11 @@ def entry(**kinds):
         @functools.wraps(function)
         def call(*args, **named):
             ctx = args[0]._ctx if method else named.get("ctx") or context._default or context.default_context()
+            state = torch_state.mode()
+            if state:
+                if state == torch_state.TRACES:
+                    return torch_state.traced(call, args, named)
+                torch_state.refuse_gradients(dict(zip(names, args), **named))
             try:
                 return _adopted(ctx, function, names, args, named) if ctx.emulated else function(*args, **named)
             except FAULTS as why:

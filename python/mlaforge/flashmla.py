@@ -4,7 +4,7 @@ import struct
 import sys
 from typing import NamedTuple
 
-from . import cache_format, context
+from . import cache_format, context, torch_state
 from .calls import current_stream
 from .errors import MlafError
 from .entry import FAULTS, Arguments
@@ -143,6 +143,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     -inf, as their kernels do. +inf costs one small launch behind the call (PyTorch's nan_to_num_); for tensors of other libraries the
     host waits for the stream and writes it. With -math.inf there is neither.
     """
+    if torch_state.mode() and (made := torch_state.watched(flash_mla_with_kvcache, locals())) is not None:
+        return made
     lists = Lists(indices, topk_length, attn_sink, extra_k_cache, extra_indices_in_kvcache, extra_topk_length)
     sparse = any(x is not None for x in lists)
     if not sparse and (block_table is None or cache_seqlens is None):
@@ -203,6 +205,8 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
     [H] float32. sm_scale: any finite number. lse is the natural logarithm, as flash_mla_with_kvcache's, with its empty_lse. FlashMLA's second result, the largest logit of each
     row, is not computed: None stands in its place. At most 65536 tokens in a call.
     """
+    if torch_state.mode() and (made := torch_state.watched(flash_mla_sparse_fwd, locals())) is not None:
+        return made
     ctx = ctx or context._default or context.default_context()
     if batch_invariant:
         ctx = ctx.with_batch_invariance()

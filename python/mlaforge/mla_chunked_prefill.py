@@ -1,7 +1,7 @@
 """Prefill over a cached context in chunks: new tokens causal, the cache chunk by chunk, merged."""
 import ctypes
 
-from . import cache_format, context
+from . import cache_format, context, numbered
 from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
@@ -10,7 +10,7 @@ from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, library
 from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import check_page, check_sums, check_tensor, empty, fail, row_stride, whole
+from .tensors import check_page, check_sums, check_tensor, empty, fail, place, row_stride, whole
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -65,6 +65,7 @@ class Schedule:
     def __init__(self, host, device, chunks, batch, tokens):
         self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
         self.words = len(host)
+        self.number = numbered.register(self)
         self.passed = ctypes.addressof(host), device, batch, self.words  # as the compiled module takes them
 
 
@@ -78,9 +79,19 @@ def check_open(handle):
         fail("this is closed: make another one")
 
 
+def _numbers(name, values):
+    """A list of an array or a tensor in host memory; others as they are."""
+    if not hasattr(values, "tolist"):
+        return values
+    if place(values) not in (None, -1):
+        fail(f"{name} lies on the device, must be a list, or an array or tensor in host memory: {name}.tolist() waits for the device")
+    return values.tolist()
+
+
 def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
     """By the functions WHOSE_words and WHOSE_schedule."""
     check_open(handle)
+    new_tokens, context_tokens = _numbers("new_tokens", new_tokens), _numbers("context_tokens", context_tokens)
     batch = len(new_tokens)
     if len(context_tokens) != batch:
         fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")
@@ -107,6 +118,7 @@ class ChunkedPrefill:
         self._ctx, self._lib, self._handle = context.of_call(ctx, batch_invariant), _functions(), PTR()
         self._dtype, self._layout, self._page, self._style = dtype, layout, whole("page_tokens", page_tokens, *PAGE_SIZE), rope_style
         self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
+        self.number = numbered.register(self)
         desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
                        layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens, crossover=crossover,
                        rotate=_rotate(rope_style), plan=self._ctx._plan_address)
@@ -114,7 +126,7 @@ class ChunkedPrefill:
 
     def close(self):
         """No launch may be in flight."""
-        handle, self._handle = self._handle, PTR()
+        handle, self._handle = self._handle, None
         if handle:
             self._lib.mlaf_chunked_prefill_destroy(handle)
 

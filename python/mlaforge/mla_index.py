@@ -23,7 +23,7 @@ class IndexArgs(ctypes.Structure):
                 ("page_tokens", I32), ("table_width", I32), ("q_tokens", I32)]
 
 
-def _cache(cache):
+def planar(cache):
     """[pages, page, 132] or [pages, page, 1, 132] of bytes: its members."""
     check_tensor("cache", cache, "uint8", None, None, *[1] * (len(cache.shape) - 3), TOKEN)
     check_page("cache", cache)
@@ -61,10 +61,12 @@ def mla_index(q, weights, cache, block_table, lengths, topk, *, max_length=None,
         fail(f"q is {dtype_name(q)} of the shape {tuple(q.shape)}; accepted is float8_e4m3fn [T, H, {COLUMNS}]")
     tokens, heads, _ = q.shape
     topk = whole("topk", topk, 1, TOPK_MOST)
-    args = _cache(cache)
+    args = planar(cache)
     requests, width = block_table.shape
     if requests < 1 or tokens % requests:
         fail(f"block_table has {requests} rows for {tokens} query tokens, must have one for each request, of as many tokens")
+    if width < 1:
+        fail(f"block_table has the shape {tuple(block_table.shape)}: a row has one page or more, -1 where a request has none")
     paged = width * args["page_tokens"]
     most = min(paged, CTX_MOST) if max_length is None else whole("max_length", max_length, 1, CTX_MOST)
     columns = -(-most // 4) * 4

@@ -1,7 +1,7 @@
 """An MLA layer in one call, from hidden states to hidden states, by weights as they lie in a checkpoint."""
 import ctypes
 
-from . import context
+from . import context, numbered
 from .cache_format import refusal, taken_by
 from .calls import current_stream
 from .context import _struct
@@ -9,6 +9,7 @@ from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_open, check_schedule, make_schedule
+from .mla_index import planar
 from .mla_projections import ENCODINGS
 from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
 
@@ -16,8 +17,10 @@ __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHERE, _, _, _, KEEP_16, DEQUANT_NEVER = (1 << i for i in range(13))
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHERE, _, _, _, KEEP_16, DEQUANT_NEVER, \
+    INDEX_16, INDEX_HADAMARD, INDEX_FP32_SCALES = (1 << i for i in range(16))
 SAME_TABLES, UINT8 = 1, 6  # MLAF_LAYER_SAME_TABLES; MLAF_VIEW_U8
+INDEX_NORM, INDEX_MODULES = ("k_norm.weight", "k_norm.bias"), ("wq_b", "wk", "weights_proj", "k_norm")  # of an indexer
 SIZE = ctypes.c_size_t
 
 
@@ -32,7 +35,8 @@ class LayerDesc(ctypes.Structure):
         "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
                          ("plan", PTR), ("weights", I32), ("prefill_crossover", I32), ("q_scale_beta", ctypes.c_float), ("q_scale_original", I32),
-                         ("cache_format", I32), ("reserved", I32), ("cache_scale", PTR)]
+                         ("cache_format", I32), ("reserved", I32), ("cache_scale", PTR), ("index_heads", I32), ("index_topk", I32),
+                         ("index_style", I32), ("index_eps", ctypes.c_float)]
 
 
 class LayerArgs(ctypes.Structure):
@@ -43,7 +47,7 @@ class LayerArgs(ctypes.Structure):
                 ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
                 ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
                 ("schedule", PTR), ("schedule_device", PTR),
-                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE)]
+                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE), ("index_cache", PTR), ("index_page_stride", I64)]
 
 
 class LayerStage(ctypes.Structure):
@@ -101,9 +105,19 @@ def _shape(weights, said):
     return o.shape[0], (fused if fused is not None else q_a), fused is not None, dtype, matrices
 
 
-def _weight(name, tensor, dtype, matrices):
+def _norms_32(weights):
+    """The weights, with the norm of the indexer's keys in float32."""
+    def is_other(name, tensor):
+        return _last_words(name) in INDEX_NORM and hasattr(tensor, "float") and dtype_name(tensor, name) != "float32"
+    return {name: tensor.float() if is_other(name, tensor) else tensor for name, tensor in weights.items()}
+
+
+def _weight(name, tensor, dtype, matrices, of_index):
+    """of_index: the type of the indexer's matrices, None without one."""
     matrix = len(tensor.shape) == 2
-    scale = name.endswith(".weight_scale_inv")
+    scale = name.endswith(".weight_scale_inv") or (of_index is not None and _last_words(name) in INDEX_NORM)
+    if of_index is not None and _last_words(name) in ("wq_b.weight", "wk.weight", "weights_proj.weight"):
+        matrices = dtype if _last_words(name) == "weights_proj.weight" else of_index
     if _last_words(name) == "kv_b_proj.weight" and matrices in ENCODINGS and dtype_name(tensor) == dtype:
         matrices = dtype
     check_tensor(name, tensor, "float32" if scale else matrices if matrix else dtype, *(None for _ in tensor.shape))
@@ -143,6 +157,9 @@ class Layer:
     and Mistral-Small-4. 0: they are not scaled.
     cache: "e4m3fn", "e4m3fnuz" or "fp8_ds_mla" where the cache has 8 bits: calls then take uint8 [pages, page, bytes of a token], or the float8 type of
     its latent. cache_scale: a float32 tensor of one element, of e4m3fn and e4m3fnuz: stored is value / scale. It is read at each call.
+    index_topk: each query token attends to so many cached tokens, which an indexer selects (DeepSeek-V3.2, GLM-5); 0: to all. The weights have its
+    wq_b, wk, k_norm and weights_proj then, and calls take index_cache. index_style: columns of its RoPE that rotate together, "halves" or "pairs".
+    index_hadamard: its queries and keys are multiplied by the Hadamard matrix; index_power_of_two: their scales are powers of two (ue8m0).
     batch_invariant: a request's output has the same bits alone and in any batch, whatever it is called with.
     Plans for all of it are made here, so that no call compiles."""
 
@@ -153,7 +170,9 @@ class Layer:
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
                  absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0,
-                 q_scale_original=0, dtype=None, cache=None, cache_scale=None, batch_invariant=False, ctx=None):
+                 q_scale_original=0, dtype=None, cache=None, cache_scale=None, index_topk=0, index_style="halves",
+                 index_hadamard=False, index_power_of_two=True, batch_invariant=False, ctx=None):
+        weights = _norms_32(weights) if index_topk else weights
         self._ctx, self._lib = context.of_call(ctx, batch_invariant), _functions()
         style, lens = style_of("style", style, "unrotated"), q_lens if isinstance(q_lens, (tuple, list, set, frozenset, range)) else (q_lens,)
         first, last = span("kv_len", kv_len)
@@ -181,6 +200,16 @@ class Layer:
             check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
             flags |= 0 if number == "float32" else TABLE_16
             table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": row_stride(cos_sin_cache, 0)}
+        self._indexes, index, of_index = bool(index_topk), {}, None
+        if index_topk:
+            for name in ("wq_b.weight", "weights_proj.weight"):
+                if name not in named:
+                    fail(f"{name} is missing among the layer's weights: index_topk is {index_topk}")
+            of_index = dtype_name(named["wq_b.weight"])
+            flags |= (INDEX_16 if matrices in ENCODINGS and of_index == self._dtype else 0) | (INDEX_HADAMARD if index_hadamard else 0)
+            flags |= 0 if index_power_of_two else INDEX_FP32_SCALES
+            index = {"index_heads": named["weights_proj.weight"].shape[0], "index_topk": index_topk,
+                     "index_style": STYLES[style_of("index_style", index_style)]}
         plan = PlanOpts.from_buffer_copy(self._ctx._plan_opts)
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=STYLES[style], tp_rank=tp_rank, tp_size=tp_size,
@@ -189,12 +218,13 @@ class Layer:
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
                        cache_format=kind, cache_scale=None if cache_scale is None else cache_scale.data_ptr(),
                        scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
-                       weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
-        listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
+                       weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table, **index)
+        listed = [_weight(name, tensor, self._dtype, matrices, of_index) for name, tensor in weights.items()
+                  if len(tensor.shape) in (1, 2) and (index_topk or _last_words(name).split(".")[0] not in INDEX_MODULES)]
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))
-        self._handle, self._held = handle, (weights, cos_sin_cache, cache_scale)
+        self._handle, self._held, self.number = handle, (weights, cos_sin_cache, cache_scale), numbered.register(self)
         self.use(fast())
 
     def use(self, module):
@@ -205,7 +235,7 @@ class Layer:
             self._run = module.forward
             self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
                                       self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split,
-                                      UINT8 if self._format else DTYPES[self._dtype], self._row)
+                                      UINT8 if self._format else DTYPES[self._dtype], self._row, self._indexes)
 
     def close(self):
         """None of its launches may still run."""
@@ -260,6 +290,18 @@ class Layer:
             fields["kv_indices_size"] = tables["kv_indices"].shape[0]
         return fields
 
+    def _index(self, cache, pages):
+        """The indexer's cache, as many planar pages as the other has."""
+        if not self._indexes:
+            return {} if cache is None else fail("index_cache is given, and the layer has no indexer: it must be None")
+        if cache is None:
+            fail("index_cache is missing: the layer has an indexer")
+        said = planar(cache)
+        if said["num_pages"] != pages:
+            fail(f"index_cache has {said['num_pages']} pages, cache has {pages}: their page ids are the same")
+        check_page("index_cache", cache, self._page)
+        return {"index_cache": said["cache"], "index_page_stride": cache.stride()[0] if pages > 1 else 0}
+
     def _rows(self, name, tensor, tokens):
         check_tensor(name, tensor, self._dtype, tokens, self._hidden)
         return {name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0)}
@@ -272,15 +314,18 @@ class Layer:
     @entry(hidden="[T, d]", positions="[T]", slots="[T]",
            cache="[pages, page, R+P] or [pages, page, 1, R+P], of a split cache a pair", seq_lens="[B]",
            block_table="[B, pages]", residual="[T, d]", out="[T, d]", qo_indptr="[B+1]", kv_indptr="[B+1]",
-           kv_indices="[pages]", kv_last_page_lens="[B]", stage=int)
+           kv_indices="[pages]", kv_last_page_lens="[B]", stage=int, index_cache="[pages, page, 132]")
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,
-                stage=None, same_tables=False):
+                stage=None, same_tables=False, index_cache=None):
         """[T, d] hidden states to [T, d]. positions and slots [T] int64, a slot of -1 writes nothing; cache [pages, page, R+P]; seq_lens [B] int32
         counts the new tokens. q_len: most query tokens of a request, T = B q_len unless qo_indptr says more. kv_len, about how many tokens
         requests have cached, helps to choose plans. stage: that one of stages() alone. same_tables: block_table, seq_lens and qo_indptr say
         what they said at the call before, of this layer or another one of its shape, with the same workspace= on the same stream: what was
         made of them is taken, and a launch is saved. True for all layers of a step but the first.
+
+        index_cache: of a layer with an indexer, uint8 [pages, page, 132], whose pages and slots are those of cache: a page is its keys, 128 bytes each,
+        then their float32 scales. Such a layer wants a block table, and T / B query tokens of each request.
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         if schedule is not None:
@@ -288,7 +333,7 @@ class Layer:
         if self._fast is not None and self._ctx._address is not None:
             made = self._run(self._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, residual, out, qo_indptr, kv_indptr,
                              kv_indices, kv_last_page_lens, None if schedule is None else schedule.passed, kv_len, workspace, stream,
-                             stage, same_tables)
+                             stage, same_tables, index_cache)
             if made.__class__ is int:
                 self._ctx.check(made)
             elif made is not None:
@@ -310,6 +355,7 @@ class Layer:
         check_tensor("positions", positions, "int64", tokens)
         fields = {**rows, **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, schedule is not None)}
+        fields.update(self._index(index_cache, fields["num_pages"]))
         if schedule is not None:
             fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(), schedule_words=schedule.words)
         if residual is not None:

@@ -133,6 +133,15 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     return out
 
 
+def refuse_others(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs, block_table):
+    """An error for the first of FlashAttention's options that is not served."""
+    named = {"dropout_p": dropout_p == 0, "window_size": window_size is None or tuple(window_size) in ((-1, -1), (-1, -1, 0)), "softcap": softcap == 0,
+             "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
+    for name, usual in named.items():
+        if not usual:
+            fail(f"{name} is set, and mla_prefill has no such thing")
+
+
 @entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,
        out="[Tq, H, V]")
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0, softmax_scale=None, causal=False,
@@ -143,11 +152,7 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     queries. mlaforge.aiter has one of this name with AITER's order of arguments. With return_lse (out, lse [H, Tq]). What is not there is
     refused: dropout, windows, softcap, ALiBi, block tables. q, k and v of 8 bits: see mla_prefill_varlen; q_descale and its like, [B, H]
     there, must be one scale expanded to that."""
-    named = {"dropout_p": dropout_p == 0, "window_size": window_size is None or tuple(window_size) in ((-1, -1), (-1, -1, 0)), "softcap": softcap == 0,
-             "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
-    for name, usual in named.items():
-        if not usual:
-            fail(f"{name} is set, and mla_prefill has no such thing")
+    refuse_others(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs, block_table)
     ctx = context.of_call(ctx)
     check_tensor("q", q, None, None, None, None)
     lse = empty(ctx, q, (q.shape[1], q.shape[0]), "float32") if return_lse else None

@@ -1,5 +1,6 @@
 /* `mlaforge embed`: the kernels of a bundle as C, and the loader that belongs to them. */
 #include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,6 +271,25 @@ static mlaf_status write_files(embedding *x) {
   return st;
 }
 
+static bool is_written(const embedding *x, const char *name) {
+  for (const mlaf_embedded_file *f = mlaf_embedded_files; f->name; f++)
+    if (!strcmp(f->name, name)) return belongs(x, f);
+  return false;
+}
+
+/* The loader's files that lie there from an earlier embedding: a project that compiles all there is would compile them, too. */
+static void warn_of_older(const embedding *x) {
+  mlaf_text names = MLAF_TEXT_INIT(1 << 16);
+  DIR *d = opendir(x->c->given[O_OUT]);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (!strncmp(e->d_name, "mlaf_embed", 10) && !is_written(x, e->d_name)) mlaf_text_fmt(&names, " %s", e->d_name);
+  if (d) closedir(d);
+  if (names.len)
+    mlaf_log_line(&x->c->log, MLAF_LOG_WARN, "%s holds files of an earlier embedding, which this one does not have: remove%s",
+                  x->c->given[O_OUT], names.data);
+  mlaf_text_free(&names);
+}
+
 int mlaf_cli_embed(cli *c) {
   mlaf_bundle *b = NULL;
   if (!c->given[O_FROM] || !c->given[O_OUT]) return mlaf_cli_usage(c, "embed wants --from BUNDLE and --out DIR");
@@ -282,6 +302,7 @@ int mlaf_cli_embed(cli *c) {
   if (st == MLAF_OK) find_ops(&x);
   if (st == MLAF_OK) st = check_loaders(&x);
   if (st == MLAF_OK) st = write_files(&x);
+  if (st == MLAF_OK) warn_of_older(&x);
   if (st == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("embed");
     cJSON_AddStringToObject(e, "directory", c->given[O_OUT]);

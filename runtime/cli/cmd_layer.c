@@ -50,6 +50,7 @@ static mlaf_status read_sizes(cli *c, asked *a) {
   a->setup.page_size = mlaf_point_value(&p, "page_size", 64);
   a->setup.in_order = mlaf_cli_has(c, O_FORMS);
   a->setup.checked = 8;
+  a->setup.indexed = !mlaf_cli_has(c, O_CROSSOVER) && !mlaf_cli_has(c, O_FORMS); /* both know tokens that attend to all others */
   return MLAF_OK;
 }
 
@@ -77,6 +78,8 @@ static void print_check(const cli *c, const layer_rig *r, const layer_tolerance 
     cJSON_AddNumberToObject(e, "rows", (double)x->rows);
     cJSON_AddNumberToObject(e, "row_worst", x->row_worst);
     cJSON_AddNumberToObject(e, "untouched", (double)x->untouched);
+    if (r->desc.index_heads) cJSON_AddNumberToObject(e, "key_worst", x->key_worst);
+    if (r->desc.index_heads) cJSON_AddNumberToObject(e, "list_worst", x->list_worst);
     mlaf_cli_emit(e);
     return;
   }
@@ -86,6 +89,10 @@ static void print_check(const cli *c, const layer_rig *r, const layer_tolerance 
   printf("%lld outputs: worst %.2e off fp64 (bound %.1e), all %.2e; %lld appended rows: worst %.2e (bound %.1e); %lld other rows "
          "keep their bits\n", (long long)x->tokens, x->worst, t->worst, x->rms, (long long)x->rows, x->row_worst, t->row,
          (long long)x->untouched);
+  if (r->desc.index_heads)
+    printf("indexer, %d of %d tokens: lists worst %.2e of the scores' deviation on the wrong side (bound %.2g); appended keys: "
+           "worst %.2e (bound %.2g)\n", r->desc.index_topk, r->desc.ctx_max, x->list_worst, LAYER_LIST_BOUND, x->key_worst,
+           LAYER_KEY_BOUND);
 }
 
 static int check(cli *c, layer_rig *r) {
@@ -110,7 +117,7 @@ mlaf_status mlaf_cli_layer_problems(cli *c, const layer_setup *s) {
   mlaf_layer_desc d;
   layer_describe(s, &d);
   for (size_t i = 0;; i++) {
-    mlaf_status st = mlaf_layer_problem_at(&d, true, i, text, sizeof text, why, sizeof why);
+    mlaf_status st = mlaf_layer_problem_at(&d, s->indexed ? 2 : 1, i, text, sizeof text, why, sizeof why);
     if (st) return mlaf_fail(&c->err, st, "%s", why);
     if (!text[0]) return MLAF_OK;
     printf("%s\n", text);

@@ -17,8 +17,8 @@ enum { SURE_CALLS = 7, BLANK_BYTES = 2048, MARK = 720720 /* a multiple of every 
 
 struct mlaf_chain {
   size_t n;
-  mlaf_launch like[MLAF_STAGES_MAX];
-  void *graph, *exec, *nodes[MLAF_STAGES_MAX];
+  mlaf_launch like[MLAF_CHAIN_MOST];
+  void *graph, *exec, *nodes[MLAF_CHAIN_MOST];
   int users;
   mlaf_chain *next;
   atomic_flag taken; /* of what is below, and of the graph */
@@ -120,7 +120,7 @@ static mlaf_status record(mlaf_cuda *c, const mlaf_chain *k, void *stream, mlaf_
 }
 
 static mlaf_status find_nodes(mlaf_cuda *c, mlaf_chain *k, mlaf_err *err) {
-  void *nodes[MLAF_STAGES_MAX];
+  void *nodes[MLAF_CHAIN_MOST];
   size_t n = k->n;
   mlaf_status st = mlaf_cuda_check(&c->api, c->api.cuGraphGetNodes(k->graph, nodes, &n), "cuGraphGetNodes", err);
   for (size_t i = 0; !st && i < n; i++) {
@@ -154,6 +154,15 @@ static void free_chain(mlaf_cuda *c, mlaf_chain *k) {
   free(k);
 }
 
+/* Relaxed: another thread that captures in another stream is not disturbed. */
+static mlaf_status capture_relaxed(mlaf_cuda *c, mlaf_chain *k, void *stream, mlaf_err *err) {
+  int mode = CUDA_CAPTURE_RELAXED;
+  c->api.cuThreadExchangeStreamCaptureMode(&mode);
+  const mlaf_status st = capture(c, k, stream, err);
+  c->api.cuThreadExchangeStreamCaptureMode(&mode);
+  return st;
+}
+
 /* The lock is held, the context entered. */
 static mlaf_status make(mlaf_cuda *c, const mlaf_launch *like, size_t n, mlaf_chain **out, mlaf_err *err) {
   void *stream = NULL;
@@ -163,7 +172,7 @@ static mlaf_status make(mlaf_cuda *c, const mlaf_launch *like, size_t n, mlaf_ch
   memcpy(k->like, like, n * sizeof *like);
   atomic_flag_clear(&k->taken);
   mlaf_status st = mlaf_cuda_check(&c->api, c->api.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate", err);
-  if (!st) st = capture(c, k, stream, err);
+  if (!st) st = capture_relaxed(c, k, stream, err);
   if (stream) c->api.cuStreamDestroy_v2(stream);
   if (st) {
     free_chain(c, k);
@@ -179,7 +188,7 @@ mlaf_status mlaf_cuda_chain_open(mlaf_device *dev, const mlaf_launch *like, size
   mlaf_cuda *c = mlaf_cuda_of(dev);
   bool pushed;
   *out = NULL;
-  if (!c->graphs || n < 2 || n > MLAF_STAGES_MAX) return MLAF_OK;
+  if (!c->graphs || n < 2 || n > MLAF_CHAIN_MOST) return MLAF_OK;
   for (size_t i = 0; i < n; i++)
     if (like[i].flags & MLAF_LAUNCH_LIBRARY) return MLAF_OK;
   mlaf_status st = mlaf_cuda_enter(c, &pushed, err);

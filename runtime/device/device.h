@@ -38,6 +38,7 @@ typedef struct mlaf_launch {
   uint32_t flags;
   uint32_t lds; /* bytes of dynamic LDS (shared memory) behind what the kernel itself declares */
 } mlaf_launch;
+enum { MLAF_CHAIN_MOST = 12 };
 /* The kernel waits itself for the launch before it, so it may start earlier. A permission: ignored where it means nothing. */
 enum {
   MLAF_LAUNCH_OVERLAPS = 1,
@@ -145,10 +146,10 @@ typedef struct mlaf_device_ops {
   mlaf_status (*profile)(mlaf_device *dev, const mlaf_launch *launches, size_t n, struct mlaf_profile *out, mlaf_timing *timing,
                          mlaf_err *err);
   mlaf_status (*profile_count)(mlaf_device *dev, const mlaf_launch *launch, struct mlaf_profile *out, mlaf_err *err);
-  /* Opens a chain, which makes launches of these kernels, one behind the other, cheaper for the host: grids and arguments may
-   * differ from one call to the next, the rest is as `like` says. *out NULL: there is no such thing for them. chain_launch is
-   * `launch` of each, by any thread in any stream, in the way that costs the host least and the device nothing; `chain` may be
-   * NULL. All NULL: this back end has no such way. */
+  /* Opens a chain of 2 to MLAF_CHAIN_MOST launches, which makes launches of these kernels, one behind the other, cheaper for the
+   * host: grids and arguments may differ from one call to the next, the rest is as `like` says. *out NULL: there is no such thing
+   * for them. chain_launch is `launch` of each, by any thread in any stream, in the way that costs the host least and the device
+   * nothing; `chain` may be NULL. All NULL: this back end has no such way. */
   mlaf_status (*chain_open)(mlaf_device *dev, const mlaf_launch *like, size_t n, mlaf_chain **out, mlaf_err *err);
   void (*chain_close)(mlaf_device *dev, mlaf_chain *chain);
   mlaf_status (*chain_launch)(mlaf_device *dev, void *stream, mlaf_chain *chain, const mlaf_launch *launches, size_t n,

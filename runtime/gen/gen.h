@@ -46,7 +46,7 @@ mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err);
  * only for a question that is new. A root without a generator is noticed then. cache_dir NULL: as mlaf_gen_open. */
 mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen **out, mlaf_err *err);
 /* Tells whether a Lua state is open. */
-bool mlaf_gen_awake(const mlaf_gen *g);
+bool mlaf_gen_is_loaded(const mlaf_gen *g);
 void mlaf_gen_close(mlaf_gen *g);
 
 /* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */

@@ -182,7 +182,7 @@ static mlaf_status wake(mlaf_gen *g, mlaf_err *err) {
   return st;
 }
 
-bool mlaf_gen_awake(const mlaf_gen *g) { return g->L != NULL; }
+bool mlaf_gen_is_loaded(const mlaf_gen *g) { return g->L != NULL; }
 
 mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) {
   mlaf_status st = wake(g, err);

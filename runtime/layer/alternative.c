@@ -28,8 +28,9 @@ mlaf_status layer_alternative_shape(const layer_shape *s, layer_shape *out, mlaf
     d.flags &= ~(uint32_t)MLAF_LAYER_KV_B_16;
     d.weights = MLAF_LAYER_WEIGHTS_16;
   }
-  const mlaf_status st = layer_shape_take(&d, s->joined, out, err);
+  const mlaf_status st = layer_shape_take(&d, s->joined ? JOIN_A : JOIN_NONE, out, err);
   out->dequantises = !st && out->d.weights;
+  out->index_weights = s->index_weights; /* an indexer's matrices are read as they are */
   return st;
 }
 

@@ -30,7 +30,7 @@ static size_t lists_of(const layer_shape *s, const mlaf_layer_args *a) {
                                     .block_table = a->block_table,
                                     .block_table_width = a->block_table_width,
                                     .kv_indices_size = a->kv_indices_size};
-  return a->schedule || !(a->block_table || a->page_rows) ? 0 : mlaf_block_tables_size(&p, &tables);
+  return a->schedule || layer_indexes(s) || !(a->block_table || a->page_rows) ? 0 : mlaf_block_tables_size(&p, &tables);
 }
 
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
@@ -40,7 +40,8 @@ layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
                        .batch = many ? many->batch : a->batch,
                        .q_len = a->q_len,
                        .ctx = a->ctx ? a->ctx : s->d.ctx_max,
-                       .lists = lists_of(s, a)};
+                       .lists = lists_of(s, a),
+                       .scored = layer_indexes(s) ? layer_index_scored(s, a) : 0};
 }
 
 /* --- checks --- */
@@ -114,7 +115,8 @@ mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, ml
     return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page the cache must have less than 2^32 rows",
                      a->num_pages, s->d.page_size);
   if (a->ctx < 0) return mlaf_fail(err, MLAF_E_ARG, "ctx is %d, must not be negative", a->ctx);
-  return check_strides(s, a, err);
+  st = check_strides(s, a, err);
+  return st ? st : layer_index_check_sizes(s, a, err);
 }
 
 typedef struct wanted {
@@ -126,7 +128,7 @@ typedef struct wanted {
 
 static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = s->d.flags & MLAF_LAYER_SPLIT_CACHE && s->d.rope;
-  const bool table = a->block_table, pages = a->num_pages, many = a->schedule;
+  const bool pages = a->num_pages, many = a->schedule, index = layer_indexes(s), table = a->block_table || index;
   const wanted list[] = {
       {"hidden", a->hidden, ALIGN, true, true},
       {"out", a->out, ALIGN, true, true},
@@ -135,13 +137,14 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"slots", a->slots, sizeof(int64_t), true, true},
       {"cache", a->cache, ALIGN, pages, true},
       {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
-      {"block_table", a->block_table, sizeof(int32_t), false, true},
+      {"block_table", a->block_table, sizeof(int32_t), index, true},
       {"seq_lens", a->seq_lens, sizeof(int32_t), table && !many, table || many},
       {"kv_indptr", a->kv_indptr, sizeof(int32_t), !table, !table},
       {"kv_indices", a->kv_indices, sizeof(int32_t), !table && pages, !table},
       {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t), !table && !many, !table || many},
-      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table && !many, true},
+      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table && !many, !index},
       {"schedule_device", a->schedule_device, sizeof(int32_t), many, many},
+      {"index_cache", a->index_cache, ALIGN, index && pages, index},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
@@ -183,7 +186,7 @@ mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, 
 
 /* --- the workspace --- */
 
-static size_t place(size_t *at, int64_t rows, int64_t row) {
+size_t layer_place(size_t *at, int64_t rows, int64_t row) {
   const size_t here = *at, bytes = (size_t)(rows * row * LAYER_ELEMENT);
   *at = (here + bytes + LAYER_ALIGN - 1) / LAYER_ALIGN * LAYER_ALIGN;
   return here;
@@ -203,17 +206,18 @@ static int64_t largest_matrix(const layer_shape *s) {
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   const bool few = z->form == FORM_ABSORBED;
   const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, fresh = few ? 0 : z->tokens;
-  layer_places p;
+  layer_places p = {.index_k = 0};
   size_t at = z->lists == SIZE_MAX ? 0 : (z->lists + LAYER_ALIGN - 1) / LAYER_ALIGN * LAYER_ALIGN;
-  p.c = place(&at, z->tokens, layer_c_row(s));
-  p.q = place(&at, rows, layer_q_row(s));
-  p.qout = place(&at, absorbed, layer_kv_row(s));
-  p.u = place(&at, absorbed, s->d.rank);
-  p.kv_b = place(&at, !few && layer_dequantises_kv_b(s) ? layer_kv_b_rows(s) : 0, s->d.rank);
-  p.kv = place(&at, fresh * s->heads, s->d.nope + s->d.v);
-  p.k_pe = place(&at, fresh, s->d.rope);
-  p.o = place(&at, rows, s->d.v);
-  p.w = place(&at, layer_dequantises_weights(s, z->tokens) ? largest_matrix(s) : 0, 1);
+  p.c = layer_place(&at, z->tokens, layer_c_row(s));
+  p.q = layer_place(&at, rows, layer_q_row(s));
+  p.qout = layer_place(&at, absorbed, layer_kv_row(s));
+  p.u = layer_place(&at, absorbed, s->d.rank);
+  p.kv_b = layer_place(&at, !few && layer_dequantises_kv_b(s) ? layer_kv_b_rows(s) : 0, s->d.rank);
+  p.kv = layer_place(&at, fresh * s->heads, s->d.nope + s->d.v);
+  p.k_pe = layer_place(&at, fresh, s->d.rope);
+  p.o = layer_place(&at, rows, s->d.v);
+  if (layer_indexes(s)) layer_index_place(s, z, &at, &p);
+  p.w = layer_place(&at, layer_dequantises_weights(s, z->tokens) ? largest_matrix(s) : 0, 1);
   p.scratch = at;
   return p;
 }
@@ -229,7 +233,7 @@ static size_t workspace_of(const mlaf_layer *layer, layer_kind kind, const mlaf_
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, z);
   if (kind == STAGE_PREFILL) return mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule);
   layer_fill(layer, kind, a, &args);
-  if (kind == STAGE_DECODE) first_form(&args.decode);
+  if (kind == STAGE_DECODE && !layer_indexes(&layer->shape)) first_form(&args.decode);
   return mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
 }
 
@@ -257,7 +261,7 @@ static const layer_tensor *tensor_of(const mlaf_layer *l, layer_kind stage) {
          : stage == STAGE_Q_B ? &w->q_b : &w->o;
 }
 
-static void fill_w(const layer_tensor *w, mlaf_projection_args *out) {
+void layer_fill_w(const layer_tensor *w, mlaf_projection_args *out) {
   out->w = w->data;
   out->w_row_stride = w->stride;
   out->w_scale = w->scale;
@@ -270,7 +274,7 @@ static void fill_a(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *
   const layer_shape *s = &l->shape;
   out->x = a->hidden;
   out->x_token_stride = or_else(a->hidden_token_stride, s->d.hidden);
-  fill_w(tensor_of(l, kind), out);
+  layer_fill_w(tensor_of(l, kind), out);
   out->y = kind == STAGE_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
   out->y_token_stride = layer_c_row(s);
 }
@@ -280,7 +284,7 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
   const bool low = s->d.q_rank;
   out->x = low ? c : a->hidden;
   out->x_token_stride = low ? layer_c_row(s) : or_else(a->hidden_token_stride, s->d.hidden);
-  fill_w(&l->weights.q_b, out);
+  layer_fill_w(&l->weights.q_b, out);
   out->y = q;
   out->norm_weight = l->weights.q_norm;
   out->eps = s->d.eps;
@@ -346,7 +350,7 @@ void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequa
 /* The rows from `first` on of each head of kv_b. */
 static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
   const layer_tensor *w = &l->weights.kv_b;
-  fill_w(w, out);
+  layer_fill_w(w, out);
   out->w = behind(w->data, (size_t)(first * w->stride) * (size_t)layer_kv_b_bytes(&l->shape));
   out->w_scale_row = w->scale ? w->scale_row + first : 0;
   out->w_head_stride = (l->shape.d.nope + l->shape.d.v) * w->stride;
@@ -468,7 +472,7 @@ void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chun
 
 static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const void *o, mlaf_projection_args *out) {
   out->x = o;
-  fill_w(&l->weights.o, out);
+  layer_fill_w(&l->weights.o, out);
   out->y = a->out;
   out->y_token_stride = a->out_token_stride;
   out->residual = a->residual;
@@ -495,7 +499,10 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->decode.q = qout;
     out->decode.o = u;
     fill_decode(l, a, &z, &out->decode);
+    if (layer_indexes(&l->shape)) layer_index_fill_decode(l, a, &z, &p, &out->decode);
     if (layer_fuses_v_out(&l->shape, &l->plans, &z)) fill_values(l, o, &out->decode);
+  } else if (layer_is_index(kind)) {
+    layer_index_fill(l, kind, a, &z, &p, out);
   } else if (kind == STAGE_APPEND || kind == STAGE_APPEND_ROPE_Q) {
     out->append = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
     out->append.tokens = z.tokens;
@@ -536,7 +543,7 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     else fill_a(l, stage, a, c, &out->projection);
     if (kind >= STAGE_PRODUCT_16) {
       const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
-      fill_w(&made, &out->projection);
+      layer_fill_w(&made, &out->projection);
     }
   }
   give_scratch(mlaf_plan_op(layer_plan_of(&l->shape, &l->plans, kind, &z))->calls, a, p.scratch, out);

@@ -67,13 +67,13 @@ void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
   }
 }
 
-mlaf_status chunked_wishes(const mlaf_chunked_prefill_desc *d, const mlaf_plan_opts *opts, mlaf_plan_wish out[CHUNKED_PARTS],
+mlaf_status chunked_requests(const mlaf_chunked_prefill_desc *d, const mlaf_plan_opts *opts, mlaf_plan_request out[CHUNKED_PARTS],
                            mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
     char problem[MLAF_PROBLEM_TEXT_MAX];
     chunked_problem(d, i, problem);
-    out[i] = (mlaf_plan_wish){.opts = opts};
+    out[i] = (mlaf_plan_request){.opts = opts};
     st = mlaf_point_parse(NULL, problem, &out[i].at, err->text, sizeof err->text);
   }
   return st;
@@ -82,18 +82,18 @@ mlaf_status chunked_wishes(const mlaf_chunked_prefill_desc *d, const mlaf_plan_o
 /* No request waits for these plans. */
 static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_plan **const plans[CHUNKED_PARTS] = {&c->fresh, &c->context, &c->gather, &c->merge};
-  mlaf_plan_wish wishes[CHUNKED_PARTS];
+  mlaf_plan_request requests[CHUNKED_PARTS];
   mlaf_plan_opts opts;
   mlaf_err err;
   mlaf_status st = mlaf_plan_read_opts(c->d.plan, &opts, &err);
   c->invariant = opts.flags & MLAF_PLAN_BATCH_INVARIANT;
   opts.flags |= MLAF_PLAN_LIBRARY; /* the workspace has room for what gathering by one wants */
-  if (!st) st = chunked_wishes(&c->d, &opts, wishes, &err);
+  if (!st) st = chunked_requests(&c->d, &opts, requests, &err);
   if (st) return report(ctx->shared, st, &err);
-  mlaf_plan_compile_together(ctx, wishes, CHUNKED_PARTS);
+  mlaf_plan_compile_together(ctx, requests, CHUNKED_PARTS);
   for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
     const mlaf_registry_how how = {.quiet = true};
-    st = mlaf_registry_get(ctx, &wishes[i].at, &opts, &how, plans[i]);
+    st = mlaf_registry_get(ctx, &requests[i].at, &opts, &how, plans[i]);
   }
   return st;
 }

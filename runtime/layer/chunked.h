@@ -28,7 +28,7 @@ enum { CHUNKED_FRESH, CHUNKED_CONTEXT, CHUNKED_GATHER, CHUNKED_MERGE, CHUNKED_PA
 /* The problem that a part plans: MLAF_PROBLEM_TEXT_MAX bytes. */
 void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out);
 /* All of them as plans to come. */
-mlaf_status chunked_wishes(const mlaf_chunked_prefill_desc *d, const mlaf_plan_opts *opts, mlaf_plan_wish out[CHUNKED_PARTS],
+mlaf_status chunked_requests(const mlaf_chunked_prefill_desc *d, const mlaf_plan_opts *opts, mlaf_plan_request out[CHUNKED_PARTS],
                            mlaf_err *err);
 
 /* --- chunked_schedule.c --- */

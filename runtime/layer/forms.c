@@ -17,6 +17,7 @@ typedef struct step {
   const mlaf_form_cache *cache;
   const double *q; /* [H, N+P] */
   double *o;       /* [H, V] */
+  const int64_t *list; /* positions that the token attends to; NULL: the first ones */
   double *qa, *u, *key, *value, *scores; /* of one head */
 } step;
 
@@ -110,12 +111,12 @@ static double bf16(double x) { return (double)mlaf_bf16_decode(mlaf_bf16_encode(
 /* A product or a sum of a rotation. */
 static double of_turn(layer_t l, double x) { return l->flags & MLAF_FORM_BF16_TURN ? bf16(x) : x; }
 
-static void turn(layer_t l, double *x, int64_t position) {
+static void turn_as(layer_t l, int32_t style, double *x, int64_t position) {
   const int pairs = l->rope / 2;
   const float *at = l->table + position * l->rope;
-  if (l->rope_style == MLAF_ROPE_UNROTATED) return;
+  if (style == MLAF_ROPE_UNROTATED) return;
   for (int i = 0; i < pairs; i++) {
-    const bool half = l->rope_style == MLAF_ROPE_HALVES;
+    const bool half = style == MLAF_ROPE_HALVES;
     double *a = &x[half ? i : 2 * i], *b = &x[half ? i + pairs : 2 * i + 1];
     if (l->flags & MLAF_FORM_BF16_TURN) *a = bf16(*a), *b = bf16(*b);
     const double cosine = at[i], sine = at[pairs + i], was = *a;
@@ -123,6 +124,8 @@ static void turn(layer_t l, double *x, int64_t position) {
     *b = of_turn(l, of_turn(l, *b * cosine) + of_turn(l, was * sine));
   }
 }
+
+static void turn(layer_t l, double *x, int64_t position) { turn_as(l, l->rope_style, x, position); }
 
 /* --- the cache --- */
 
@@ -198,20 +201,61 @@ mlaf_status mlaf_form_row(layer_t l, const uint16_t *x, int64_t position, double
   return MLAF_OK;
 }
 
-mlaf_status mlaf_form_queries(layer_t l, const uint16_t *x, int64_t position, double *q, mlaf_err *err) {
-  mlaf_status st = in_table(l, position, err);
-  double *wide = st ? NULL : malloc((size_t)(l->hidden + l->q_rank) * sizeof *wide);
-  if (!st && !wide) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a token");
-  if (st) return st;
-  double *const low = wide + l->hidden;
-  widen(x, l->hidden, wide);
-  if (l->q_rank) {
-    multiply(low, l->q_a, l->q_rank, wide, l->hidden);
-    norm(l, low, l->q_rank, l->q_norm);
+/* Hidden states, and behind them low-rank queries, normed; to be freed. NULL: an error. */
+static double *low_rank(layer_t l, const uint16_t *x, int64_t position, mlaf_err *err) {
+  if (in_table(l, position, err)) return NULL;
+  double *wide = malloc((size_t)(l->hidden + l->q_rank) * sizeof *wide);
+  if (!wide) {
+    mlaf_fail(err, MLAF_E_NOMEM, "no memory for a token");
+    return NULL;
   }
+  widen(x, l->hidden, wide);
+  if (!l->q_rank) return wide;
+  multiply(wide + l->hidden, l->q_a, l->q_rank, wide, l->hidden);
+  norm(l, wide + l->hidden, l->q_rank, l->q_norm);
+  return wide;
+}
+
+mlaf_status mlaf_form_queries(layer_t l, const uint16_t *x, int64_t position, double *q, mlaf_err *err) {
+  double *wide = low_rank(l, x, position, err);
+  if (!wide) return err->status;
+  const double *const low = wide + l->hidden;
   multiply(q, l->q_b, l->heads * key_columns(l), l->q_rank ? low : wide, l->q_rank ? l->q_rank : l->hidden);
   for (int64_t h = 0; h < l->heads; h++) turn(l, q + h * key_columns(l) + l->nope, position);
   for (int64_t i = 0; l->q_beta > 0 && i < l->heads * key_columns(l); i++) q[i] *= factor_at(l, position);
+  free(wide);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_form_index_key(layer_t l, const mlaf_form_index *index, const uint16_t *x, int64_t position,
+                                double key[MLAF_FORM_INDEX_COLUMNS], mlaf_err *err) {
+  enum { N = MLAF_FORM_INDEX_COLUMNS };
+  mlaf_status st = in_table(l, position, err);
+  double *wide = st ? NULL : malloc((size_t)l->hidden * sizeof *wide), mean = 0, squares = 0;
+  if (!st && !wide) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a key");
+  if (st) return st;
+  widen(x, l->hidden, wide);
+  multiply(key, index->k, N, wide, l->hidden);
+  for (int i = 0; i < N; i++) mean += key[i] / N;
+  for (int i = 0; i < N; i++) squares += (key[i] - mean) * (key[i] - mean);
+  const double by = 1 / sqrt(squares / N + index->eps);
+  for (int i = 0; i < N; i++) key[i] = (key[i] - mean) * by * (double)index->norm[i] + (double)index->bias[i];
+  turn_as(l, index->rope_style, key, position);
+  free(wide);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_form_index_queries(layer_t l, const mlaf_form_index *index, const uint16_t *x, int64_t position, double *q,
+                                    double *w, mlaf_err *err) {
+  enum { N = MLAF_FORM_INDEX_COLUMNS };
+  double *wide = low_rank(l, x, position, err);
+  if (!wide) return err->status;
+  multiply(q, index->q, index->heads * (int64_t)N, wide + l->hidden, l->q_rank);
+  multiply(w, index->w, index->heads, wide, l->hidden);
+  for (int64_t h = 0; h < index->heads; h++) {
+    turn_as(l, index->rope_style, q + h * N, position);
+    w[h] /= sqrt((double)N * index->heads);
+  }
   free(wide);
   return MLAF_OK;
 }
@@ -260,16 +304,18 @@ static void attend_absorbed(const step *s, int64_t h, int64_t n) {
     for (int64_t r = 0; r < l->rank; r++) s->qa[r] += q[i] * weight(uk[i * l->rank + r]);
   memcpy(s->qa + l->rank, q + l->nope, (size_t)l->rope * sizeof *q);
   for (int64_t j = 0; j < n; j++) {
-    const double *row = s->cache->rows + j * row_columns(l);
+    const int64_t at = s->list ? s->list[j] : j;
+    const double *row = s->cache->rows + at * row_columns(l);
     memcpy(s->key, row, (size_t)l->rank * sizeof *row);
-    rope_of_key(l, row + l->rank, j, s->key + l->rank);
+    rope_of_key(l, row + l->rank, at, s->key + l->rank);
     s->scores[j] = s->cache->form == MLAF_FORM_ACC
                        ? l->scale * dot_real(s->qa, s->key, row_columns(l))
                        : l->scale * (dot_real(q + l->nope, s->key + l->rank, l->rope) + dot_real(s->qa, row, l->rank));
   }
   softmax(s->scores, n);
   memset(s->u, 0, (size_t)l->rank * sizeof *s->u);
-  for (int64_t j = 0; j < n; j++) add_scaled(s->u, s->scores[j], s->cache->rows + j * row_columns(l), l->rank);
+  for (int64_t j = 0; j < n; j++)
+    add_scaled(s->u, s->scores[j], s->cache->rows + (s->list ? s->list[j] : j) * row_columns(l), l->rank);
   multiply(s->o + h * l->v, uv, l->v, s->u, l->rank);
 }
 
@@ -313,6 +359,18 @@ mlaf_status mlaf_form_heads(layer_t l, const mlaf_form_cache *cache, const doubl
   mlaf_status st = make_room(&s, position + 1, err);
   for (int64_t h = first; !st && h < first + n; h++)
     (cache->form <= MLAF_FORM_CC ? attend_expanded : attend_absorbed)(&s, h, position + 1);
+  clear(&s);
+  return st;
+}
+
+mlaf_status mlaf_form_heads_over(layer_t l, const mlaf_form_cache *cache, const double *q, const int64_t *list, int64_t n_list,
+                                 int32_t first, int32_t n, double *o, mlaf_err *err) {
+  step s = {.l = l, .cache = cache, .q = q, .o = o, .list = list};
+  for (int64_t i = 0; i < n_list; i++)
+    if (list[i] < 0 || list[i] >= cache->tokens)
+      return mlaf_fail(err, MLAF_E_ARG, "position %lld is not cached", (long long)list[i]);
+  mlaf_status st = make_room(&s, n_list, err);
+  for (int64_t h = first; !st && h < first + n; h++) attend_absorbed(&s, h, n_list);
   clear(&s);
   return st;
 }

@@ -46,6 +46,21 @@ mlaf_form_cost mlaf_form_costs(const mlaf_form_layer *layer, mlaf_form form);
  * 004 asks. With hidden states and weights as mlaforge's tests draw them (rows of variance 1). */
 double mlaf_form_bound(const mlaf_form_layer *layer);
 
+/* The indexer of a layer (mlaforge/mla_index.h), which selects what a token attends to. */
+enum { MLAF_FORM_INDEX_COLUMNS = 128, MLAF_FORM_INDEX_ROPE = 64 };
+typedef struct mlaf_form_index {
+  int32_t heads, topk, rope_style;
+  double eps;
+  const uint16_t *q, *k, *w; /* wq_b, wk, weights_proj */
+  const float *norm, *bias;  /* of keys */
+} mlaf_form_index;
+/* The key of a token of hidden states x [d] at `position`, before it is quantised; its queries [heads, 128] and their weights,
+ * scaled. */
+mlaf_status mlaf_form_index_key(const mlaf_form_layer *layer, const mlaf_form_index *index, const uint16_t *x, int64_t position,
+                                double key[MLAF_FORM_INDEX_COLUMNS], mlaf_err *err);
+mlaf_status mlaf_form_index_queries(const mlaf_form_layer *layer, const mlaf_form_index *index, const uint16_t *x,
+                                    int64_t position, double *q, double *w, mlaf_err *err);
+
 /* The cache of one request, as its form has it. */
 typedef struct mlaf_form_cache {
   mlaf_form form;
@@ -70,6 +85,9 @@ mlaf_status mlaf_form_append(const mlaf_form_layer *layer, mlaf_form_cache *cach
 mlaf_status mlaf_form_queries(const mlaf_form_layer *layer, const uint16_t *x, int64_t position, double *q, mlaf_err *err);
 mlaf_status mlaf_form_heads(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const double *q, int64_t position,
                             int32_t first, int32_t n, double *o, mlaf_err *err);
+/* The same over n_list cached tokens, by their positions, of a cache of MLAF_FORM_ACC or MLAF_FORM_ACC_ME. */
+mlaf_status mlaf_form_heads_over(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const double *q, const int64_t *list,
+                                 int64_t n_list, int32_t first, int32_t n, double *o, mlaf_err *err);
 void mlaf_form_output(const mlaf_form_layer *layer, const double *o, double *y);
 /* All three. */
 mlaf_status mlaf_form_attend(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const uint16_t *x, int64_t position,

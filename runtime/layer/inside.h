@@ -7,6 +7,8 @@
 #include "mlaforge/layer.h"
 #include "mlaforge/mla_append.h"
 #include "mlaforge/mla_dequant.h"
+#include "mlaforge/mla_index.h"
+#include "mlaforge/mla_index_append.h"
 #include "mlaforge/mla_q_scale.h"
 #include "mlaforge/projection.h"
 #include "op/cache_format.h"
@@ -38,6 +40,12 @@ typedef enum layer_kind {
   STAGE_GATHER,  /* keys and values of the new tokens */
   STAGE_PREFILL, /* a chunked prefill */
   STAGE_O_PROJ,
+  /* An indexer's: keys and weights of hidden states, queries of the low-rank ones, what becomes of them, lists. */
+  STAGE_INDEX_K,
+  STAGE_INDEX_W,
+  STAGE_INDEX_Q,
+  STAGE_INDEX_APPEND,
+  STAGE_INDEX,
   /* A product whose matrix is dequantised first is two kernels: one that makes it 16 bits, and the product by these. Each
    * LAYER_MATRICES of them. */
   STAGE_DEQUANT_WEIGHTS,
@@ -58,17 +66,33 @@ typedef enum layer_value {
   TENSOR_KEYS,     /* keys and values of the new tokens */
   TENSOR_VALUES,
   TENSOR_OUT, /* the caller's */
+  TENSOR_INDEX_K, /* the indexer's: keys, weights and queries as projections leave them, */
+  TENSOR_INDEX_W,
+  TENSOR_INDEX_Q,
+  TENSOR_INDEX_Q8,    /* queries of 8 bits, with weights and lengths */
+  TENSOR_INDEX_CACHE, /* the caller's, with the new keys */
+  TENSOR_LISTS,       /* rows of the cache that each query token attends to */
   LAYER_VALUES
 } layer_value;
 
 enum { LAYER_Q_LENS = 32, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
+enum { LAYER_INDEX_COLUMNS = 128, LAYER_INDEX_ROPE = 64, LAYER_INDEX_TOKEN = 132 }; /* of a key; bytes of a cached one */
+
+/* Matrices of hidden states that lie, or are, like one tensor: one product. */
+typedef enum layer_join {
+  JOIN_NONE,
+  JOIN_A,      /* q_a and kv_a; also without q_lora */
+  JOIN_A_INDEX /* behind them the indexer's wk and weights_proj */
+} layer_join;
 
 typedef struct layer_shape {
   mlaf_layer_desc d; /* checked: what may be left to us is filled in */
   int32_t heads;     /* of this rank */
   bool joined;       /* q_a and kv_a in one launch */
+  bool index_joined; /* and in the same one the indexer's keys and weights, which stand behind the latent's rope columns */
   bool absorbs;      /* there are plans of STAGE_Q_B_APPEND_ABSORB */
   bool dequantises;  /* matrices of 8 bits become 16 bits where ALT_DEQUANT_WEIGHTS is taken */
+  int32_t index_weights; /* encoding of the indexer's wq_b and wk, as d.weights */
   bool invariant;    /* batch-invariant: no kernel may depend on how many tokens a call has */
   layer_choices choices;
   layer_kind kinds[LAYER_FORMS][LAYER_STAGES]; /* in the order of a call */
@@ -111,7 +135,12 @@ typedef struct layer_extent {
   int64_t rows, columns;
 } layer_extent;
 layer_extent layer_matrix(const layer_shape *s, layer_kind stage);
-static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
+/* Columns of low-rank queries and latent, and of the indexer's keys and weights where they are of the same product. */
+static inline int32_t layer_index_row(const layer_shape *s) {
+  return s->index_joined ? LAYER_INDEX_COLUMNS + s->d.index_heads : 0;
+}
+static inline int64_t layer_latent_end(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
+static inline int64_t layer_c_row(const layer_shape *s) { return layer_latent_end(s) + layer_index_row(s); }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 /* The cache's format (op/cache_format.h), and elements of a row of its tensor. */
@@ -130,6 +159,16 @@ static inline bool layer_rotates_on_read(const layer_shape *s) {
 static inline bool layer_scales(const layer_shape *s) { return s->d.q_scale_beta > 0; }
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
+/* --- with an indexer attention is planned for query tokens: each is a request of one token, over a list --- */
+static inline bool layer_indexes(const layer_shape *s) { return s->d.index_heads > 0; }
+static inline bool layer_plans_decode(const layer_shape *s, int q_len) {
+  return layer_indexes(s) ? q_len == 1 : layer_plans_q_len(s, q_len);
+}
+static inline int32_t layer_decode_batch_most(const layer_shape *s) {
+  return layer_indexes(s) ? s->d.batch_max * layer_q_len_most(s) : s->d.batch_max;
+}
+static inline int32_t layer_decode_ctx_most(const layer_shape *s) { return layer_indexes(s) ? s->d.index_topk : s->d.ctx_max; }
+static inline int32_t layer_decode_ctx_least(const layer_shape *s) { return layer_indexes(s) ? s->d.index_topk : s->d.ctx_min; }
 /* The stages of both forms, by the description and `absorbs`. */
 void layer_order_stages(layer_shape *s);
 /* True if for some tokens queries become latent in q_b's kernel, as far as choices say. */
@@ -150,7 +189,7 @@ static inline bool layer_may_fuse_v_out(const layer_shape *s, int64_t tokens) { 
 
 /* --- shape.c: the description, and stages as problems --- */
 
-mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err);
+mlaf_status layer_shape_take(const mlaf_layer_desc *desc, layer_join join, layer_shape *out, mlaf_err *err);
 /* A stage as a problem; sizes are 1. q_len is looked at by STAGE_DECODE alone. */
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
@@ -172,15 +211,17 @@ typedef struct layer_tensor {
 typedef struct layer_weights {
   layer_tensor qkv_a, q_a, kv_a, q_b, kv_b, o; /* qkv_a, or kv_a and, with q_lora, q_a */
   const void *q_norm, *kv_norm;
+  layer_tensor index_k, index_w, index_q; /* the indexer's */
+  const float *index_norm, *index_bias;
 } layer_weights;
-/* True if q_a and kv_a are, or lie like, one tensor, and without q_lora. */
-bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n);
+layer_join layer_weights_join(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n);
 mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *list, size_t n, layer_weights *out, mlaf_err *err);
 
 /* --- plans.c --- */
 
 /* Plans of all stages: by classes of tokens (1, 2, 4, ...), and decode's by q_len, ctx and batch. */
 typedef struct layer_plans {
+  mlaf_series_chains *chains; /* of all launches of a call with few tokens; NULL: they are made one by one */
   mlaf_chunked_prefill *prefill; /* STAGE_PREFILL's; NULL: there is none */
   mlaf_plan *by_rows[LAYER_STAGES][LAYER_CLASSES];
   int32_t *batches; /* rising: sizes that plans are made for */
@@ -196,6 +237,7 @@ typedef struct layer_sizes {
   int32_t batch, q_len, ctx;
   layer_form form;
   size_t lists; /* bytes of what becomes of a block table; 0: the call has lists, SIZE_MAX: there are too many */
+  int64_t scored; /* cached tokens that an indexer may score for a query token, by the table's width; a multiple of 4 */
 } layer_sizes;
 /* The plan that serves a stage, for sizes in the layer's range: of a stage that is several kernels the first one's, of
  * STAGE_PREFILL that of the new tokens. */
@@ -229,7 +271,9 @@ mlaf_status layer_alternative_shape(const layer_shape *s, layer_shape *out, mlaf
  * lies in front, at the same place for all layers that get the same tables. */
 typedef struct layer_places {
   size_t c, q, qout, u, kv_b, kv, k_pe, o, w, scratch; /* w, scratch: of whichever stage runs */
+  size_t index_k, index_w, index_q, q8, w8, lengths, chosen, logits; /* an indexer's */
 } layer_places;
+size_t layer_place(size_t *at, int64_t rows, int64_t row); /* of 16-bit elements; moves *at */
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z);
 
 /* Arguments of any stage but STAGE_PREFILL. */
@@ -242,6 +286,8 @@ typedef union layer_stage_args {
   mlaf_dequant_args dequant;
   mlaf_execute_args decode;
   mlaf_gather_kv_b_args gather;
+  mlaf_index_append_args index_append;
+  mlaf_index_args index;
 } layer_stage_args;
 
 /* A caller's struct as this library has it (op/calls.h); NULL: E_ARG. */
@@ -256,8 +302,22 @@ static inline bool layer_leaves_workspace_out(const mlaf_layer_args *a) { return
 void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
 /* Dequantises a matrix, or `rows` of it: dense, in 16 bits, to y. */
 void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequant_args *out);
+void layer_fill_w(const layer_tensor *w, mlaf_projection_args *out);
 void layer_fill_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out);
 /* Bytes of workspace for checked sizes; SIZE_MAX: there are none. */
 size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a);
+
+/* --- indexer.c --- */
+
+mlaf_status layer_index_check_desc(const mlaf_layer_desc *d, int32_t q_len_most, mlaf_err *err);
+mlaf_status layer_index_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err);
+int64_t layer_index_scored(const layer_shape *s, const mlaf_layer_args *a);
+void layer_index_place(const layer_shape *s, const layer_sizes *z, size_t *at, layer_places *p);
+static inline bool layer_is_index(layer_kind k) { return k >= STAGE_INDEX_K && k <= STAGE_INDEX; }
+/* Arguments of a stage of the indexer; of attention those that say which rows it reads. */
+void layer_index_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, const layer_sizes *z, const layer_places *p,
+                      layer_stage_args *out);
+void layer_index_fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, const layer_places *p,
+                             mlaf_execute_args *out);
 
 #endif

@@ -33,8 +33,9 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
 
 static mlaf_status take(mlaf_layer *layer, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n,
                         mlaf_err *err) {
-  mlaf_status st = layer_shape_take(desc, true, &layer->shape, err);
-  if (!st && !layer_weights_joined(&layer->shape.d, weights, n)) st = layer_shape_take(desc, false, &layer->shape, err);
+  mlaf_status st = layer_shape_take(desc, JOIN_A, &layer->shape, err);
+  const layer_join join = st ? JOIN_A : layer_weights_join(&layer->shape.d, weights, n);
+  if (!st && join != JOIN_A) st = layer_shape_take(desc, join, &layer->shape, err);
   if (!st) st = check_table(&layer->shape, err);
   return st ? st : layer_weights_take(&layer->shape, weights, n, &layer->weights, err);
 }
@@ -113,7 +114,7 @@ static size_t workspace_most(const mlaf_layer *layer) {
       const int32_t batch = p->batches[i % p->n_batches];
       a.q_len = q;
       a.ctx = p->ctxs[i / p->n_batches];
-      a.batch = batch < s->d.batch_max ? batch : s->d.batch_max;
+      a.batch = batch < layer_decode_batch_most(s) ? batch : layer_decode_batch_most(s);
       const size_t size = layer_workspace(layer, &a);
       if (size > most) most = size;
     }
@@ -170,7 +171,8 @@ static mlaf_status run_prefill(const mlaf_layer *layer, const mlaf_layer_args *a
   return mlaf_chunked_prefill_execute(layer->plans.prefill, &args, stream);
 }
 
-static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, mlaf_series *to,
+                              void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
@@ -178,26 +180,27 @@ static mlaf_status run_launch(const mlaf_layer *layer, layer_kind kind, const ml
   if (kind == STAGE_V_OUT && layer_fuses_v_out(&layer->shape, &layer->plans, &z)) return MLAF_OK;
   layer_fill(layer, kind, a, &args);
   mlaf_status st = MLAF_OK;
-  if (kind == STAGE_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, stream);
-  return st ? st : mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
+  if (kind == STAGE_DECODE && z.lists) st = mlaf_plan_make(plan, &args, a->workspace, true, to, stream);
+  return st ? st : mlaf_plan_run_into(plan, mlaf_plan_op(plan), &args, to, stream);
 }
 
-static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, mlaf_series *to, void *stream) {
   layer_kind parts[LAYER_PARTS];
   const int n = layer_parts_of(&layer->shape, kind, layer_sizes_of(&layer->shape, a).tokens, parts);
   mlaf_status st = MLAF_OK;
-  for (int i = 0; !st && i < n; i++) st = run_launch(layer, parts[i], a, stream);
+  for (int i = 0; !st && i < n; i++) st = run_launch(layer, parts[i], a, to, stream);
   return st;
 }
 
 /* Makes page lists of a block table ahead of all stages: nothing stands between decode's kernel and its neighbours, and the first
  * stage's weights are loaded meanwhile. */
-static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
+static mlaf_status make_lists(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_series *to, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   if (!z.lists || a->flags & MLAF_LAYER_SAME_TABLES) return MLAF_OK;
   layer_fill(layer, STAGE_DECODE, a, &args);
-  return mlaf_plan_make(layer_plan_of(&layer->shape, &layer->plans, STAGE_DECODE, &z), &args, a->workspace, false, stream);
+  const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, STAGE_DECODE, &z);
+  return mlaf_plan_make(plan, &args, a->workspace, false, to, stream);
 }
 
 /* One stage, or EVERY one. What a stage finds wrong it reports itself. */
@@ -206,16 +209,28 @@ static mlaf_status no_stage(const layer_shape *s, size_t i, layer_form form, mla
   return mlaf_fail(err, MLAF_E_ARG, "stage %zu of a layer of %d", i, s->n[form]);
 }
 
+/* Runs all stages of a call with few tokens as one chain of launches. */
+static mlaf_status run_together(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
+  mlaf_err err;
+  mlaf_series together;
+  const layer_shape *s = &layer->shape;
+  mlaf_series_begin(&together, layer->shared->dev, stream);
+  mlaf_status st = make_lists(layer, a, &together, stream);
+  for (int i = 0; !st && i < s->n[FORM_ABSORBED]; i++) st = run_stage(layer, s->kinds[FORM_ABSORBED][i], a, &together, stream);
+  return st ? st : report(layer->shared, mlaf_series_end(&together, layer->plans.chains, &err), &err);
+}
+
 static mlaf_status run_stages(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *a, void *stream) {
   mlaf_err err;
   const layer_shape *s = &layer->shape;
   const layer_form form = layer_sizes_of(s, a).form;
   mlaf_status st = MLAF_OK;
   if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
+  if (one == EVERY && form == FORM_ABSORBED && layer->plans.chains) return run_together(layer, a, stream);
   /* Lists are made with the first stage, never right before decode: that may read lists ahead of its wait. */
-  if (form == FORM_ABSORBED && one <= 0) st = make_lists(layer, a, stream);
+  if (form == FORM_ABSORBED && one <= 0) st = make_lists(layer, a, NULL, stream);
   for (int i = 0; !st && i < s->n[form]; i++)
-    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
+    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, NULL, stream);
   return st;
 }
 
@@ -286,6 +301,11 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
       [TENSOR_KV_B] = {p.kv_b, LAYER_ELEMENT * (size_t)(layer_kv_b_rows(s) * s->d.rank)},
       [TENSOR_KEYS] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},
       [TENSOR_VALUES] = {p.o, heads * (size_t)s->d.v},
+      [TENSOR_INDEX_K] = {p.index_k, row * LAYER_INDEX_COLUMNS},
+      [TENSOR_INDEX_W] = {p.index_w, row * (size_t)s->d.index_heads},
+      [TENSOR_INDEX_Q] = {p.index_q, row * LAYER_INDEX_COLUMNS * (size_t)s->d.index_heads},
+      [TENSOR_INDEX_Q8] = {p.q8, row / LAYER_ELEMENT * LAYER_INDEX_COLUMNS * (size_t)s->d.index_heads},
+      [TENSOR_LISTS] = {p.chosen, (size_t)z->tokens * sizeof(int32_t) * (size_t)s->d.index_topk},
   };
   out->output_at = of[layer_output_of(kind)].at;
   out->output_bytes = of[layer_output_of(kind)].bytes;
@@ -308,7 +328,10 @@ static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_s
     layer_point_size(&p, "tokens", (z->tokens + z->batch - 1) / z->batch);
     layer_point_size(&p, "ctx", (z->tokens + cached + z->batch - 1) / z->batch);
   } else if (kind == STAGE_DECODE) {
-    layer_point_size(&p, "batch", z->batch);
+    layer_point_size(&p, "batch", layer_indexes(s) ? z->tokens : z->batch);
+    layer_point_size(&p, "ctx", layer_indexes(s) ? s->d.index_topk : z->ctx);
+  } else if (kind == STAGE_INDEX) {
+    layer_point_size(&p, "tokens", z->tokens);
     layer_point_size(&p, "ctx", z->ctx);
   } else layer_point_size(&p, "tokens", z->tokens);
   const mlaf_work w = p.op->calls->work(&p);

@@ -26,9 +26,9 @@ static mlaf_status list_batches(const mlaf_op *op, int32_t most, layer_plans *ou
 
 static void list_ctxs(const layer_shape *s, layer_plans *out) {
   int n = 1;
-  while (n < LAYER_CTXS && s->d.ctx_max >> n >= s->d.ctx_min) n++;
+  while (n < LAYER_CTXS && layer_decode_ctx_most(s) >> n >= layer_decode_ctx_least(s)) n++;
   out->n_ctxs = n;
-  for (int i = 0; i < n; i++) out->ctxs[i] = s->d.ctx_max >> (n - 1 - i);
+  for (int i = 0; i < n; i++) out->ctxs[i] = layer_decode_ctx_most(s) >> (n - 1 - i);
 }
 
 /* --- making --- */
@@ -43,13 +43,13 @@ static size_t n_decode(const layer_plans *p) { return (size_t)p->n_ctxs * (size_
 /* Plans that are wanted: their problems, how each is asked for, and where it goes. */
 typedef struct wanted {
   mlaf_plan_opts rows, decode; /* options */
-  mlaf_plan_wish *list;
+  mlaf_plan_request *list;
   mlaf_plan ***to;
   size_t n;
 } wanted;
 
 static void want(wanted *w, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan_inside inside, mlaf_plan **to) {
-  w->list[w->n] = (mlaf_plan_wish){*p, opts, inside};
+  w->list[w->n] = (mlaf_plan_request){*p, opts, inside};
   w->to[w->n++] = to;
 }
 
@@ -67,7 +67,7 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
 }
 
 static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
-  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE);
+  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE) && !layer_indexes(s); /* a list's kernel comes right before */
   mlaf_point p, v_out;
   if (!out->decode[q_len - 1]) out->decode[q_len - 1] = calloc(n_decode(out), sizeof **out->decode);
   mlaf_plan **plans = out->decode[q_len - 1];
@@ -92,7 +92,7 @@ static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wa
   if (st) return st;
   w->decode = w->rows;
   w->rows.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
-  w->decode.flags |= MLAF_PLAN_TABLES;
+  w->decode.flags |= layer_indexes(s) ? MLAF_PLAN_LISTS : MLAF_PLAN_TABLES;
   w->list = calloc(most, sizeof *w->list);
   w->to = calloc(most, sizeof *w->to);
   return w->list && w->to ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
@@ -120,13 +120,13 @@ static mlaf_status want_all(const layer_shape *s, layer_plans *out, wanted *w, m
     if (k != STAGE_Q_B_APPEND_ABSORB && k != STAGE_DECODE && k != STAGE_PREFILL && layer_rows_most(s, k))
       st = want_by_rows(s, k, out, w, err);
   for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
-    if (layer_plans_q_len(s, q)) st = want_decode(s, q, out, w, err);
+    if (layer_plans_decode(s, q)) st = want_decode(s, q, out, w, err);
   return st;
 }
 
 static mlaf_status want_prefill(const layer_shape *s, wanted *w, mlaf_err *err) {
   const mlaf_chunked_prefill_desc d = layer_chunked(s);
-  const mlaf_status st = chunked_wishes(&d, &w->rows, w->list + w->n, err);
+  const mlaf_status st = chunked_requests(&d, &w->rows, w->list + w->n, err);
   if (!st) w->n += CHUNKED_PARTS;
   return st;
 }
@@ -158,7 +158,7 @@ static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *
   mlaf_err err;
   mlaf_point p;
   mlaf_status st = layer_point(s, STAGE_DECODE, layer_q_len_most(s), &p, &err);
-  if (!st) st = list_batches(p.op, s->d.batch_max, out, &err);
+  if (!st) st = list_batches(p.op, layer_decode_batch_most(s), out, &err);
   if (!st) list_ctxs(s, out);
   return report(ctx, st, &err);
 }
@@ -182,6 +182,7 @@ static void try_absorb(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 }
 
 mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
+  out->chains = mlaf_series_chains_new(mlaf_ctx_device(ctx));
   mlaf_status st = make_sizes(ctx, s, out);
   if (!st) compile_all(ctx, s, out);
   if (!st) try_absorb(ctx, s, out);
@@ -196,6 +197,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, layer_shape *s, layer_plans *out) {
 
 void layer_plans_clear(layer_plans *p) {
   const size_t n = n_decode(p);
+  mlaf_series_chains_free(p->chains);
   mlaf_chunked_prefill_destroy(p->prefill);
   for (int k = 0; k < LAYER_STAGES; k++)
     for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);
@@ -226,6 +228,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   kind = parts[0];
   if (layer_is_dequant(kind)) return p->by_rows[kind][0];
   if (kind != STAGE_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
+  if (layer_indexes(s)) return p->decode[0][first_from(p->batches, p->n_batches, (int32_t)z->tokens)];
   int q = s->invariant ? layer_q_len_most(s) : z->q_len; /* how a request is computed does not follow the longest one's tokens */
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];

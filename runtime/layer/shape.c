@@ -8,6 +8,7 @@
 #include "layer/inside.h"
 
 enum { CHUNK = 16384 }; /* the default */
+static const float INDEX_EPS = 1e-6f;
 
 int32_t layer_q_len_most(const layer_shape *s) {
   int32_t most = LAYER_Q_LENS;
@@ -40,7 +41,8 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   }
   switch (layer_stage_of(kind)) {
     case STAGE_QKV_A:
-      return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank, d->rank, d->rope, type, w);
+      return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank + layer_index_row(s), d->rank, d->rope,
+                      type, w);
     case STAGE_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s%s", d->hidden, d->q_rank - some, some, type, w);
     case STAGE_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s%s", d->hidden, d->rank, d->rope, type, w);
     case STAGE_Q_B:
@@ -64,7 +66,22 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
                       d->rope, type, cache, kind == STAGE_APPEND_ROPE_Q ? style : append_style(s), norms ? ",norm" : "");
     case STAGE_Q_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s%s,%s", s->heads, d->nope, d->rope, d->rank, type, kv_b, style);
+    case STAGE_INDEX_K:
+      return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p0,%s%s", d->hidden, LAYER_INDEX_COLUMNS, type,
+                      encodings[s->index_weights]);
+    case STAGE_INDEX_W: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p0,%s", d->hidden, d->index_heads, type);
+    case STAGE_INDEX_Q:
+      return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s%s", d->q_rank, d->index_heads,
+                      LAYER_INDEX_COLUMNS - LAYER_INDEX_ROPE, LAYER_INDEX_ROPE, norms ? ",norm" : "", type,
+                      encodings[s->index_weights]);
+    case STAGE_INDEX_APPEND:
+      return snprintf(out, size, "mla_index_append:h%d,%s,%s%s", d->index_heads, type, styles[d->index_style],
+                      d->flags & MLAF_LAYER_INDEX_HADAMARD ? ",hadamard" : "");
+    case STAGE_INDEX: return snprintf(out, size, "mla_index:h%d", d->index_heads);
     case STAGE_DECODE:
+      if (layer_indexes(s))
+        return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q1,%s%s%s,page1", s->heads, d->rank, d->rope, type,
+                        d->cache_format ? "," : "", d->cache_format ? cache : "");
       return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s%s%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
                       q_len > 1 ? ",causal" : "", type, d->cache_format ? "," : "", d->cache_format ? cache : "", d->page_size,
                       layer_rotates_on_read(s) ? ",rope_" : "", layer_rotates_on_read(s) ? style : "");
@@ -87,6 +104,7 @@ mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_p
   if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", layer_stage_name(layer_stage_of(kind)), text, why);
   for (int i = 0; i < out->op->n_fields; i++)
     if (out->op->fields[i].role == MLAF_SIZE && !layer_is_dequant(kind)) out->v[i] = 1;
+  if (kind == STAGE_INDEX) layer_point_size(out, "ctx", s->d.ctx_max);
   return MLAF_OK;
 }
 
@@ -136,6 +154,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"q_scale_original", d->q_scale_original, 0, INT32_MAX},
       {"cache_format", d->cache_format, MLAF_KV_16, MLAF_KV_FP8_DS_MLA},
       {"reserved", d->reserved, 0, 0},
+      {"index_heads", d->index_heads, 0, 64},  {"index_topk", d->index_topk, 0, 1 << 20},
+      {"index_style", d->index_style, MLAF_LAYER_PAIRS, MLAF_LAYER_HALVES},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)
@@ -161,7 +181,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |
-                         MLAF_LAYER_DEQUANT_MANY | MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_NEVER;
+                         MLAF_LAYER_DEQUANT_MANY | MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_INDEX_16 |
+                         MLAF_LAYER_INDEX_HADAMARD | MLAF_LAYER_INDEX_FP32_SCALES;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & MLAF_LAYER_KEEP_16)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16, which "
@@ -194,11 +215,11 @@ static mlaf_status check_stages(const layer_shape *s, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int k = 0; !st && k < LAYER_STAGES; k++)
     for (int q = 1; !st && layer_rows_most(s, k) && q <= LAYER_Q_LENS; q++)
-      if (k == STAGE_DECODE ? layer_plans_q_len(s, q) : q == 1) st = layer_point(s, k, q, &p, err);
+      if (k == STAGE_DECODE ? layer_plans_decode(s, q) : q == 1) st = layer_point(s, k, q, &p, err);
   return st;
 }
 
-mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err) {
+mlaf_status layer_shape_take(const mlaf_layer_desc *desc, layer_join join, layer_shape *out, mlaf_err *err) {
   static const mlaf_calls as_args = {.args_name = "mlaf_layer_desc",
                                      .args_init = "MLAF_LAYER_DESC_INIT",
                                      .args_size = sizeof(mlaf_layer_desc),
@@ -206,13 +227,17 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   mlaf_whole_args whole;
   const mlaf_layer_desc *d = mlaf_args_take(&as_args, desc, &whole, err);
   if (!d) return err->status;
-  *out = (layer_shape){.d = *d, .joined = joined};
+  *out = (layer_shape){.d = *d, .joined = join != JOIN_NONE};
+  out->index_joined = join == JOIN_A_INDEX && d->index_heads && !d->weights;
   if (!out->d.ctx_min) out->d.ctx_min = d->ctx_max;
   if (!out->d.table_width && d->page_size > 0 && d->ctx_max > 0)
     out->d.table_width = (int32_t)(((int64_t)d->ctx_max + d->page_size - 1) / d->page_size);
   if (!out->d.prefill_chunk) out->d.prefill_chunk = CHUNK;
   mlaf_status st = check_numbers(&out->d, err);
+  if (!st) st = layer_index_check_desc(&out->d, layer_q_len_most(out), err);
   if (st) return st;
+  if (d->index_eps == 0) out->d.index_eps = INDEX_EPS;
+  out->index_weights = d->flags & MLAF_LAYER_INDEX_16 ? MLAF_LAYER_WEIGHTS_16 : d->weights;
   if (d->scale == 0) out->d.scale = (float)(1.0 / sqrt((double)d->nope + d->rope));
   out->heads = d->heads / d->tp_size;
   st = take_invariance(out, err);
@@ -245,11 +270,11 @@ static int64_t past(int64_t most) {
 }
 
 static void list_decode(listing *l, const layer_shape *s, mlaf_point *p) {
-  for (int64_t b = 1; b <= past(s->d.batch_max) && !l->found; b *= 2)
-    for (int64_t c = s->d.ctx_max; !l->found; c /= 2) {
+  for (int64_t b = 1; b <= past(layer_decode_batch_most(s)) && !l->found; b *= 2)
+    for (int64_t c = layer_decode_ctx_most(s); !l->found; c /= 2) {
       layer_point_size(p, "batch", b);
       layer_point_size(p, "ctx", c);
-      if (found(l, p) || c / 2 < s->d.ctx_min) break;
+      if (found(l, p) || c / 2 < layer_decode_ctx_least(s)) break;
     }
 }
 
@@ -280,7 +305,7 @@ static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind,
     return st;
   }
   for (int q = 1; !st && q <= LAYER_Q_LENS && !l->found; q++) {
-    if (!layer_plans_q_len(s, q)) continue;
+    if (!layer_plans_decode(s, q)) continue;
     st = layer_point(s, kind, q, &p, err);
     if (!st) list_decode(l, s, &p);
   }
@@ -328,7 +353,8 @@ mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_
   layer_shape s;
   listing l = {.left = i, .out = out, .size = out_size};
   if (!desc || !out || !out_size) return MLAF_E_ARG;
-  mlaf_status st = layer_shape_take(desc, joined, &s, &err);
+  const layer_join join = joined == JOIN_A_INDEX ? JOIN_A_INDEX : joined ? JOIN_A : JOIN_NONE;
+  mlaf_status st = layer_shape_take(desc, join, &s, &err);
   if (!st) st = list_layer(&l, &s, &err);
   if (!st && !l.found && layer_has_alternative(&s)) {
     layer_shape other;

@@ -27,6 +27,12 @@ static const struct {
     [STAGE_GATHER] = {"gather", "mla_gather_kv_b", T(CACHE), T(KEYS), TENSOR_KEYS},
     [STAGE_PREFILL] = {"prefill", "mla_prefill", T(Q) | T(KEYS) | T(CACHE), T(VALUES), TENSOR_VALUES},
     [STAGE_O_PROJ] = {"o_proj", "mla_o_proj", T(VALUES), T(OUT), TENSOR_HIDDEN},
+    [STAGE_INDEX_K] = {"index_k", "mla_qkv_a", T(HIDDEN), T(INDEX_K), TENSOR_INDEX_K},
+    [STAGE_INDEX_W] = {"index_w", "mla_qkv_a", T(HIDDEN), T(INDEX_W), TENSOR_INDEX_W},
+    [STAGE_INDEX_Q] = {"index_q", "mla_q_b", T(Q_LOW), T(INDEX_Q), TENSOR_INDEX_Q},
+    [STAGE_INDEX_APPEND] = {"index_append", "mla_index_append", T(INDEX_K) | T(INDEX_W) | T(INDEX_Q),
+                            T(INDEX_Q8) | T(INDEX_CACHE), TENSOR_INDEX_Q8},
+    [STAGE_INDEX] = {"index", "mla_index", T(INDEX_Q8) | T(INDEX_CACHE), T(LISTS), TENSOR_LISTS},
 };
 const char *layer_stage_name(layer_kind kind) { return stages[kind].name; }
 const char *layer_operation(layer_kind kind) { return stages[kind].operation; }
@@ -65,11 +71,14 @@ layer_extent layer_matrix(const layer_shape *s, layer_kind stage) {
 /* Queries are scaled as soon as they are there. kv_b of 16 bits comes first of all: those that gather read it ahead of their
  * waits, as the constant that it else is, and no launch behind this one begins before it is over. */
 static void order(layer_shape *s, layer_form form, const layer_kind *behind, size_t n_behind) {
+  const layer_kind index[] = {STAGE_INDEX_K, STAGE_INDEX_W, STAGE_INDEX_Q, STAGE_INDEX_APPEND, STAGE_INDEX};
   const bool two = s->d.q_rank && !s->joined;
   int n = 0;
   if (form == FORM_PREFILL && layer_dequantises_kv_b(s)) s->kinds[form][n++] = STAGE_DEQUANT_KV_B;
   if (two) s->kinds[form][n++] = STAGE_Q_A;
   s->kinds[form][n++] = s->d.q_rank && s->joined ? STAGE_QKV_A : STAGE_KV_A;
+  for (size_t i = s->index_joined ? 2 : 0; layer_indexes(s) && i < sizeof index / sizeof *index; i++)
+    s->kinds[form][n++] = index[i];
   s->kinds[form][n++] = behind[0];
   if (layer_scales(s)) s->kinds[form][n++] = STAGE_Q_SCALE;
   for (size_t i = 1; i < n_behind; i++) s->kinds[form][n++] = behind[i];
@@ -172,6 +181,7 @@ bool layer_stages_are_bound(const layer_shape *s, layer_form form, int64_t token
       const layer_kind kind = parts[k] >= STAGE_PRODUCT_16 ? layer_stage_of(parts[k]) : parts[k];
       if (stages[kind].reads & ~there) return false;
       there |= stages[kind].writes;
+      if (s->index_joined && kind == STAGE_QKV_A) there |= T(INDEX_K) | T(INDEX_W);
     }
   }
   return there & T(OUT);

@@ -78,7 +78,8 @@ static mlaf_status check_address(const mlaf_args_table *t, const mlaf_arg_tensor
   if (x->wanted && (!at || odd))
     return mlaf_fail(err, MLAF_E_ARG, "%s is %p: %s, %d-byte aligned", x->name, at, x->wanted, x->align);
   if (!at) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", x->name);
-  if (x->unlike >= 0 && at == pointer_at(args, t->tensors[x->unlike].at)) return mlaf_fail(err, MLAF_E_ARG, "%s", x->not_itself);
+  if (x->unlike >= 0 && t->tensors[x->unlike].n_axes <= x->n_axes && at == pointer_at(args, t->tensors[x->unlike].at))
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %s: %s", x->name, t->tensors[x->unlike].name, x->not_itself);
   if (odd) return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", x->name, at, x->align);
   return MLAF_OK;
 }
@@ -166,6 +167,19 @@ static mlaf_status check_over(const mlaf_arg_tensor *x, const mlaf_arg_place *al
   return MLAF_OK;
 }
 
+/* A tensor must be none of those that an axis more makes one tensor of. */
+static mlaf_status check_unlike(const mlaf_args_table *t, const mlaf_arg_tensor *x, const mlaf_arg_place *all,
+                                const mlaf_arg_place *p, const int64_t *n, mlaf_err *err) {
+  const mlaf_arg_tensor *y = x->unlike < 0 ? NULL : &t->tensors[x->unlike];
+  if (!y || !p->at || y->n_axes <= x->n_axes) return MLAF_OK;
+  const int64_t step = all[x->unlike].stride[0] * mlaf_element_bytes(y, n);
+  for (int64_t i = 0; i < n[y->axes[0].size]; i++)
+    if ((const char *)p->at == (const char *)all[x->unlike].at + i * step)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %s %lld of %s: %s", x->name, y->axes[0].name, (long long)i, y->name,
+                       x->not_itself);
+  return MLAF_OK;
+}
+
 static mlaf_status check_together(const mlaf_args_table *t, const void *args, const int64_t *n, mlaf_err *err) {
   mlaf_arg_place all[MLAF_ARG_TENSORS];
   mlaf_status st = MLAF_OK;
@@ -173,6 +187,7 @@ static mlaf_status check_together(const mlaf_args_table *t, const void *args, co
   for (int i = 0; !st && i < t->n_tensors; i++) {
     const mlaf_arg_tensor *x = &t->tensors[i];
     st = check_over(x, all, &all[i], err);
+    if (!st) st = check_unlike(t, x, all, &all[i], n, err);
     if (!st && x->rows_apart) st = check_apart(t, x, &all[i], args, n, err);
   }
   return st;

@@ -35,7 +35,7 @@ typedef struct mlaf_arg_tensor {
   const char *name;       /* as in messages: "prefix.o" */
   const char *stem;       /* the same of its strides */
   const char *wanted;     /* instead of "x is NULL" and "must be aligned": "64-bit positions are wanted". May be NULL */
-  const char *not_itself; /* why it must not be tensor `unlike`: "y is x: in place y is NULL" */
+  const char *not_itself; /* why it must not be tensor `unlike`: "in place y is NULL" */
   const char *over_text[2]; /* when it lies over tensor `over` with other strides */
   mlaf_element element;
   mlaf_layout layout;

@@ -54,6 +54,12 @@ mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t size) {
   }
   for (int i = 0; i < o->n_fields; i++) /* one name for one computation */
     if (is_moot(p, &o->fields[i])) p->v[i] = 0;
+  for (int i = 0; i < o->n_fields; i++) {
+    const mlaf_field *f = &o->fields[i];
+    if (f->apart_why && p->v[i] && p->v[f->apart])
+      return mlaf_point_fault(why, size, "%s is %s and %s is %s: %s", f->label, f->words[p->v[i]], o->fields[f->apart].label,
+                              o->fields[f->apart].words[p->v[f->apart]], f->apart_why);
+  }
   return o->check ? o->check(p, why, size) : MLAF_OK;
 }
 

@@ -257,7 +257,7 @@ mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const ou
   void *buffer = malloc(largest);
   if (!buffer) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", largest);
   for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++) {
-    const size_t row = n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1)) : 0;
+    const size_t row = n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1) + 0.5) : 0;
     st = check_row(d, &r, set, (int64_t)(row / inner), (int64_t)(row % inner), outputs, buffer, out, err);
   }
   free(buffer);

@@ -58,8 +58,11 @@ struct mlaf_ctx {
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
-/* Makes what the flags of MLAF_PLAN_FORMS ask for, beside a plan that is there. Takes the lock. */
-mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts);
+/* True where a plan was not made for forms of arguments that these flags stand for, and the context has no kernels of theirs.
+ * From then on the plan takes forms that it has kernels for. */
+bool mlaf_plan_lacks_second(mlaf_plan *plan, uint32_t flags);
+/* Makes the kernels that the flags of MLAF_PLAN_FORMS ask for, beside a plan that is there. Takes the lock. */
+mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, mlaf_plan *plan, const mlaf_plan_opts *opts);
 /* The generator, opened on first use. The lock must be held. */
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);
 /* The compiler's identity, NULL (and no error) when no compiler is installed: then staleness is not judged. */

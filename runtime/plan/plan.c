@@ -12,6 +12,7 @@
 
 struct mlaf_plan {
   atomic_int refs;
+  atomic_uint forms; /* MLAF_PLAN_FORMS that it was asked for with */
   mlaf_shared *shared; /* the device, and where messages go */
   mlaf_point point;
   mlaf_planned from;
@@ -84,6 +85,7 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
     return st;
   }
   atomic_init(&plan->refs, 1);
+  atomic_init(&plan->forms, opts->flags & MLAF_PLAN_FORMS);
   plan->point = *p;
   plan->shared = ctx->shared;
   atomic_fetch_add_explicit(&ctx->shared->refs, 1, memory_order_relaxed);
@@ -113,13 +115,26 @@ bool mlaf_plan_serves_next(const mlaf_plan *plan) {
   return false;
 }
 
-mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts) {
+static bool made_without(const mlaf_plan *plan, uint32_t flags) {
+  return flags & MLAF_PLAN_FORMS & ~atomic_load_explicit(&plan->forms, memory_order_acquire);
+}
+
+bool mlaf_plan_lacks_second(mlaf_plan *plan, uint32_t flags) {
+  if (!made_without(plan, flags)) return false;
+  if (mlaf_second_kernels_miss(plan->shared, plan->point.op, flags)) return true;
+  atomic_fetch_or_explicit(&plan->forms, flags & MLAF_PLAN_FORMS, memory_order_release);
+  return false;
+}
+
+mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, mlaf_plan *plan, const mlaf_plan_opts *opts) {
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;
+  const mlaf_op *op = plan->point.op;
   pthread_mutex_lock(&ctx->lock);
   err.status = mlaf_second_kernels_want(ctx, op, opts->flags, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
   pthread_mutex_unlock(&ctx->lock);
   if (err.status) return mlaf_shared_report(ctx->shared, &err);
+  atomic_fetch_or_explicit(&plan->forms, opts->flags & MLAF_PLAN_FORMS, memory_order_release);
   mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: kernels of further forms of %s's arguments, %d compiled", op->name,
                 compiles);
   return MLAF_OK;
@@ -186,6 +201,12 @@ size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const v
   return mlaf_plan_workspace_size(plan, calls->rows(a));
 }
 
+/* `fns` with a form's kernels; NULL: the plan was made without its flag. */
+static const mlaf_function *const *second_kernels(const mlaf_plan *plan, const mlaf_second_form *form,
+                                                  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH]) {
+  return made_without(plan, mlaf_second_flag(form->kind)) ? NULL : mlaf_second_kernels(plan->shared, form, fns);
+}
+
 /* The place of a form among the operation's, from 1 on. */
 static int slot_of(const mlaf_calls *calls, const mlaf_second_form *form) {
   int i = 0;
@@ -194,25 +215,27 @@ static int slot_of(const mlaf_calls *calls, const mlaf_second_form *form) {
 }
 
 /* Turns arguments in a further form into the first, by separate kernels. */
-static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *form, const void *args, void *stream,
-                                 mlaf_err *err) {
+static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *form, const void *args, mlaf_series *to,
+                                 void *stream, mlaf_err *err) {
   const mlaf_loaded *l = plan->from.loaded;
   const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
   mlaf_whole_args first;
   mlaf_second_prepared second;
   uint32_t size;
-  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernels(plan->shared, form, fns), args,
-                                 &first, &second, err);
+  mlaf_status st = form->prepare(mlaf_loaded_bound(l), mlaf_loaded_knob(l), second_kernels(plan, form, fns), args, &first,
+                                 &second, err);
   if (st) return st;
   memcpy(&size, &first, sizeof size);
   if (!size) return MLAF_OK;
-  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, slot_of(plan->point.op->calls, form), stream, err);
+  const int slot = slot_of(plan->point.op->calls, form);
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, slot, to, stream, err);
 }
 
-static mlaf_status launch(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+static mlaf_status launch(const mlaf_plan *plan, const void *args, mlaf_series *to, void *stream, mlaf_err *err) {
+  const mlaf_loaded *l = plan->from.loaded;
   const mlaf_second_form *form = mlaf_second_of(plan->point.op->calls, args);
-  if (form) return launch_second(plan, form, args, stream, err);
-  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), args, stream, err);
+  if (form) return launch_second(plan, form, args, to, stream, err);
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), args, NULL, 0, to, stream, err);
 }
 
 /* Neither a workspace nor a size: the stream's is meant. */
@@ -225,31 +248,34 @@ static bool leaves_workspace_out(const mlaf_calls *calls, const void *args) {
   return !workspace && !size;
 }
 
+/* The memory is given back at the end, so nothing of it is kept for later. */
 static mlaf_status launch_borrowing(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
   const mlaf_calls *calls = plan->point.op->calls;
   const size_t need = mlaf_plan_run_workspace(plan, plan->point.op, args);
   mlaf_whole_args whole;
   mlaf_borrowed b;
-  if (!need || need == SIZE_MAX) return launch(plan, args, stream, err); /* says what is wrong */
+  if (!need || need == SIZE_MAX) return launch(plan, args, NULL, stream, err); /* says what is wrong */
   mlaf_status st = mlaf_workspace_borrow(plan->shared, stream, need, &b, err);
   if (st) return st;
   memcpy(&whole, args, calls->args_size);
   memcpy(whole.bytes + calls->workspace_at, &b.memory, sizeof b.memory);
   memcpy(whole.bytes + calls->workspace_size_at, &b.size, sizeof b.size);
-  st = launch(plan, &whole, stream, err);
+  st = launch(plan, &whole, NULL, stream, err);
   mlaf_workspace_give_back(&b);
   return st;
 }
 
-static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+static mlaf_status execute(const mlaf_plan *plan, const void *args, mlaf_series *to, void *stream, mlaf_err *err) {
   const mlaf_calls *calls = plan->point.op->calls;
   mlaf_whole_args whole;
   const void *a = mlaf_args_take(calls, args, &whole, err);
   if (!a) return err->status;
-  return leaves_workspace_out(calls, a) ? launch_borrowing(plan, a, stream, err) : launch(plan, a, stream, err);
+  if (!leaves_workspace_out(calls, a)) return launch(plan, a, to, stream, err);
+  const mlaf_status st = to ? mlaf_series_stop(to, err) : MLAF_OK;
+  return st ? st : launch_borrowing(plan, a, stream, err);
 }
 
-mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream) {
+mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, mlaf_series *to, void *stream) {
   const mlaf_calls *calls = plan->point.op->calls;
   mlaf_err err;
   mlaf_visit visit;
@@ -260,10 +286,10 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
   if (!st) {
     const mlaf_second_form *form = mlaf_second_of(calls, args);
     const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
-    st = form->prepare_at(mlaf_loaded_bound(plan->from.loaded), mlaf_second_kernels(plan->shared, form, fns), args, at, &first,
-                          &second, &err);
+    st = form->prepare_at(mlaf_loaded_bound(plan->from.loaded), second_kernels(plan, form, fns), args, at, &first, &second, &err);
     for (size_t i = 0; !st && !again && i < second.ahead; i++)
-      st = ops->launch(plan->shared->dev, stream, &second.launch[i], &err);
+      st = to ? mlaf_series_launch(to, &second.launch[i], 1, &err)
+              : ops->launch(plan->shared->dev, stream, &second.launch[i], &err);
     if (ops->leave) ops->leave(plan->shared->dev, &visit);
   }
   if (!st) memcpy(args, &first, calls->args_size);
@@ -273,6 +299,10 @@ mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool aga
 }
 
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream) {
+  return mlaf_plan_run_into(plan, op, args, NULL, stream);
+}
+
+mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const void *args, mlaf_series *to, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_visit visit;
   mlaf_device *dev = plan->shared->dev;
@@ -283,7 +313,7 @@ mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *
                    op ? op->name : "none");
   if (!st && ops->enter) st = ops->enter(dev, &visit, &err);
   if (!st) {
-    st = execute(plan, args, stream, &err);
+    st = execute(plan, args, to, stream, &err);
     if (ops->leave) ops->leave(dev, &visit);
   }
   if (!st) return MLAF_OK;

@@ -5,6 +5,7 @@
 
 #include "mlaforge/plan.h"
 #include "mlaforge/tune.h"
+#include "device/series.h"
 #include "op/calls.h"
 #include "plan/ctx.h"
 
@@ -21,15 +22,15 @@ bool mlaf_plan_serves_next(const mlaf_plan *plan);
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* A plan to come. */
-typedef struct mlaf_plan_wish {
+typedef struct mlaf_plan_request {
   mlaf_point at;
   const mlaf_plan_opts *opts;
   mlaf_plan_inside inside;
-} mlaf_plan_wish;
+} mlaf_plan_request;
 /* Has what these plans would compile one after the other compiled by all workers at once; the plans then find it in the cache.
  * Returns how many kernels were. Nothing but time depends on it: what does not compile is said when its plan is made. Plans that
  * the context has cost nothing. Takes the lock. */
-size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_wish *wishes, size_t n);
+size_t mlaf_plan_compile_together(mlaf_ctx *ctx, const mlaf_plan_request *requests, size_t n);
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
 /* Its kernels on their device. */
 const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);
@@ -38,10 +39,12 @@ const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);
+/* The same into `to`, which is of that stream; NULL: launched at once. */
+mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const void *args, mlaf_series *to, void *stream);
 /* Makes the first form of arguments in their second one (op/calls.h), where the caller keeps the result: the launch that writes
- * it to `at`, by which *args are in the first form. `again`: it lies there already, nothing is launched. A failure is
- * reported. */
-mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, void *stream);
+ * it to `at`, by which *args are in the first form. `again`: it lies there already, nothing is launched. `to` as above. A failure
+ * is reported. */
+mlaf_status mlaf_plan_make(const mlaf_plan *plan, void *args, void *at, bool again, mlaf_series *to, void *stream);
 /* Bytes of workspace that mlaf_plan_run needs for these arguments; SIZE_MAX: they are none that it would take. */
 size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const void *args);
 

@@ -22,7 +22,7 @@ typedef struct planner {
   const mlaf_plan_opts *opts;
   const mlaf_plan_inside *inside; /* what the caller knows; NULL: nothing */
   mlaf_planned *out;
-  mlaf_planner_wishes *wishes; /* NULL; else nothing is compiled or loaded, and what would be compiled is added here */
+  mlaf_missing_kernels *missing; /* NULL; else nothing is compiled or loaded, and what would be compiled is added here */
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
   mlaf_err trouble; /* its status is set once this machine, and no kernel, kept a compile from working (E_KILLED, E_IO): no more
@@ -48,7 +48,7 @@ static bool may_ask_model(const planner *p) { return may_compile(p) && p->opts->
 static void skip(planner *p, bool wrong, const mlaf_err *why, const char *what) {
   p->last = *why;
   mlaf_text_fmt(&p->notes, "%s%s: %.400s", p->notes.len ? "; " : "", what, why->text);
-  if (!p->wishes)
+  if (!p->missing)
     mlaf_log_line(&p->ctx->log, wrong ? MLAF_LOG_WARN : MLAF_LOG_INFO, "plan: passing over %s: %s", what, why->text);
 }
 
@@ -70,8 +70,8 @@ static void does_not_apply(planner *p, const mlaf_choice *c, const mlaf_err *why
 }
 
 /* Load what was built and say who it is. */
-static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
-  if (p->wishes) return MLAF_OK;
+static mlaf_status plan_from_build(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
+  if (p->missing) return MLAF_OK;
   mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
   if (st) return st;
   mlaf_recent_note(p->ctx, b);
@@ -145,7 +145,7 @@ static bool take_inside(planner *p, mlaf_build *b) {
 }
 
 /* Lists what no cache has of a build, or of the one that this caller gets in its place. */
-static void wish(planner *p, mlaf_build *b) {
+static void list_missing(planner *p, mlaf_build *b) {
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
   mlaf_gen *gen;
@@ -155,11 +155,11 @@ static void wish(planner *p, mlaf_build *b) {
   size_t n, n_jobs = 0;
   list_inside(p, b, &gen, &list, &n);
   mlaf_build *x = n && !mlaf_build_init(&list[0], &other, &ignored) ? &other : b;
-  const bool there = mlaf_planner_wishes_seen(p->wishes, x) ||
+  const bool there = mlaf_missing_kernels_seen(p->missing, x) ||
                      (x == b && !mlaf_build_take_cached(b, p->ctx->compiler, &ignored)) ||
                      mlaf_build_take_known(x, p->ctx->compiler, &p->ctx->hashes, target, toolchain);
   if (!there && !mlaf_ctx_gen(p->ctx, &gen, &ignored) && !mlaf_build_jobs(x, gen, target, jobs, &n_jobs, &ignored))
-    mlaf_planner_wishes_add(p->wishes, x, p->problem->op->calls);
+    mlaf_missing_kernels_add(p->missing, x, p->problem->op->calls);
   mlaf_build_clear(&other);
   mlaf_variants_free(list, n);
 }
@@ -170,8 +170,8 @@ static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf
     *err = p->trouble;
     return err->status;
   }
-  if (p->wishes) wish(p, b);
-  if (p->wishes || take_inside(p, b)) return MLAF_OK;
+  if (p->missing) list_missing(p, b);
+  if (p->missing || take_inside(p, b)) return MLAF_OK;
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
   mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
@@ -189,7 +189,7 @@ static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung
   mlaf_status st = mlaf_build_init(v, &b, err);
   if (st) return st;
   st = get_code(p, &b, "", err);
-  if (!st) st = stand_on(p, &b, rung, "none", err);
+  if (!st) st = plan_from_build(p, &b, rung, "none", err);
   if (!st) {
     p->out->ns = v->model_ns;
     mlaf_point_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
@@ -351,9 +351,9 @@ static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build
 typedef mlaf_status (*start_fn)(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err);
 
 /* The code of what was started, and who it is. */
-static mlaf_status stand_on_choice(planner *p, mlaf_build *b, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+static mlaf_status plan_from_choice(planner *p, mlaf_build *b, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
   mlaf_status st = get_code(p, b, choice->problem, err);
-  if (!st) st = stand_on(p, b, rung, mlaf_source_name(choice->source), err);
+  if (!st) st = plan_from_build(p, b, rung, mlaf_source_name(choice->source), err);
   if (!st) {
     p->out->ns = choice->ns;
     p->out->error = choice->error;
@@ -367,7 +367,7 @@ static mlaf_status stand_on_choice(planner *p, mlaf_build *b, const mlaf_choice 
 static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn start, mlaf_rung rung, mlaf_err *err) {
   mlaf_build b = {.n = 0};
   mlaf_status st = start(p, choice, &b, err);
-  if (!st) st = stand_on_choice(p, &b, choice, rung, err);
+  if (!st) st = plan_from_choice(p, &b, choice, rung, err);
   mlaf_build_clear(&b);
   return st;
 }
@@ -399,7 +399,7 @@ static mlaf_status stand_nearby(planner *p, const mlaf_nearby *n, const mlaf_gen
   of.error = item->error;
   mlaf_status st = mlaf_build_init(&x->variant, &b, err);
   if (!st) keep_refs(&of, &b);
-  if (!st) st = stand_on_choice(p, &b, &of, MLAF_RUNG_NEAREST, err);
+  if (!st) st = plan_from_choice(p, &b, &of, MLAF_RUNG_NEAREST, err);
   mlaf_build_clear(&b);
   return st;
 }
@@ -419,7 +419,7 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
     mlaf_nearby_reason(n, &x, why, sizeof why);
     mlaf_text_fmt(&p->notes, "%schoice %s of %s is nearest, but %s", p->notes.len ? "; " : "", nearest->variant,
                   nearest->problem, why);
-    if (!p->wishes) mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", why);
+    if (!p->missing) mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", why);
   }
   mlaf_variant_clear(&x.variant);
   free(n);
@@ -683,7 +683,7 @@ static mlaf_status run_ladder(planner *p) {
 }
 
 static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
-                       mlaf_planner_wishes *wishes, mlaf_planned *out, mlaf_err *err) {
+                       mlaf_missing_kernels *missing, mlaf_planned *out, mlaf_err *err) {
   planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */
   if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");
   *out = (mlaf_planned){.source = "none"};
@@ -692,7 +692,7 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan
   p->opts = opts;
   p->inside = inside;
   p->out = out;
-  p->wishes = wishes;
+  p->missing = missing;
   if (opts->lengths && !mlaf_lengths_parse(opts->lengths, &p->lengths, err)) mlaf_lengths_print(&p->lengths, p->lengths_text);
   p->notes = MLAF_TEXT_INIT(NOTES_MAX);
   p->last = (mlaf_err){MLAF_E_NOT_TUNED, "no usable choice"};
@@ -714,10 +714,10 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mla
   return run(ctx, problem, opts, inside, NULL, out, err);
 }
 
-void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
-                              mlaf_planner_wishes *wishes) {
+void mlaf_planner_find_missing(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                              mlaf_missing_kernels *missing) {
   mlaf_planned nothing;
   mlaf_err ignored;
   if (ctx->bundle || opts->flags & MLAF_PLAN_NO_COMPILE || opts->effort == MLAF_EFFORT_MEASURE) return;
-  if (!run(ctx, p, opts, inside, wishes, &nothing, &ignored)) free(nothing.notes);
+  if (!run(ctx, p, opts, inside, missing, &nothing, &ignored)) free(nothing.notes);
 }

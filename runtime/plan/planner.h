@@ -24,29 +24,29 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan
                              mlaf_planned *out, mlaf_err *err);
 
 /* A kernel that plans would have compiled: a build that has this one stage alone, with its source. */
-typedef struct mlaf_planner_wish {
+typedef struct mlaf_missing_kernel {
   mlaf_build build;
   int stage;
   const mlaf_calls *calls; /* of its operation */
-} mlaf_planner_wish;
+} mlaf_missing_kernel;
 /* Each once. Several planners may add to one list at a time. */
-typedef struct mlaf_planner_wishes {
+typedef struct mlaf_missing_kernels {
   pthread_mutex_t lock;
-  mlaf_planner_wish *list;
+  mlaf_missing_kernel *list;
   size_t n;
   char (*seen)[64]; /* symbols of kernels that were looked at */
   size_t n_seen;
-} mlaf_planner_wishes;
-void mlaf_planner_wishes_init(mlaf_planner_wishes *w);
-void mlaf_planner_wishes_clear(mlaf_planner_wishes *w);
+} mlaf_missing_kernels;
+void mlaf_missing_kernels_init(mlaf_missing_kernels *w);
+void mlaf_missing_kernels_clear(mlaf_missing_kernels *w);
 /* True if all kernels of a build were looked at before; marks them as looked at. Many plans are one kernel with other knobs. */
-bool mlaf_planner_wishes_seen(mlaf_planner_wishes *w, const mlaf_build *b);
+bool mlaf_missing_kernels_seen(mlaf_missing_kernels *w, const mlaf_build *b);
 /* The kernels of a build whose sources are there. Takes these over. */
-void mlaf_planner_wishes_add(mlaf_planner_wishes *w, mlaf_build *b, const mlaf_calls *calls);
-/* Adds what mlaf_planner_run would compile, and neither compiles nor loads. What it cannot tell is missing. Not of a context with
- * a bundle. The context's lock must be held. */
-void mlaf_planner_find_wishes(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
-                              mlaf_planner_wishes *wishes);
+void mlaf_missing_kernels_add(mlaf_missing_kernels *w, mlaf_build *b, const mlaf_calls *calls);
+/* Adds what mlaf_planner_run would compile, and neither compiles nor loads. What it cannot tell is left out. Not of a context
+ * with a bundle. The context's lock must be held. */
+void mlaf_planner_find_missing(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
+                              mlaf_missing_kernels *missing);
 
 /* The rung of the context's bundle: fills *out, or says in `err` why the bundle does not serve the problem (E_NOT_COMPILED) and
  * which command would change that. in_reach: not with what lies too far away (op/nearest.h). What is passed over on the

@@ -203,10 +203,10 @@ mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_pla
   mlaf_point_round(&at);
   const mlaf_registry_key key = make_key(&at, o, how->inside);
   mlaf_plan *plan = find(&ctx->registry, &key);
-  if (plan && o->flags & MLAF_PLAN_FORMS && mlaf_second_kernels_miss(ctx->shared, at.op, o->flags)) {
+  if (plan && mlaf_plan_lacks_second(plan, o->flags)) {
     /* made for the first form of the arguments: the kernels of a further one are wanted, too */
     mlaf_status st = may_plan(ctx, &at, how);
-    if (!st) st = mlaf_plan_want_second(ctx, at.op, o);
+    if (!st) st = mlaf_plan_want_second(ctx, plan, o);
     if (st) mlaf_plan_release(plan);
     if (st) return st;
   }

@@ -99,6 +99,8 @@ static const mlaf_second_form *form_of(const mlaf_op *op, mlaf_second_kind kind)
   return NULL;
 }
 
+uint32_t mlaf_second_flag(mlaf_second_kind kind) { return flag_of[kind].flag; }
+
 bool mlaf_second_kernels_miss(mlaf_shared *s, const mlaf_op *op, uint32_t flags) {
   const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
   bool misses = false;

@@ -7,6 +7,7 @@
 
 /* Flags of mlaf_plan_opts that stand for forms. */
 enum { MLAF_PLAN_FORMS = MLAF_PLAN_TABLES | MLAF_PLAN_LISTS | MLAF_PLAN_POOLS };
+uint32_t mlaf_second_flag(mlaf_second_kind kind);
 /* True while kernels of a form that these flags stand for are not loaded, or the operation has no such form. Takes no lock. */
 bool mlaf_second_kernels_miss(mlaf_shared *s, const mlaf_op *op, uint32_t flags);
 

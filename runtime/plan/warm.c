@@ -14,8 +14,8 @@ typedef struct warming {
   const mlaf_plan_opts *opts;
   mlaf_warm_size_fn size;
   void *user;
-  mlaf_plan_wish *wishes; /* of all points */
-  size_t n_wishes;
+  mlaf_plan_request *requests; /* of all points */
+  size_t n_requests;
   mlaf_warm_up_result result;
   char (*names)[NAME]; /* of first kernels that were met */
 } warming;
@@ -44,12 +44,12 @@ static void note(warming *w, const mlaf_plan *plan, const mlaf_point *p) {
   if (size != SIZE_MAX && size > w->result.workspace) w->result.workspace = size;
 }
 
-/* Memory that is short costs time: what is not among the wishes is compiled when its plan is made. */
-static mlaf_status add_wish(warming *w, const mlaf_point *p) {
-  mlaf_plan_wish *grown = realloc(w->wishes, (w->n_wishes + 1) * sizeof *grown);
+/* Memory that is short costs time: what is not among the requests is compiled when its plan is made. */
+static mlaf_status add_request(warming *w, const mlaf_point *p) {
+  mlaf_plan_request *grown = realloc(w->requests, (w->n_requests + 1) * sizeof *grown);
   if (!grown) return MLAF_OK;
-  w->wishes = grown;
-  w->wishes[w->n_wishes++] = (mlaf_plan_wish){.at = *p, .opts = w->opts};
+  w->requests = grown;
+  w->requests[w->n_requests++] = (mlaf_plan_request){.at = *p, .opts = w->opts};
   return MLAF_OK;
 }
 
@@ -92,11 +92,11 @@ mlaf_status mlaf_warm_between(mlaf_ctx *ctx, const mlaf_point *from, const mlaf_
       return mlaf_plan_refuse(ctx, MLAF_E_ARG, "warming up from %s to %s: one shape and rising sizes are wanted",
                               mlaf_point_text(from).s, mlaf_point_text(to).s);
   if (!(w.names = calloc(NAMES, sizeof *w.names))) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory to warm up");
-  for_each(&w, from, 0, add_wish);
-  w.result.compiles = (int32_t)mlaf_plan_compile_together(ctx, w.wishes, w.n_wishes);
+  for_each(&w, from, 0, add_request);
+  w.result.compiles = (int32_t)mlaf_plan_compile_together(ctx, w.requests, w.n_requests);
   const mlaf_status st = for_each(&w, from, 0, warm_one); /* has reported what failed */
   free(w.names);
-  free(w.wishes);
+  free(w.requests);
   if (st) return st;
   atomic_store(&ctx->warm, true);
   w.result.seconds = now_s() - begun;

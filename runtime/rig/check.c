@@ -37,8 +37,11 @@ static void share_out(const rig_env *env, size_t n, void (*task)(void *, size_t)
 /* --- what is compared --- */
 
 typedef struct sample { /* an output */
+  int64_t token;
   int32_t request, fresh;
   const uint16_t *x, *y; /* of the call's host copies */
+  int64_t *list, n_list; /* positions that it attends to, with an indexer */
+  double beyond_list;
   double *q, *o;         /* [H, N+P], [H, V] */
   double off, size;      /* sums of squares */
   int64_t beyond;
@@ -46,7 +49,8 @@ typedef struct sample { /* an output */
 
 typedef struct row_sample { /* an appended row */
   const uint16_t *x, *found;
-  int64_t position;
+  int64_t position, token;
+  double key;            /* error of the indexer's */
   double off, size;
   int64_t beyond;
 } row_sample;
@@ -61,6 +65,7 @@ typedef struct check {
   mlaf_form_cache *caches; /* [batch], of requests that are looked at */
   bool *looked_at;
   uint16_t *x, *y; /* [tokens, d] */
+  layer_index_left index; /* with an indexer */
   uint16_t *cache;
   size_t cache_bytes;
   mlaf_err err; /* of a task */
@@ -118,6 +123,11 @@ static void query_one(void *of, size_t i) {
   s->o = malloc((size_t)l->heads * (size_t)l->v * sizeof *s->o);
   mlaf_status st = s->q && s->o ? MLAF_OK : mlaf_fail(&err, MLAF_E_NOMEM, "no memory for an output");
   if (!st) st = mlaf_form_queries(l, s->x, k->r->setup.requests[s->request].past + s->fresh, s->q, &err);
+  if (!st && k->index.keys) {
+    s->list = malloc((size_t)k->r->desc.index_topk * sizeof *s->list);
+    if (!s->list) st = mlaf_fail(&err, MLAF_E_NOMEM, "no memory for a list");
+    else st = layer_index_check_list(k->r, &k->index, s->token, s->x, s->list, &s->n_list, &s->beyond_list, &err);
+  }
   if (st) note(k, &err);
 }
 
@@ -130,8 +140,11 @@ static void attend_some(void *of, size_t task) {
   const mlaf_form_layer *l = &k->r->form;
   const int32_t first = (int32_t)(task % groups(k)) * HEADS, n = l->heads - first < HEADS ? l->heads - first : HEADS;
   mlaf_err err = {0};
-  if (mlaf_form_heads(l, &k->caches[s->request], s->q, k->r->setup.requests[s->request].past + s->fresh, first, n, s->o, &err))
-    note(k, &err);
+  const mlaf_form_cache *cache = &k->caches[s->request];
+  mlaf_status st;
+  if (s->list) st = mlaf_form_heads_over(l, cache, s->q, s->list, s->n_list, first, n, s->o, &err);
+  else st = mlaf_form_heads(l, cache, s->q, k->r->setup.requests[s->request].past + s->fresh, first, n, s->o, &err);
+  if (st) note(k, &err);
 }
 
 static void compare_one(void *of, size_t i) {
@@ -159,6 +172,7 @@ static void compare_row(void *of, size_t i) {
   mlaf_status st = row ? MLAF_OK : mlaf_fail(&err, MLAF_E_NOMEM, "no memory for a row");
   if (!st) st = mlaf_form_row(l, s->x, s->position, row, &err);
   if (!st) compare(k->t, s->found, row, l->rank + l->rope, &s->off, &s->size, &s->beyond);
+  if (!st && k->index.keys) st = layer_index_check_key(k->r, &k->index, s->token, s->x, &s->key, &err);
   if (st) note(k, &err);
   free(row);
 }
@@ -182,6 +196,7 @@ static mlaf_status read_outputs(check *k) {
     return mlaf_fail(r->env->err, MLAF_E_NOMEM, "no memory for the reference");
   mlaf_status st = ops->mem_read(r->dev, k->x, a->hidden, bytes, r->env->err);
   if (!st) st = ops->mem_read(r->dev, k->y, a->out, bytes, r->env->err);
+  if (!st && r->index.cache) st = layer_index_read(r, &k->index);
   return st ? st : ops->mem_read(r->dev, k->cache, r->cache, k->cache_bytes, r->env->err);
 }
 
@@ -199,9 +214,9 @@ static void choose(check *k) {
     const int64_t position = r->setup.requests[request].past + fresh;
     const uint16_t *x = k->x + t * r->form.hidden;
     k->rows[k->n_rows++] =
-        (row_sample){.x = x, .position = position, .found = k->cache + layer_slot(r, request, position) * r->row};
+        (row_sample){.x = x, .position = position, .token = t, .found = k->cache + layer_slot(r, request, position) * r->row};
     if (!wanted(r, t, tokens)) continue;
-    k->list[k->n++] = (sample){.request = request, .fresh = fresh, .x = x, .y = k->y + t * r->form.hidden};
+    k->list[k->n++] = (sample){.token = t, .request = request, .fresh = fresh, .x = x, .y = k->y + t * r->form.hidden};
     k->looked_at[request] = true;
   }
 }
@@ -238,11 +253,13 @@ static void sum_up(const check *k, layer_checked *out) {
   out->tokens = (int64_t)k->n, out->rows = (int64_t)k->n_rows;
   for (size_t i = 0; i < k->n; i++) {
     out->worst = worse(out->worst, root(k->list[i].off, k->list[i].size));
+    out->list_worst = worse(out->list_worst, k->list[i].beyond_list);
     off += k->list[i].off, size += k->list[i].size, beyond += k->list[i].beyond;
   }
   out->rms = isnan(off) ? INFINITY : root(off, size);
   for (size_t i = 0; i < k->n_rows; i++) {
     out->row_worst = worse(out->row_worst, root(k->rows[i].off, k->rows[i].size));
+    out->key_worst = worse(out->key_worst, k->rows[i].key);
     beyond += k->rows[i].beyond;
   }
   const double elements = (double)k->n * k->r->form.hidden + (double)k->n_rows * (double)k->r->row;
@@ -255,6 +272,12 @@ static mlaf_status judge(rig_env *env, const layer_tolerance *t, const layer_che
   if (!(x->row_worst <= t->row))
     return mlaf_fail(env->err, MLAF_E_INCORRECT, "an appended row is %.3g off the reference, the bound is %.3g", x->row_worst,
                      t->row);
+  if (!(x->key_worst <= LAYER_KEY_BOUND))
+    return mlaf_fail(env->err, MLAF_E_INCORRECT, "an appended key of the indexer is %.3g off the reference, the bound is %.3g",
+                     x->key_worst, LAYER_KEY_BOUND);
+  if (!(x->list_worst <= LAYER_LIST_BOUND))
+    return mlaf_fail(env->err, MLAF_E_INCORRECT, "a list has tokens that are %.3g deviations of the scores on the wrong side, "
+                     "the bound is %.3g", x->list_worst, LAYER_LIST_BOUND);
   if (x->beyond > 0)
     return mlaf_fail(env->err, MLAF_E_INCORRECT, "%.3g %% of the elements are beyond rtol %g, atol %g", 100 * x->beyond, t->rtol,
                      t->atol);
@@ -281,9 +304,11 @@ mlaf_status layer_check(layer_rig *r, const layer_tolerance *t, layer_checked *o
     st = judge(r->env, t, out);
   }
   if (!st) st = check_untouched(&k, &out->untouched);
+  if (!st && k.index.keys) st = layer_index_check_rest(r, &k.index);
   out->seconds = mlaf_now() - start;
   for (int32_t i = 0; k.caches && i < r->setup.batch; i++) mlaf_form_cache_free(&k.caches[i]);
-  for (size_t i = 0; i < k.n; i++) free(k.list[i].q), free(k.list[i].o);
+  for (size_t i = 0; i < k.n; i++) free(k.list[i].q), free(k.list[i].o), free(k.list[i].list);
+  layer_index_free(&k.index);
   free(k.x), free(k.y), free(k.rows), free(k.list), free(k.caches), free(k.looked_at), free(k.cache);
   return st;
 }

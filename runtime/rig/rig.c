@@ -112,8 +112,12 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
   d->weights = s->encoding;
   d->q_scale_beta = (float)m->q_scale_beta, d->q_scale_original = m->q_scale_original;
+  if (s->indexed && m->index_heads && !s->prefill) {
+    d->index_heads = m->index_heads, d->index_topk = m->index_topk, d->index_style = m->index_style;
+    d->flags |= MLAF_LAYER_INDEX_16;
+  }
   for (int32_t i = 0; i < s->batch && s->prefill; i++) d->prefill_tokens += s->requests[i].fresh;
-  d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
+  d->flags |= (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
              (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
 }
 
@@ -204,16 +208,17 @@ mlaf_status layer_rig_refill(layer_rig *r) {
     const int64_t n = total - at < LAYER_NUMBERS ? total - at : LAYER_NUMBERS;
     st = write_to(r, r->cache + at, r->weights->numbers, (size_t)n * sizeof *r->cache);
   }
-  return st;
+  return st ? st : layer_index_refill(r);
 }
 
 /* --- weights and layers --- */
 
-/* Tensors of one kind, bytes[i] each (0: there is none). q_a and kv_a lie behind each other: one product of both. */
+/* Tensors of one kind, bytes[i] each (0: there is none). q_a and kv_a lie behind each other: one product of both; `more` bytes
+ * behind them are left free. */
 static mlaf_status copy_all(layer_rig *r, const void *const from[LAYER_TENSORS], const size_t bytes[LAYER_TENSORS],
-                            char *to[LAYER_TENSORS]) {
+                            size_t more, char *to[LAYER_TENSORS]) {
   void *joined = NULL;
-  mlaf_status st = layer_alloc(r, bytes[0] + bytes[3] + 16, &joined);
+  mlaf_status st = layer_alloc(r, bytes[0] + bytes[3] + more + 16, &joined);
   for (int i = 0; !st && i < LAYER_TENSORS; i++) {
     void *own = (char *)joined + (i == 3 ? bytes[0] : 0);
     if (!bytes[i]) continue;
@@ -236,13 +241,14 @@ static mlaf_status copy_weights(layer_rig *r, int set) {
     bytes[i] = (size_t)(e.rows * e.cols) * (codes ? 1 : 2);
     scale_bytes[i] = codes ? (size_t)(layer_blocks(e.rows) * layer_blocks(e.cols)) * sizeof(float) : 0;
   }
-  mlaf_status st = copy_all(r, tensors, bytes, r->device_weights[set]);
-  return st || !w->encoding ? st : copy_all(r, scales, scale_bytes, r->device_scales[set]);
+  mlaf_status st = copy_all(r, tensors, bytes, layer_index_joined(r), r->device_weights[set]);
+  if (!st && layer_index_joined(r)) r->index.behind[set] = r->device_weights[set][3] + bytes[3];
+  return st || !w->encoding ? st : copy_all(r, scales, scale_bytes, 0, r->device_scales[set]);
 }
 
 mlaf_status layer_rig_make(layer_rig *r, int set, const layer_choice *forced, mlaf_layer **out) {
-  mlaf_layer_weight list[2 * LAYER_TENSORS];
-  size_t n = 0;
+  mlaf_layer_weight list[2 * LAYER_TENSORS + LAYER_INDEX_TENSORS];
+  size_t n = layer_index_list(r, set, list);
   for (int i = 0; i < LAYER_TENSORS; i++) {
     const extent e = extent_of(&r->form, i);
     const bool q_proj = i == 2 && !r->form.q_rank, scaled = r->weights->encoding && !is_norm(i);
@@ -259,7 +265,8 @@ mlaf_status layer_rig_make(layer_rig *r, int set, const layer_choice *forced, ml
 }
 
 static mlaf_status make_layer(layer_rig *r, int set) {
-  const mlaf_status st = copy_weights(r, set);
+  mlaf_status st = copy_weights(r, set);
+  if (!st) st = layer_index_copy(r, set);
   return st ? st : layer_rig_make(r, set, NULL, &r->layer[set]);
 }
 
@@ -340,6 +347,27 @@ static mlaf_status make_schedule(layer_rig *r, const lists *l, layer_call *out) 
   return st;
 }
 
+/* A block table in place of lists, which a layer with an indexer wants. */
+static mlaf_status send_table(layer_rig *r, const lists *l, mlaf_layer_args *a) {
+  int32_t width = 1;
+  void *at[2] = {NULL};
+  for (int32_t i = 0; i < l->batch; i++) width = l->kv[i + 1] - l->kv[i] > width ? l->kv[i + 1] - l->kv[i] : width;
+  int32_t *table = calloc((size_t)l->batch * (size_t)(width + 1), sizeof *table), *lens = table ? table + l->batch * width : NULL;
+  if (!table) return no_memory(r->env);
+  for (int32_t i = 0; i < l->batch; i++) {
+    memcpy(table + i * width, l->pages + l->kv[i], (size_t)(l->kv[i + 1] - l->kv[i]) * sizeof *table);
+    lens[i] = l->past[i] + l->fresh[i];
+  }
+  mlaf_status st = to_device(r, table, (size_t)l->batch * (size_t)width * sizeof *table, &at[0]);
+  if (!st) st = to_device(r, lens, (size_t)l->batch * sizeof *lens, &at[1]);
+  a->block_table = at[0], a->block_table_width = width, a->seq_lens = at[1];
+  a->kv_indptr = a->kv_indices = a->kv_last_page_lens = a->qo_indptr = NULL;
+  a->kv_indices_size = 0;
+  a->index_cache = r->index.cache;
+  free(table);
+  return st;
+}
+
 static mlaf_status send(layer_rig *r, const lists *l, layer_call *out) {
   const size_t tokens = (size_t)l->tokens, batch = (size_t)l->batch;
   mlaf_layer_args *a = &out->args;
@@ -357,6 +385,7 @@ static mlaf_status send(layer_rig *r, const lists *l, layer_call *out) {
   a->kv_last_page_lens = at[5], a->hidden = at[6], a->out = at[7];
   a->kv_indices_size = l->n_pages, a->tokens = l->tokens, a->batch = l->batch, a->q_len = l->q_len;
   a->cache = r->cache, a->num_pages = (int32_t)(r->sets * r->set_pages);
+  if (!st && r->index.cache) st = send_table(r, l, a);
   return !st && r->setup.prefill ? make_schedule(r, l, out) : st;
 }
 
@@ -410,6 +439,7 @@ mlaf_status layer_rig_open(rig_env *env, const layer_setup *s, int sets, layer_r
   if (!st) st = make_table(r);
   if (!st) st = layer_alloc(r, (size_t)(sets * r->set_pages * s->page_size * r->row) * 2, &cache);
   r->cache = cache;
+  if (!st) st = layer_index_open(r);
   for (int i = 0; !st && i < sets; i++) st = make_layer(r, i);
   if (!st) st = layer_rig_refill(r);
   if (!st) st = make_calls(r);
@@ -422,6 +452,7 @@ void layer_rig_close(layer_rig *r) {
   for (int i = 0; i < LAYER_SETS; i++) mlaf_layer_destroy(r->layer[i]);
   for (size_t i = 0; i < r->n_held; i++) mlaf_ops(r->dev)->mem_free(r->dev, r->held[i], &ignored);
   layer_weights_free(&r->own);
+  layer_index_close(r);
   for (int i = 0; r->call && i < r->sets; i++) {
     free(r->call[i].request), free(r->call[i].fresh), free(r->call[i].schedule);
   }

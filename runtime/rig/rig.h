@@ -22,7 +22,7 @@ typedef struct rig_env {
 /* MLAF_OK, or E_CANCELLED in env->err once `cancel` is set. */
 mlaf_status rig_go_on(rig_env *env);
 
-enum { LAYER_TENSORS = 7, LAYER_SETS = 8 };
+enum { LAYER_TENSORS = 7, LAYER_INDEX_TENSORS = 5, LAYER_SETS = 8 };
 
 /* A request: tokens that are cached, and new ones. */
 typedef struct layer_request {
@@ -51,11 +51,23 @@ typedef struct layer_setup {
   bool in_order;      /* pages lie one after another; else shuffled */
   int32_t window;     /* most query tokens of a request: one with more goes into the call as several, over the same pages */
   bool prefill;       /* as one, over keys and values of each head: the layer's other form */
+  bool indexed;       /* by the model's indexer, where it has one: all requests have as many new tokens, at most `window` */
   const layer_request *requests;
   int32_t batch;
   layer_weights *weights; /* made where they are not yet */
   int32_t checked;    /* tokens whose outputs are compared, at most; 0: none */
 } layer_setup;
+
+/* The indexer of a layer, whose weights have 16 bits. */
+typedef struct layer_indexer {
+  mlaf_form_index form; /* for the reference, with the host's weights */
+  void *tensors[LAYER_INDEX_TENSORS]; /* on the host: wq_b, wk, weights_proj, and of k_norm gain and bias in fp32 */
+  void *device[LAYER_SETS][LAYER_INDEX_TENSORS];
+  char *behind[LAYER_SETS]; /* place of wk and weights_proj behind kv_a, of layer_index_joined bytes; NULL: they lie apart */
+  uint8_t *keys;        /* the cache of a set, as it is before a call */
+  char *cache;          /* on the device, one set behind the other; NULL: there is no indexer */
+  size_t set_bytes;
+} layer_indexer;
 
 /* One call of mlaf_layer_execute. */
 typedef struct layer_call {
@@ -82,6 +94,7 @@ typedef struct layer_rig {
   mlaf_layer *layer[LAYER_SETS];
   char *device_weights[LAYER_SETS][LAYER_TENSORS], *device_scales[LAYER_SETS][LAYER_TENSORS];
   uint16_t *cache; /* on the device, [sets * set_pages * page_size, R+P] */
+  layer_indexer index;
   void *workspace;
   size_t workspace_size;
   layer_call *call; /* [sets] */
@@ -123,11 +136,46 @@ bool layer_draw_8(layer_weights *w, int tensor, int64_t rows, int64_t cols, doub
 /* The encoding's name; "" of 16 bits. */
 const char *layer_encoding(int32_t encoding);
 
+/* --- index.c: nothing is done without an indexer --- */
+mlaf_status layer_index_open(layer_rig *r);
+size_t layer_index_joined(const layer_rig *r);
+mlaf_status layer_index_refill(layer_rig *r);
+mlaf_status layer_index_copy(layer_rig *r, int set);
+/* A set's weights as mlaf_layer_create takes them; their number. */
+size_t layer_index_list(const layer_rig *r, int set, mlaf_layer_weight out[LAYER_INDEX_TENSORS]);
+void layer_index_close(layer_rig *r);
+
+/* --- index_check.c --- */
+/* The indexer's cache and lists of set 0 behind a call, read back. */
+typedef struct layer_index_left {
+  uint8_t *keys;     /* the indexer's cache */
+  int32_t *lists;    /* [tokens, topk] */
+  int64_t *position; /* of each row of set 0 in its request */
+  int32_t *owner;    /* the row's request; -1: none */
+} layer_index_left;
+mlaf_status layer_index_read(layer_rig *r, layer_index_left *out);
+void layer_index_free(layer_index_left *left);
+/* Checks a token's list against scores in fp64 over the cached keys: its positions, ascending, in `out` (room for topk), their
+ * number in *n. *beyond: how far a token that was taken, or left out, is on the wrong side of the worst that is to be taken, in
+ * standard deviations of the scores. */
+mlaf_status layer_index_check_list(const layer_rig *r, const layer_index_left *left, int64_t token, const uint16_t *x,
+                                   int64_t *out, int64_t *n, double *beyond, mlaf_err *err);
+/* The relative error of the key that a token appended. */
+mlaf_status layer_index_check_key(const layer_rig *r, const layer_index_left *left, int64_t token, const uint16_t *x, double *off,
+                                  mlaf_err *err);
+/* E_INCORRECT if a byte of the cache changed that no token was appended to. */
+mlaf_status layer_index_check_rest(const layer_rig *r, const layer_index_left *left);
+
 /* --- check.c --- */
+/* Bounds of what the indexer rounds: codes of e4m3 are 2.6 % off, root mean square, at most 6.25 %; so are keys. With 64 or 32
+ * heads a score is off by some 3 % of the scores' deviation: 8 times as much is out of reach. */
+#define LAYER_KEY_BOUND  0.05
+#define LAYER_LIST_BOUND 0.25
 typedef struct layer_checked {
   int64_t tokens, rows, untouched; /* outputs and appended rows compared; other rows of the cache that must keep their bits */
   double worst, rms;               /* relative error of the worst output, and of all */
   double row_worst;                /* of an appended row */
+  double key_worst, list_worst;    /* of an indexer: of an appended key; of a list, as layer_index_check_list has it */
   double beyond;                   /* share of elements of outputs and rows beyond atol + rtol |x|, where a tolerance is given */
   double seconds;                  /* that the reference took */
 } layer_checked;

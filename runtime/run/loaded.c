@@ -24,7 +24,7 @@ static mlaf_status load(const mlaf_loaded *l, const mlaf_kernel_ref *ref, mlaf_c
   out->rows_per_wg = ref->rows_per_wg;
   const mlaf_asking asking = {.symbol = ref->symbol, .calls = l->calls, .dev = dev};
   mlaf_status st = mlaf_code_launch(code.bytes, code.size, ref->symbol, &out->launch, err);
-  if (!st && mlaf_wishes_check(&asking, &out->launch, err)) return MLAF_E_TEMPLATE;
+  if (!st && mlaf_declared_check(&asking, &out->launch, err)) return MLAF_E_TEMPLATE;
   if (!st) st = mlaf_ops(dev)->module_load(dev, code.bytes, code.size, &out->module, err);
   if (!st) st = mlaf_ops(dev)->function_get(dev, out->module, ref->symbol, &out->fn, err);
   if (!st && out->launch.flags & MLAF_KERNEL_LIBRARY) out->workspace = mlaf_ops(dev)->library_workspace(out->fn);
@@ -116,11 +116,11 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void 
 }
 
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err) {
-  return mlaf_loaded_launch_within(l, knob, args, NULL, 0, stream, err);
+  return mlaf_loaded_launch_within(l, knob, args, NULL, 0, NULL, stream, err);
 }
 
 mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
-                                      int slot, void *stream, mlaf_err *err) {
+                                      int slot, mlaf_series *to, void *stream, mlaf_err *err) {
   mlaf_device *dev = l->bound.dev;
   mlaf_prepared prepared;
   mlaf_whole_args whole;
@@ -134,6 +134,7 @@ mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const
   for (size_t i = 0; around && i < around->ahead; i++) all[n++] = around->launch[i];
   for (size_t i = 0; i < prepared.n; i++) all[n++] = prepared.launches[i];
   for (size_t i = around ? around->ahead : 0; around && i < around->n; i++) all[n++] = around->launch[i];
+  if (to) return mlaf_series_launch(to, all, n, err);
   if (chain && n > 1) return mlaf_ops(dev)->chain_launch(dev, stream, chain, all, n, err);
   for (size_t i = 0; !st && i < n; i++) st = mlaf_ops(dev)->launch(dev, stream, &all[i], err);
   return st;

@@ -4,6 +4,7 @@
 #define MLAF_LOADED_H
 
 #include "db/db.h"
+#include "device/series.h"
 #include "op/calls.h"
 
 typedef struct mlaf_loaded mlaf_loaded;
@@ -47,9 +48,9 @@ mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t knob, const void *a
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
 /* Check, prepare and launch asynchronously on `stream`. */
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err);
-/* Checks, prepares and launches between the kernels of `around` (NULL: none), with the chain of that slot. Nothing is launched
- * where anything is wrong. */
+/* Checks, prepares and launches between the kernels of `around` (NULL: none), with the chain of that slot; into `to`, where it is
+ * not NULL, which is of that stream. Nothing is launched where anything is wrong. */
 mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
-                                      int slot, void *stream, mlaf_err *err);
+                                      int slot, mlaf_series *to, void *stream, mlaf_err *err);
 
 #endif

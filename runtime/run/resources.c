@@ -77,7 +77,7 @@ static mlaf_status check_parameters(const mlaf_asking *k, const mlaf_kernel_meta
   return MLAF_OK;
 }
 
-mlaf_status mlaf_wishes_check(const mlaf_asking *k, const mlaf_kernel_launch *l, mlaf_err *err) {
+mlaf_status mlaf_declared_check(const mlaf_asking *k, const mlaf_kernel_launch *l, mlaf_err *err) {
   const mlaf_device_ops *ops = k->dev ? mlaf_ops(k->dev) : NULL;
   const bool clustered = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
   const uint32_t mapped = k->calls ? k->calls->n_mapped : 0;
@@ -100,7 +100,7 @@ mlaf_status mlaf_wishes_check(const mlaf_asking *k, const mlaf_kernel_launch *l,
 mlaf_status mlaf_resources_check(const mlaf_asking *k, const mlaf_kernel_meta *m, mlaf_err *err) {
   mlaf_status st = check_memory(k, m, err);
   if (!st) st = check_threads(k, m, err);
-  if (!st) st = mlaf_wishes_check(k, &m->launch, err);
+  if (!st) st = mlaf_declared_check(k, &m->launch, err);
   return st ? st : check_parameters(k, m, err); /* maps are parameters */
 }
 

@@ -26,11 +26,11 @@ typedef struct mlaf_asking {
 } mlaf_asking;
 
 /* No scratch, no spills, LDS as budgeted, registers within the budget, compiled for as many threads as are launched,
- * mlaf_wishes_check, and the parameters that the runtime passes. The detail names the kernel and the figure. */
+ * mlaf_declared_check, and the parameters that the runtime passes. The detail names the kernel and the figure. */
 mlaf_status mlaf_resources_check(const mlaf_asking *k, const mlaf_kernel_meta *meta, mlaf_err *err);
 /* Checks that the device has what the kernel needs of its launch: the device's clusters and tensor maps, the operation's
  * tensors. */
-mlaf_status mlaf_wishes_check(const mlaf_asking *k, const mlaf_kernel_launch *launch, mlaf_err *err);
+mlaf_status mlaf_declared_check(const mlaf_asking *k, const mlaf_kernel_launch *launch, mlaf_err *err);
 
 typedef mlaf_status (*mlaf_meta_fn)(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
 /* The metadata of one kernel of a code object, read by `read` (NULL: mlaf_code_meta). E_TEMPLATE: it has no such kernel. */

@@ -133,6 +133,15 @@ static void directories_honour_the_umask(void **state) {
   r = RUN(d, "embed", "--from", dirs[1], "--out", dirs[2]);
   assert_exit(r, 0);
   release(&r);
+  char older[600];
+  snprintf(older, sizeof older, "%s/mlaf_embed_mla_append.c", dirs[2]);
+  FILE *left = fopen(older, "w");
+  assert_non_null(left);
+  fclose(left);
+  r = RUN(d, "embed", "--from", dirs[1], "--out", dirs[2]); /* what an earlier one left is named, and what is written is not */
+  assert_exit(r, 0);
+  assert_has(r.err, "holds files of an earlier embedding, which this one does not have: remove mlaf_embed_mla_append.c\n");
+  release(&r);
   umask(before);
   const char *files[] = {"manifest.tsv", "manifest.tsv", "mlaf_kernels.c"};
   for (int i = 0; i < 3; i++) {

@@ -136,6 +136,42 @@ static void queries_are_scaled_by_position(void **state) {
     }
 }
 
+/* One head of GLM-5 whose indexer takes 24 tokens. Found wrong: a reference that pairs other rope columns, an entry of a list
+ * that is another's, a key of a token that was there. */
+static void an_indexer_passes(void **state) {
+  static const layer_request two[] = {{60, 2}, {31, 2}};
+  mlaf_model small = *mlaf_model_find("glm-5");
+  layer_rig r;
+  layer_checked x;
+  open_rig();
+  small.index_topk = 24;
+  const layer_setup s = {.model = &small, .tp = 64, .page_size = 16, .window = 2, .requests = two, .batch = 2, .checked = 4,
+                         .indexed = true};
+  failure = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", failure.text);
+  assert_true(x.tokens == 4 && x.key_worst > 0.01 && x.list_worst < LAYER_LIST_BOUND && x.worst > 1e-4);
+  const int32_t style = r.index.form.rope_style;
+  r.index.form.rope_style = MLAF_ROPE_HALVES;
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
+  assert_has(failure.text, "an appended key of the indexer is");
+  assert_true(x.list_worst > LAYER_LIST_BOUND);
+  r.index.form.rope_style = style;
+  const int64_t old = layer_slot(&r, 0, 3) / 16 * 16 * 132 + layer_slot(&r, 0, 3) % 16 * 128;
+  r.index.keys[old] ^= 1;
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
+  assert_has(failure.text, "of the indexer's cache changed");
+  r.index.keys[old] ^= 1;
+  mlaf_layer_stage stage = MLAF_LAYER_STAGE_INIT;
+  const int32_t row = (int32_t)layer_slot(&r, 1, 0);
+  for (size_t i = 0; !stage.name || strcmp(stage.name, "index"); i++)
+    assert_int_equal(mlaf_layer_stage_at(r.layer[0], i, &r.call[0].args, &stage), MLAF_OK);
+  assert_int_equal(mlaf_ops(r.dev)->mem_write(r.dev, (char *)r.workspace + stage.output_at, &row, sizeof row, &failure), MLAF_OK);
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
+  assert_has(failure.text, "none of its request's in ascending order");
+  failure = (mlaf_err){.status = MLAF_OK};
+  layer_rig_close(&r);
+}
+
 /* Codes times their block's scale are the reference's weights, exactly; there are many codes, and blocks differ. */
 static void weights_of_8_bits_are_what_they_mean(void **state) {
   enum { ROWS = 200, COLS = 300, ACROSS = 3 };
@@ -410,7 +446,8 @@ int main(void) {
       cmocka_unit_test(a_layer_passes),         cmocka_unit_test(what_is_wrong_is_found),
       cmocka_unit_test(queries_are_scaled_by_position),
       cmocka_unit_test(keys_turn_on_read_by_the_table),
-      cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(a_layer_of_8_bits_passes),
+      cmocka_unit_test(weights_of_8_bits_are_what_they_mean), cmocka_unit_test(an_indexer_passes),
+      cmocka_unit_test(a_layer_of_8_bits_passes),
       cmocka_unit_test(a_prefill_of_8_bits_passes),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page),
       T(help_lists_what_a_layer_takes),

@@ -1,7 +1,7 @@
 /* A compile worker that remembers, for tests whose subject is not the compiler (MLAF_WORKER in tests.cmake): what was asked
  * before gets the answer that hiprtc, comgr or NVRTC gave then. The caches of code objects that tests begin empty stay empty:
- * this is behind them. All tests of a build share its files, in MEMO_DIR. An answer is for one request, byte for byte, of one
- * build of the real worker (whose source this is) and one set of libraries; what failed is asked again. */
+ * this is behind them. All tests of a build share its files, in MEMO_DIR; all builds do with $MLAF_MEMO_DIR. An answer is for one
+ * request, byte for byte, of one real worker (whose source this is) and one set of libraries; what failed is asked again. */
 #include "compile/wire.h"
 
 typedef struct libraries libraries;
@@ -29,6 +29,22 @@ static void mix_file(digest *d, int dir, const char *name) {
   mix(d, &st.st_mtim, sizeof st.st_mtim);
 }
 
+/* The worker's code: other builds of the same source have the same. */
+static digest worker(void) {
+  static digest d; /* 0: not read yet */
+  char part[1 << 14];
+  ssize_t n;
+  const int fd = d ? -1 : open(REAL_WORKER, O_RDONLY | O_CLOEXEC);
+  while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0) mix(&d, part, (size_t)n);
+  if (fd >= 0) close(fd);
+  return d;
+}
+
+static const char *memo_dir(void) {
+  const char *shared = getenv("MLAF_MEMO_DIR");
+  return shared && *shared ? shared : MEMO_DIR;
+}
+
 /* The digest of the compilers that answer. Files of a folder come in any order: their digests are added. */
 static digest compilers(const char *lib_dir) {
   digest sum = 0;
@@ -39,8 +55,7 @@ static digest compilers(const char *lib_dir) {
     sum += one;
   }
   if (dir) closedir(dir);
-  mix_file(&sum, AT_FDCWD, REAL_WORKER);
-  return sum;
+  return sum + worker();
 }
 
 static void path_of(const libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *f, char path[512]) {
@@ -50,7 +65,7 @@ static void path_of(const libraries *l, const mlaf_wire_header *h, const mlaf_wi
     mix(&d, &f[i].size, sizeof f[i].size);
     mix(&d, f[i].data, f[i].size);
   }
-  snprintf(path, 512, "%s/%016llx%016llx", MEMO_DIR, (unsigned long long)(d >> 64), (unsigned long long)d);
+  snprintf(path, 512, "%s/%016llx%016llx", memo_dir(), (unsigned long long)(d >> 64), (unsigned long long)d);
 }
 
 static bool recall(const char *path, mlaf_text *out) {
@@ -69,7 +84,7 @@ static bool recall(const char *path, mlaf_text *out) {
 static void keep(const char *path, const mlaf_text *text) {
   char fresh[600];
   snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
-  mkdir(MEMO_DIR, 0700);
+  mkdir(memo_dir(), 0700);
   const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   const bool ok = fd >= 0 && write_all(fd, text->data, text->len);
   if (fd >= 0 && (close(fd) || !ok || rename(fresh, path))) unlink(fresh);

@@ -10,6 +10,7 @@
 #include "cmocka_all.h"
 #include "cuda/cuda_life.h"
 #include "device/record.h"
+#include "device/series.h"
 #include "fake/fake_test.h"
 
 static void use_fake(void) { fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA"); }
@@ -334,7 +335,7 @@ static void open_chained(chained *c) {
 
 static void close_chained(chained *c) {
   const mlaf_device_ops *ops = mlaf_ops(c->dev);
-  ops->chain_close(c->dev, c->chain);
+  if (c->chain) ops->chain_close(c->dev, c->chain);
   ops->module_unload(c->dev, c->m);
   ops->mem_free(c->dev, c->mem, NULL);
   mlaf_device_close(c->dev);
@@ -481,6 +482,73 @@ static void chains_that_do_not_hold(void **state) {
   mlaf_ops(c.dev)->mem_free(c.dev, c.mem, NULL);
   mlaf_device_close(c.dev);
   assert_int_equal(fake_int("fake_leaks"), before);
+}
+
+/* A series keeps copies of parameters, runs nothing before its end, and becomes a graph then, whose chain is made once. While the
+ * stream is captured it makes none. */
+static void series_become_graphs(void **state) {
+  use_fake();
+  chained c;
+  open_chained(&c);
+  mlaf_series_chains *chains = mlaf_series_chains_new(c.dev);
+  mlaf_series s;
+  mlaf_ops(c.dev)->chain_close(c.dev, c.chain);
+  c.chain = NULL;
+  const int made = fake_calls("cuGraphInstantiateWithFlags");
+  for (uint32_t round = 1; round <= 3; round++) {
+    const int graphs = fake_calls("cuGraphLaunch"), launches = fake_calls("cuLaunchKernelEx");
+    c.args.value = round;
+    mlaf_series_begin(&s, c.dev, NULL);
+    for (int i = 0; i < 2; i++) assert_int_equal(mlaf_series_launch(&s, &c.l[i], 1, NULL), MLAF_OK);
+    c.args.value = 100;
+    for (int i = 0; round > 1 && i < CHAIN_WORDS; i++) assert_int_equal(c.mem[i], round - 1);
+    assert_int_equal(mlaf_series_end(&s, chains, NULL), MLAF_OK);
+    for (int i = 0; i < CHAIN_WORDS; i++) assert_int_equal(c.mem[i], round);
+    assert_int_equal(fake_calls("cuGraphLaunch"), graphs + 1);
+    assert_int_equal(fake_calls("cuLaunchKernelEx") - launches, round == 1 ? 2 : 0); /* to capture the chain */
+  }
+  assert_int_equal(fake_calls("cuGraphInstantiateWithFlags"), made + 1);
+  mlaf_series_chains *none = mlaf_series_chains_new(c.dev);
+  void *stream, *graph = NULL;
+  bool pushed;
+  mlaf_cuda *device = mlaf_cuda_of(c.dev);
+  assert_int_equal(mlaf_ops(c.dev)->stream_create(c.dev, &stream, NULL), MLAF_OK);
+  assert_int_equal(mlaf_cuda_enter(device, &pushed, NULL), MLAF_OK);
+  assert_int_equal(device->api.cuStreamBeginCapture_v2(stream, 1), 0);
+  mlaf_series_begin(&s, c.dev, stream);
+  assert_int_equal(mlaf_series_launch(&s, c.l, 2, NULL), MLAF_OK);
+  assert_int_equal(mlaf_series_end(&s, none, NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuGraphInstantiateWithFlags"), made + 1);
+  assert_int_equal(device->api.cuStreamEndCapture(stream, &graph), 0);
+  device->api.cuGraphDestroy(graph);
+  mlaf_cuda_leave(device, pushed);
+  mlaf_ops(c.dev)->stream_destroy(c.dev, stream);
+  mlaf_series_chains_free(none);
+  mlaf_series_chains_free(chains);
+  close_chained(&c);
+}
+
+/* More launches than a chain has are launched, in order; so is what a series is told not to keep. */
+static void series_that_are_too_long(void **state) {
+  use_fake();
+  chained c;
+  open_chained(&c);
+  mlaf_series s;
+  const int launches = fake_calls("cuLaunchKernelEx");
+  mlaf_series_begin(&s, c.dev, NULL);
+  for (uint32_t i = 1; i <= MLAF_CHAIN_MOST + 3; i++) {
+    c.args.value = i;
+    assert_int_equal(mlaf_series_launch(&s, &c.l[1], 1, NULL), MLAF_OK);
+    assert_int_equal(fake_calls("cuLaunchKernelEx") - launches, i <= MLAF_CHAIN_MOST ? 0 : i);
+  }
+  assert_int_equal(c.mem[0], MLAF_CHAIN_MOST + 3);
+  mlaf_series_begin(&s, c.dev, NULL);
+  c.args.value = 77;
+  assert_int_equal(mlaf_series_launch(&s, &c.l[1], 1, NULL), MLAF_OK);
+  assert_int_not_equal(c.mem[0], 77);
+  assert_int_equal(mlaf_series_stop(&s, NULL), MLAF_OK);
+  assert_int_equal(c.mem[0], 77);
+  close_chained(&c);
 }
 
 /* Clusters and overlap travel as launch attributes; an older GPU is not asked to overlap. */
@@ -659,7 +727,7 @@ static void bad_cubins(void **state) {
     free(cut);
   }
   m = NULL;
-  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a kernel whose wishes are damaged is not launched without them */
+  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a kernel whose declaration is damaged is not launched without them */
   junk.symbols[2].st_shndx = 99;
   mlaf_function *f = NULL;
   assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, sizeof junk, &m, &err), MLAF_OK);
@@ -714,7 +782,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(chains_on_idle_streams),
       cmocka_unit_test(chains_of_one_stream),
       cmocka_unit_test(chains_are_recorded),
-      cmocka_unit_test(chains_that_do_not_hold),
+      cmocka_unit_test(chains_that_do_not_hold), cmocka_unit_test(series_become_graphs),
+      cmocka_unit_test(series_that_are_too_long),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(maps_are_kept),
       cmocka_unit_test(a_launch_is_only_a_launch),

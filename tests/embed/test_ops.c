@@ -6,6 +6,7 @@
 #include "mlaf_embed_mla_dequant.h"
 #include "mlaf_embed_mla_gather_kv_b.h"
 #include "mlaf_embed_mla_index.h"
+#include "mlaf_embed_mla_index_append.h"
 #include "mlaf_embed_mla_merge.h"
 #include "mlaf_embed_mla_merge_parts.h"
 #include "mlaf_embed_mla_o_proj.h"
@@ -169,6 +170,11 @@ static void selection(void **state) {
              .counts = {AT(index_args, tokens), AT(index_args, max_length), AT(index_args, topk), AT(index_args, page_tokens),
                         AT(index_args, table_width), AT(index_args, q_tokens)}),
        .heads = 32, .tokens = 64, .ctx = 4096);
+  SAME(index_append, mla_index_append, mlaf_embed_index_append_args,
+       ASKED("mla_index_append:h32,f16,halves,hadamard,t64", 0,
+             .counts = {AT(index_append_args, tokens), AT(index_append_args, num_pages), AT(index_append_args, page_tokens),
+                        AT(index_append_args, q_tokens), AT(index_append_args, table_rows)}),
+       .heads = 32, .dtype = 1, .style = 1, .hadamard = 1, .tokens = 64);
 }
 
 static void attention(void **state) {

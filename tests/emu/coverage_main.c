@@ -1,10 +1,11 @@
-/* emu-coverage: which instructions of a target the emulator implements, which its tests contain, and which were seen in kernels.
- *   emu-coverage --update TARGET TABLE CACHE [--seen FILE] [--wild FILE]   write the table; a column without a file is kept
- *   emu-coverage --check TARGET TABLE CACHE                                are implemented and tested up to date?
+/* emu-coverage: which instructions the emulator implements for each target, which its tests contain, and which were seen in
+ * kernels of gfx942.
+ *   emu-coverage --update TABLE CACHE [--seen FILE] [--wild FILE]   write the table; what no file is given for is kept
+ *   emu-coverage --check TABLE CACHE                                are implemented and tested up to date?
  *   emu-coverage --mnemonics CODE_OBJECT...                         what code objects contain: for --seen and --wild
  * CACHE is a code cache that only tests/emu ran with: tools/emu-coverage.sh does that and then calls this program.
- * tests/emu/isa_TARGET.txt names the ISA: what LLVM's disassembler prints for the target and its assembler accepts.
- * tests/emu/isa_left_out.txt says of every instruction that is not implemented why.
+ * TABLE (tests/emu/instructions.tsv) names the ISA of each target: what LLVM's disassembler prints and its assembler accepts has
+ * a cell other than a dot there, at first "-". tests/emu/isa_left_out.txt says of every one that is not implemented why.
  *
  * An instruction of gfx950 or gfx90a that is the very operation of gfx942 may be tested there: then the table says "gfx942". */
 #include <glob.h>
@@ -17,16 +18,12 @@
 #include "emu/emu.h"
 #include "emu/place.h"
 
-enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8, ELSEWHERE = 16 /* tested, on gfx942 */ };
-static const emu_isa *isa;
+enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8, ELSEWHERE = 16 /* tested, on gfx942 */,
+       THERE = 32, LINE = 256 };
 
-typedef struct row { char name[NAME]; unsigned flags; } row;
+/* An instruction, with flags for each target; SEEN and WILD are those of the first, gfx942. */
+typedef struct row { char name[NAME]; unsigned flags[EMU_ISAS]; } row;
 typedef struct table { row row[MAX_ROWS]; size_t n; } table;
-
-static const struct { const char *title, *prefix; } groups[] = {
-    {"Scalar", "s_"}, {"Matrix", "v_mfma"}, {"Sparse matrix", "v_smfmac"}, {"Vector", "v_"}, {"LDS", "ds_"},
-    {"Global", "global_"}, {"Flat", "flat_"}, {"Scratch", "scratch_"}, {"Buffer", "buffer_"}};
-enum { N_GROUPS = sizeof groups / sizeof *groups };
 
 static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }
 
@@ -35,7 +32,7 @@ static row *find(table *t, const char *name, bool add) {
     if (strcmp(t->row[i].name, name) == 0) return &t->row[i];
   if (!add || t->n == MAX_ROWS || strlen(name) >= NAME) return NULL;
   row *r = &t->row[t->n++];
-  *r = (row){.flags = 0};
+  *r = (row){.flags = {0}};
   memcpy(r->name, name, strlen(name) + 1);
   return r;
 }
@@ -53,8 +50,8 @@ static void strip(char *name) {
 
 static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-/* Mark every instruction whose name is a word of the file. False: it cannot be read. */
-static bool mark_words(table *t, const char *path, unsigned flag, bool add) {
+/* Marks every instruction whose name is a word of the file. False: it cannot be read. */
+static bool mark_words(table *t, const char *path, int isa, unsigned flag) {
   FILE *f = fopen(path, "r");
   char word[256];
   size_t n = 0;
@@ -65,8 +62,8 @@ static bool mark_words(table *t, const char *path, unsigned flag, bool add) {
     if (part) continue;
     word[n] = 0;
     if (n > 2) strip(word);
-    row *r = n > 2 ? find(t, word, add) : NULL;
-    if (r) r->flags |= flag;
+    row *r = n > 2 ? find(t, word, false) : NULL;
+    if (r) r->flags[isa] |= flag;
     n = 0;
     if (c == EOF) break;
   }
@@ -86,53 +83,58 @@ static const emu_op *operation(const emu_isa *of, const char *name) {
   return NULL;
 }
 
-static void mark_implemented(table *t) {
-  for (size_t i = 0; i < t->n; i++)
-    if (operation(isa, t->row[i].name)) t->row[i].flags |= IMPLEMENTED;
-}
-
 /* Disassembly that test runs left in a fresh code cache: what they executed, however their sources spell it. */
-static bool mark_cached(table *t, const char *cache, const char *target, unsigned flag) {
+static bool mark_cached(table *t, const char *cache, int isa) {
   char pattern[1024];
   glob_t g;
-  snprintf(pattern, sizeof pattern, "%s/v1/%s/*/*.s", cache, target);
+  snprintf(pattern, sizeof pattern, "%s/v1/%s/*/*.s", cache, emu_isas[isa].info.target);
   if (glob(pattern, 0, NULL, &g) != 0) return fprintf(stderr, "emu-coverage: no disassembly under %s\n", pattern), false;
   bool ok = true;
-  for (size_t i = 0; i < g.gl_pathc; i++) ok = mark_words(t, g.gl_pathv[i], flag, false) && ok;
+  for (size_t i = 0; i < g.gl_pathc; i++) ok = mark_words(t, g.gl_pathv[i], isa, TESTED) && ok;
   globfree(&g);
   return ok;
 }
 
-static bool mark_tested(table *t, const char *cache) {
-  static table there;
-  there = *t;
-  if (!mark_cached(t, cache, isa->info.target, TESTED)) return false;
-  if (isa != &emu_isas[0] && !mark_cached(&there, cache, "gfx942", ELSEWHERE)) return false;
-  for (size_t i = 0; i < t->n; i++) { /* an instruction that only shows its named fault is not tested */
-    row *r = &t->row[i];
-    if (!(r->flags & IMPLEMENTED)) r->flags &= ~(unsigned)TESTED;
-    if (r->flags & IMPLEMENTED && there.row[i].flags & ELSEWHERE && operation(isa, r->name) == operation(&emu_isas[0], r->name))
-      r->flags |= ELSEWHERE;
+/* Fills what the emulator implements and its tests contain. An instruction that only shows its named fault is not tested. */
+static bool mark(table *t, const char *cache) {
+  for (int isa = 0; isa < EMU_ISAS; isa++)
+    if (!mark_cached(t, cache, isa)) return false;
+  for (row *r = t->row; r < t->row + t->n; r++) {
+    const emu_op *first = operation(&emu_isas[0], r->name);
+    const bool tested = r->flags[0] & TESTED;
+    for (int isa = 0; isa < EMU_ISAS; isa++) {
+      const emu_op *op = operation(&emu_isas[isa], r->name);
+      if (op && isa && op == first && tested) r->flags[isa] |= ELSEWHERE;
+      if (op) r->flags[isa] |= IMPLEMENTED;
+      else r->flags[isa] &= ~(unsigned)TESTED;
+    }
   }
   return true;
 }
 
-/* Rows of a table written before: "| `name` | yes | yes | ours, wild |". */
-static void read_table(table *t, const char *path) {
+static const char *cell(unsigned flags) {
+  if (!(flags & THERE)) return ".";
+  return !(flags & IMPLEMENTED) ? "-" : flags & TESTED ? "yes" : flags & ELSEWHERE ? "gfx942" : "untested";
+}
+
+/* Rows of a table: name, a cell for each target, and whether gfx942's was seen. */
+static bool read_table(table *t, const char *path) {
   FILE *f = fopen(path, "r");
-  char line[512];
-  while (f && fgets(line, sizeof line, f)) {
-    char name[NAME], implemented[8], tested[8], seen[32];
-    if (sscanf(line, "| `%47[a-z0-9_]` | %7[a-z-] | %7[a-z0-9-] | %31[a-z, -] |", name, implemented, tested, seen) != 4) continue;
-    row *r = find(t, name, true);
+  char line[LINE];
+  if (!f) return fprintf(stderr, "emu-coverage: cannot read %s\n", path), false;
+  while (fgets(line, sizeof line, f)) {
+    char *rest = line, *field = strsep(&rest, "\t");
+    row *r = *line != '#' && rest ? find(t, field, true) : NULL;
     if (!r) continue;
-    r->flags = (*implemented == 'y' ? IMPLEMENTED : 0) |
-               (*tested == 'y'   ? TESTED
-                : *tested == 'g' ? ELSEWHERE
-                                 : 0) |
-               (strstr(seen, "ours") ? SEEN : 0) | (strstr(seen, "wild") ? WILD : 0);
+    for (int isa = 0; isa < EMU_ISAS && (field = strsep(&rest, "\t")); isa++)
+      r->flags[isa] = (*field != '.' ? THERE : 0) | (strchr("yg", *field) ? IMPLEMENTED : 0) |
+                      (*field == 'y'   ? TESTED
+                       : *field == 'g' ? ELSEWHERE
+                                       : 0);
+    if (rest) r->flags[0] |= (strstr(rest, "ours") ? SEEN : 0) | (strstr(rest, "wild") ? WILD : 0);
   }
-  if (f) fclose(f);
+  fclose(f);
+  return true;
 }
 
 /* "name: reason" lines. Every instruction that is not implemented must have one, and no other. */
@@ -158,70 +160,52 @@ static const char *why_not(const char *name) {
   return NULL;
 }
 
-/* Rows whose implementation and reason disagree. */
+/* Rows whose implementation and reason disagree: an instruction that some target lacks needs a reason. */
 static int check_reasons(const table *t) {
   int wrong = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    bool done = t->row[i].flags & IMPLEMENTED;
-    if (done != (why_not(t->row[i].name) != NULL)) continue;
+  for (const row *r = t->row; r < t->row + t->n; r++) {
+    bool missing = false;
+    for (int isa = 0; isa < EMU_ISAS; isa++) missing |= (r->flags[isa] & (THERE | IMPLEMENTED)) == THERE;
+    if (missing == (why_not(r->name) != NULL)) continue;
     wrong++;
-    printf("%s: %s tests/emu/isa_left_out.txt\n", t->row[i].name, done ? "is implemented, take it off" : "needs a reason in");
+    printf("%s: %s tests/emu/isa_left_out.txt\n", r->name, missing ? "needs a reason in" : "is implemented, take it off");
   }
   return wrong;
 }
 
-static size_t group_of(const char *name) {
-  size_t g = 0;
-  while (g + 1 < N_GROUPS && strncmp(name, groups[g].prefix, strlen(groups[g].prefix)) != 0) g++;
-  return g;
-}
-
-static size_t count(const table *t, size_t group, unsigned flags) {
+static size_t count(const table *t, int isa, const char *prefix, unsigned flags) {
   size_t n = 0;
-  for (size_t i = 0; i < t->n; i++)
-    n += (group == N_GROUPS || group_of(t->row[i].name) == group) && (t->row[i].flags & flags) == flags;
+  for (const row *r = t->row; r < t->row + t->n; r++)
+    n += strncmp(r->name, prefix, strlen(prefix)) == 0 && (r->flags[isa] & (flags | THERE)) == (flags | THERE);
   return n;
 }
 
-static size_t tested(const table *t, size_t group) {
-  return count(t, group, TESTED) + count(t, group, ELSEWHERE) - count(t, group, TESTED | ELSEWHERE);
-}
-
-static void write_counts(FILE *f, const table *t) {
-  fprintf(f, "| | instructions | implemented | tested | in our kernels | in the wild | in the wild, implemented |\n"
-             "|---|---|---|---|---|---|---|\n");
-  for (size_t g = 0; g <= N_GROUPS; g++)
-    fprintf(f, "| %s | %zu | %zu | %zu | %zu | %zu | %zu |\n", g < N_GROUPS ? groups[g].title : "all", count(t, g, 0),
-            count(t, g, IMPLEMENTED), tested(t, g), count(t, g, SEEN), count(t, g, WILD), count(t, g, WILD | IMPLEMENTED));
+static void print_counts(const table *t) {
+  static const char *const groups[] = {"s_", "v_mfma", "v_smfmac", "v_", "ds_", "global_", "flat_", "scratch_", "buffer_", ""};
+  for (int isa = 0; isa < EMU_ISAS; isa++) {
+    printf("%s, implemented/there:", emu_isas[isa].info.target);
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+      printf(" %s %zu/%zu", *groups[g] ? groups[g] : "all", count(t, isa, groups[g], IMPLEMENTED), count(t, isa, groups[g], 0));
+    printf("\n");
+  }
+  printf("gfx942, seen in our kernels %zu, in the wild %zu, of which %zu are implemented\n", count(t, 0, "", SEEN),
+         count(t, 0, "", WILD), count(t, 0, "", WILD | IMPLEMENTED));
 }
 
 static bool write_table(const table *t, const char *path) {
-  static const char *const seen[] = {"-", "ours", "wild", "ours, wild"};
+  static const char *const seen[] = {"", "\tours", "\twild", "\tours, wild"};
   FILE *f = fopen(path, "w");
   if (!f) return fprintf(stderr, "emu-coverage: cannot write %s\n", path), false;
-  const char *name = isa->info.target;
-  fprintf(f, "# Instructions of %s in the emulator\n\n"
-             "Generated: `tools/emu-coverage.sh BUILD_DIR --update`. What is not implemented"
-             " faults by name when it is executed,\nand not before. Tested: tests/emu executes it or checks its fault%s.%sSeen:"
-             " in our compiled kernels (ours), or in\nothers' published gfx942 kernels (wild: tests/emu/wild_gfx942.txt)."
-             " What LLVM's assembler rejects for %s is no row.\n\n", name,
-          isa == &emu_isas[0] ? "" : "; gfx942: the same operation, tested there", isa == &emu_isas[0] ? " " : "\n", name);
-  write_counts(f, t);
-  fprintf(f, "\n## Left out\n\n| instruction | why |\n|---|---|\n");
-  for (size_t i = 0; i < t->n; i++)
-    if (!(t->row[i].flags & IMPLEMENTED)) {
-      const char *why = why_not(t->row[i].name);
-      fprintf(f, "| %s | %s |\n", t->row[i].name, why ? why : "?");
-    }
-  for (size_t g = 0; g < N_GROUPS; g++) {
-    fprintf(f, "\n## %s\n\n| instruction | implemented | tested | seen |\n|---|---|---|---|\n", groups[g].title);
-    for (size_t i = 0; i < t->n; i++)
-      if (group_of(t->row[i].name) == g)
-        fprintf(f, "| `%s` | %s | %s | %s |\n", t->row[i].name, t->row[i].flags & IMPLEMENTED ? "yes" : "-",
-                t->row[i].flags & TESTED      ? "yes"
-                : t->row[i].flags & ELSEWHERE ? "gfx942"
-                                              : "-",
-                seen[t->row[i].flags / SEEN & 3]);
+  fprintf(f, "# Instructions of the targets in the emulator (tools/emu-coverage.sh BUILD_DIR --update). yes: implemented, and "
+             "tests/emu executes\n# it; gfx942: the same operation, tested there; -: left out, it faults by name "
+             "(isa_left_out.txt says why); a dot: the target has\n# no such instruction. Last column: gfx942's was seen in our "
+             "compiled kernels (ours), in others' published ones (wild:\n# wild_gfx942.txt).\n#");
+  for (int isa = 0; isa < EMU_ISAS; isa++) fprintf(f, "\t%s", emu_isas[isa].info.target);
+  fprintf(f, "\tseen\n");
+  for (const row *r = t->row; r < t->row + t->n; r++) {
+    fputs(r->name, f);
+    for (int isa = 0; isa < EMU_ISAS; isa++) fprintf(f, "\t%s", cell(r->flags[isa]));
+    fprintf(f, "%s\n", seen[r->flags[0] / SEEN & 3]);
   }
   return fclose(f) == 0;
 }
@@ -229,25 +213,24 @@ static bool write_table(const table *t, const char *path) {
 /* Implemented means tested. */
 static int check_all_tested(const table *t) {
   int wrong = 0;
-  for (size_t i = 0; i < t->n; i++)
-    if (t->row[i].flags & IMPLEMENTED && !(t->row[i].flags & (TESTED | ELSEWHERE)))
-      wrong++, printf("%s: %s is implemented and no test in tests/emu executes it\n", isa->info.target, t->row[i].name);
+  for (const row *r = t->row; r < t->row + t->n; r++)
+    for (int isa = 0; isa < EMU_ISAS; isa++)
+      if ((r->flags[isa] & (THERE | IMPLEMENTED)) == (THERE | IMPLEMENTED) && !(r->flags[isa] & (TESTED | ELSEWHERE)))
+        wrong++, printf("%s: %s is implemented and no test in tests/emu executes it\n", emu_isas[isa].info.target, r->name);
   return wrong;
 }
 
-static int check(const table *now, const char *path) {
-  static table old;
+static int check(const table *now, const table *old, const char *path) {
   int wrong = check_reasons(now) + check_all_tested(now);
-  read_table(&old, path);
-  for (size_t i = 0; i < now->n; i++) {
-    const row *r = find(&old, now->row[i].name, false);
-    const bool same = r && (r->flags & IMPLEMENTED) == (now->row[i].flags & IMPLEMENTED) &&
-                      (r->flags & TESTED || !(now->row[i].flags & TESTED)) &&
-                      (now->row[i].flags & TESTED || !(r->flags & TESTED));
-    if (same) continue;
-    if (wrong++ < 10) printf("%s: %s\n", now->row[i].name, r ? "implemented or tested has changed" : "not in the table");
-  }
-  if (wrong) printf("%d rows of %s are out of date: run tools/emu-coverage.sh BUILD_DIR --update\n", wrong, path);
+  for (size_t i = 0; i < now->n; i++)
+    for (int isa = 0; isa < EMU_ISAS; isa++) {
+      const unsigned changed = now->row[i].flags[isa] ^ old->row[i].flags[isa];
+      if (!(now->row[i].flags[isa] & THERE) || !(changed & (IMPLEMENTED | TESTED))) continue;
+      if (wrong++ < 10) printf("%s, %s: implemented or tested has changed\n", emu_isas[isa].info.target, now->row[i].name);
+    }
+  if (wrong)
+    printf("%d findings: mend them, or run tools/emu-coverage.sh BUILD_DIR --update where %s is out of date\n", wrong, path);
+  else print_counts(now);
   return wrong != 0;
 }
 
@@ -281,36 +264,24 @@ static int print_mnemonics(char **paths) {
 
 int main(int argc, char **argv) {
   static table now, old;
-  const char *root = getenv("MLAF_SOURCE_DIR"), *path = argc > 4 ? argv[3] : NULL;
+  const char *root = getenv("MLAF_SOURCE_DIR"), *path = argc > 3 ? argv[2] : NULL;
   char names[1024];
   if (argc > 2 && strcmp(argv[1], "--mnemonics") == 0) return print_mnemonics(argv + 2);
   if (!path || (strcmp(argv[1], "--update") != 0 && strcmp(argv[1], "--check") != 0))
     return fprintf(
-               stderr,
-               "emu-coverage --update|--check TARGET TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"),
+               stderr, "emu-coverage --update|--check TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"),
            2;
-  if (!root) root = ".";
-  for (int i = 0; i < EMU_ISAS; i++)
-    if (strcmp(emu_isas[i].info.target, argv[2]) == 0) isa = &emu_isas[i];
-  if (!isa) return fprintf(stderr, "emu-coverage: the emulator has no target '%s'\n", argv[2]), 2;
-  snprintf(names, sizeof names, "%s/tests/emu/isa_%s.txt", root, isa->info.target);
-  if (!mark_words(&now, names, 0, true)) return 1;
-  qsort(now.row, now.n, sizeof *now.row, by_name);
-  snprintf(names, sizeof names, "%s/tests/emu/isa_left_out.txt", root);
-  if (!read_reasons(names)) return 1;
-  mark_implemented(&now);
-  if (!mark_tested(&now, argv[4])) return 1;
-  if (strcmp(argv[1], "--check") == 0) return check(&now, path);
-  read_table(&old, path);
-  unsigned keep = SEEN | WILD;
-  for (int i = 5; i + 1 < argc; i += 2) {
-    unsigned flag = strcmp(argv[i], "--seen") == 0 ? SEEN : WILD;
-    keep &= ~flag;
-    if (!mark_words(&now, argv[i + 1], flag, false)) return 1;
-  }
-  for (size_t i = 0; i < old.n; i++) {
-    row *r = find(&now, old.row[i].name, false);
-    if (r) r->flags |= old.row[i].flags & keep;
-  }
+  if (!read_table(&old, path)) return 1;
+  qsort(old.row, old.n, sizeof *old.row, by_name);
+  now = old;
+  unsigned keep = THERE | SEEN | WILD;
+  for (int i = 4; i + 1 < argc; i += 2) keep &= ~(unsigned)(strcmp(argv[i], "--seen") == 0 ? SEEN : WILD);
+  for (size_t i = 0; i < now.n; i++)
+    for (int isa = 0; isa < EMU_ISAS; isa++) now.row[i].flags[isa] &= keep;
+  snprintf(names, sizeof names, "%s/tests/emu/isa_left_out.txt", root ? root : ".");
+  if (!read_reasons(names) || !mark(&now, argv[3])) return 1;
+  for (int i = 4; i + 1 < argc; i += 2)
+    if (!mark_words(&now, argv[i + 1], 0, strcmp(argv[i], "--seen") == 0 ? SEEN : WILD)) return 1;
+  if (strcmp(argv[1], "--check") == 0) return check(&now, &old, path);
   return write_table(&now, path) ? 0 : 1;
 }

@@ -18,14 +18,16 @@ static const struct {
   const char *name;
   uint32_t flags;
   bool invariant, bytes; /* bytes: it says something of weights of 8 bits alone */
-} forms[] = {{"-", 0, false, false},
-             {"rope_on_read", MLAF_LAYER_ROPE_ON_READ, false, false},
-             {"no_norms", MLAF_LAYER_NO_NORMS, false, false},
-             {"kv_b_16", MLAF_LAYER_KV_B_16, false, true},
-             {"rows_anywhere", MLAF_LAYER_ROWS_ANYWHERE, false, false},
-             {"keep_16", MLAF_LAYER_KEEP_16, false, true},
-             {"dequant_never", MLAF_LAYER_DEQUANT_NEVER, false, true},
-             {"invariant", 0, true, false}};
+  bool index;            /* an indexer, in models that may have one */
+} forms[] = {{"-", 0, false, false, false},
+             {"rope_on_read", MLAF_LAYER_ROPE_ON_READ, false, false, false},
+             {"no_norms", MLAF_LAYER_NO_NORMS, false, false, false},
+             {"kv_b_16", MLAF_LAYER_KV_B_16, false, true, false},
+             {"rows_anywhere", MLAF_LAYER_ROWS_ANYWHERE, false, false, false},
+             {"keep_16", MLAF_LAYER_KEEP_16, false, true, false},
+             {"dequant_never", MLAF_LAYER_DEQUANT_NEVER, false, true, false},
+             {"invariant", 0, true, false, false},
+             {"indexer", MLAF_LAYER_INDEX_16, false, false, true}};
 
 static const char *name_of(layer_kind kind) {
   static const char *const names[LAYER_STAGES] = {
@@ -33,7 +35,8 @@ static const char *name_of(layer_kind kind) {
       [STAGE_Q_B_APPEND_ABSORB] = "q_b+append+q_absorb", [STAGE_Q_SCALE] = "q_scale",
       [STAGE_DEQUANT_KV_B] = "dequant", [STAGE_APPEND] = "append",
       [STAGE_APPEND_ROPE_Q] = "append_rope_q", [STAGE_Q_ABSORB] = "q_absorb", [STAGE_DECODE] = "decode", [STAGE_V_OUT] = "v_out",
-      [STAGE_GATHER] = "gather", [STAGE_PREFILL] = "prefill", [STAGE_O_PROJ] = "o_proj"};
+      [STAGE_GATHER] = "gather", [STAGE_PREFILL] = "prefill", [STAGE_O_PROJ] = "o_proj", [STAGE_INDEX_K] = "index_k",
+      [STAGE_INDEX_W] = "index_w", [STAGE_INDEX_Q] = "index_q", [STAGE_INDEX_APPEND] = "index_append", [STAGE_INDEX] = "index"};
   return names[kind];
 }
 
@@ -91,6 +94,7 @@ static void write_layer(FILE *f, const mlaf_model *m, int tp, int weights, size_
   d.hidden = m->hidden, d.heads = m->heads, d.q_rank = m->q_lora_rank, d.rank = m->rank, d.rope = m->rope, d.nope = m->qk_nope;
   d.v = m->v_head, d.tp_size = tp, d.batch_max = FEW_MOST, d.ctx_max = 4096, d.prefill_tokens = MANY_MOST;
   d.weights = weights, d.flags = forms[form].flags;
+  if (forms[form].index) d.index_heads = 64, d.index_topk = 2048, d.index_style = MLAF_LAYER_HALVES, d.prefill_tokens = 0;
   d.q_scale_beta = (float)m->q_scale_beta, d.q_scale_original = m->q_scale_original;
   opts.flags |= forms[form].invariant ? MLAF_PLAN_BATCH_INVARIANT : 0;
   d.plan = &opts;
@@ -112,7 +116,8 @@ static void write_all(FILE *f) {
       const mlaf_model *m = mlaf_model_find(layers[i].model);
       assert_non_null(m);
       for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
-        for (int weights = forms[form].bytes; weights < 2; weights++) write_layer(f, m, layers[i].tp, weights, form, targets[t]);
+        for (int weights = forms[form].bytes; weights < 2 && (!forms[form].index || m->q_lora_rank); weights++)
+          write_layer(f, m, layers[i].tp, weights, form, targets[t]);
     }
 }
 

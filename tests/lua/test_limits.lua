@@ -58,6 +58,8 @@ test("at its edges a problem has kernels, all of which keep their contracts", fu
   for _, op in ipairs(ops.names()) do
     for _, p in ipairs(edges(op)) do all_edges[#all_edges + 1] = p end
   end
+  T.raises(function() problem.parse("mla_decode:h16,rope_pairs,e4m3fn") end,
+    "cache is 1 and rotate is 1: keys of an 8-bit cache are rotated already")
   for _, target in ipairs(loader.targets()) do
     for i, p in ipairs(all_edges) do
       local all, fits = space.kernels(p, target), 0

@@ -323,7 +323,7 @@ local SEEDS = {
     edit(m, "math 1", { "ARRIVE" }, "empty", "multiply_v()", earlier(2))
   end },
   { "Q that math brings is multiplied before all have brought theirs", "sm90_few", with(HOPT, { ahead = true }), LONG, "race",
-    "Q 0 of warp", function(m) edit(m, "math", { "ARRIVE", "WAIT" }, "named 3", "take_q()", drop) end },
+    "Q 0, warp", function(m) edit(m, "math", { "ARRIVE", "WAIT" }, "named 3", "take_q()", drop) end },
   { "loaders do not wait for barriers that math makes", "sm90_few", with(HOPT, { ahead = true }), LONG, "unmade", "", function(m)
     edit(m, "producer", { "WAIT" }, "named 5", "produce()", drop)
   end },

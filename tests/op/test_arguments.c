@@ -237,8 +237,11 @@ static bool rows_meet(bench *z, char *says) {
 static bool same_memory(bench *z, char *says) {
   const mlaf_arg_tensor *y = some_tensor(z);
   if (y->unlike < 0) return false;
-  put_64(z, y->at, get_64(z, z->t->tensors[y->unlike].at));
-  snprintf(says, 80, "%s", y->not_itself);
+  const mlaf_arg_tensor *own = &z->t->tensors[y->unlike];
+  const int64_t i = own->n_axes > y->n_axes ? (int64_t)next((uint32_t)z->n[own->axes[0].size]) : 0;
+  put_64(z, y->at, get_64(z, own->at) + i * stride_of(z, own, 0) * mlaf_element_bytes(own, z->n));
+  if (own->n_axes > y->n_axes) snprintf(says, 80, "%s is %s %lld of %s", y->name, own->axes[0].name, (long long)i, own->name);
+  else snprintf(says, 80, "%s is %s: %s", y->name, own->name, y->not_itself);
   return true;
 }
 

@@ -1,5 +1,6 @@
 /* Kernels of operations whose arguments are a table, on the emulator, by the list tests/ops/OP/kernels.tsv: shapes verify, under
- * every injection, and each mistake in a kernel is found. A line of the list is
+ * every injection, and each mistake in a kernel is found. `test_table_kernels OP` runs one list, and each is a test of its own;
+ * without OP it looks whether all lists are there, and long enough. A line of the list is
  *   shape     PROBLEM  VARIANT          "-": the baseline
  *   kernel    PROBLEM  VARIANT          whose mistakes stand below
  *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. Fourth "oob-page", "nan-q": found under that
@@ -63,33 +64,48 @@ static void mistake_is_found(verdict_bench *b, char *const *kernel, char *const 
 /* The fewest lines of a list: one that is not read shows nothing. */
 enum { SHAPES_LEAST = 3, MISTAKES_LEAST = 5 };
 
-static void try_op(verdict_bench *b, const mlaf_op *op) {
+static void check_list(const mlaf_op *op) {
   list l;
   int shapes = 0, mistakes = 0;
-  char *const *kernel = NULL;
   read_list(op, &l);
-  for (int i = 0; i < l.n; i++) {
-    char *const *cell = l.cell[i];
-    if (!strcmp(cell[0], "shape")) shape_verifies(b, cell), shapes++;
-    else if (!strcmp(cell[0], "kernel")) kernel = cell;
-    else if (!strcmp(cell[0], "mistake") && kernel) mistake_is_found(b, kernel, cell), mistakes++;
-    else fail_msg("%s/kernels.tsv: '%s'", op->name, cell[0]);
-  }
+  for (int i = 0; i < l.n; i++) shapes += !strcmp(l.cell[i][0], "shape"), mistakes += !strcmp(l.cell[i][0], "mistake");
   if (shapes < SHAPES_LEAST || mistakes < MISTAKES_LEAST) fail_msg("%s has %d shapes, %d mistakes", op->name, shapes, mistakes);
   free(l.text);
 }
 
-static void shapes_verify_and_mistakes_are_found(void **state) {
-  verdict_bench b;
+static void lists_are_there(void **state) {
   int n = 0;
-  open_verdicts(&b);
   for (int i = 0; mlaf_ops_all[i]; i++)
-    if (mlaf_ops_all[i]->calls->table) try_op(&b, mlaf_ops_all[i]), n++;
-  close_verdicts(&b);
+    if (mlaf_ops_all[i]->calls->table) check_list(mlaf_ops_all[i]), n++;
   assert_true(n >= 3);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_verify_and_mistakes_are_found)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+static const char *chosen;
+
+static void shapes_verify_and_mistakes_are_found(void **state) {
+  const mlaf_op *op = NULL;
+  verdict_bench b;
+  list l;
+  char *const *kernel = NULL;
+  for (int i = 0; mlaf_ops_all[i]; i++)
+    if (!strcmp(mlaf_ops_all[i]->name, chosen)) op = mlaf_ops_all[i];
+  if (!op || !op->calls->table) fail_msg("'%s' is no operation whose arguments are a table", chosen);
+  open_verdicts(&b);
+  read_list(op, &l);
+  for (int i = 0; i < l.n; i++) {
+    char *const *cell = l.cell[i];
+    if (!strcmp(cell[0], "shape")) shape_verifies(&b, cell);
+    else if (!strcmp(cell[0], "kernel")) kernel = cell;
+    else if (!strcmp(cell[0], "mistake") && kernel) mistake_is_found(&b, kernel, cell);
+    else fail_msg("%s/kernels.tsv: '%s'", op->name, cell[0]);
+  }
+  free(l.text);
+  close_verdicts(&b);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest one[] = {cmocka_unit_test(shapes_verify_and_mistakes_are_found)},
+                          all[] = {cmocka_unit_test(lists_are_there)};
+  chosen = argc > 1 ? argv[1] : NULL;
+  return chosen ? cmocka_run_group_tests(one, NULL, NULL) : cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -94,9 +94,9 @@ static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -We
 
 static void headers_stand_alone(void **state) {
   static const char *const headers[] = {"call", "chunked_prefill", "context", "context_split", "database", "layer",
-                                        "mla_append", "mla_decode", "mla_dequant", "mla_gather_kv_b", "mla_index", "mla_merge",
-                                        "mla_merge_parts", "mla_prefill", "mla_q_scale", "mlaforge", "operation", "plan",
-                                        "problem", "projection", "rope", "status", "tune"};
+                                        "mla_append", "mla_decode", "mla_dequant", "mla_gather_kv_b", "mla_index",
+                                        "mla_index_append", "mla_merge", "mla_merge_parts", "mla_prefill", "mla_q_scale",
+                                        "mlaforge", "operation", "plan", "problem", "projection", "rope", "status", "tune"};
   for (int c = 0; c < 2; c++) {
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
       char cmd[800];

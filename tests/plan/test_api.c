@@ -240,6 +240,7 @@ static void execute_arguments(void **state) {
   BAD(a.kv_indptr = NULL, "kv_indptr is NULL");
   BAD(a.kv_indices = NULL, "kv_indices is NULL");
   BAD(a.kv_last_page_lens = NULL, "kv_last_page_lens is NULL");
+  BAD(a.reserved = 1, "reserved is 1, must be 0");
   BAD(a.kv_indptr = (int32_t *)((char *)a.kv_indptr + 1), "kv_indptr is");
   BAD(a.ckv_row_stride = 88, "ckv_row_stride is 88, must be a multiple of 8 in 96");
   BAD(a.ckv_row_stride = 100, "ckv_row_stride is 100");

@@ -226,8 +226,32 @@ static void refusals(void **state) {
           a.page_rows = 32, "kv_indices_size is 0");
 }
 
+/* No request has a token: there need be no list of pages, and the kernel's has none. */
+static void idle_batch(void **state) {
+  fixture *f = *state;
+  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT, out;
+  mlaf_err err = {MLAF_OK, ""};
+  enum { BATCH = 3 };
+  const int32_t none[BATCH + 1] = {0};
+  void *zeros = put(f->ctx, none, BATCH + 1), *made = NULL;
+  f->problem.page_size = 16;
+  a.batch = BATCH, a.total_q = BATCH, a.num_pages = 9, a.page_rows = 32;
+  a.qo_indptr = a.kv_indptr = a.kv_last_page_lens = zeros;
+  assert_int_equal(mlaf_mem_alloc(f->ctx, mlaf_block_tables_size(&f->problem, &a), &made), MLAF_OK);
+  if (launch(f, &a, made, &out, &err)) fail_msg("%s", err.text);
+  int32_t *indptr = get(f->ctx, out.kv_indptr, BATCH + 1), *last = get(f->ctx, out.kv_last_page_lens, BATCH);
+  for (int b = 0; b < BATCH; b++) assert_true(!indptr[b] && !indptr[b + 1] && !last[b]);
+  a.kv_indices_size = 1; /* then there has to be a list */
+  assert_int_equal(launch(f, &a, made, &out, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "kv_indices is (nil)"));
+  void *const device[] = {zeros, made};
+  for (size_t i = 0; i < sizeof device / sizeof *device; i++) mlaf_mem_free(f->ctx, device[i]);
+  free(indptr);
+  free(last);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(tables_as_on_the_host), cmocka_unit_test(many_requests),
-                                     cmocka_unit_test(refusals)};
+                                     cmocka_unit_test(refusals), cmocka_unit_test(idle_batch)};
   return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

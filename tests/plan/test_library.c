@@ -455,10 +455,10 @@ static void who_may_be_one(void **state) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_asking k = {.symbol = "s", .calls = decode->calls, .dev = r->dev};
   assert_int_equal(s->launch.flags, MLAF_KERNEL_LIBRARY);
-  assert_int_equal(mlaf_wishes_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
+  assert_int_equal(mlaf_declared_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
   assert_non_null(strstr(err.text, "no use for"));
   k = (mlaf_asking){.symbol = "s", .calls = mlaf_loaded_calls(l), .dev = emu};
-  assert_int_equal(mlaf_wishes_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
+  assert_int_equal(mlaf_declared_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
   assert_non_null(strstr(err.text, "emu:gfx942 runs no libraries"));
   mlaf_device_close(emu);
   mlaf_loaded_close(l);

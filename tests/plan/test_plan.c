@@ -369,7 +369,7 @@ static void code_is_remembered(void **state) {
       assert_string_equal(info.rung, "model");
       assert_string_equal(info.code, i ? "cache" : "compiled");
       assert_string_equal(info.notes, "");
-      if (i == 1) assert_false(mlaf_gen_awake(ctx->gen)); /* its answer is remembered, too */
+      if (i == 1) assert_false(mlaf_gen_is_loaded(ctx->gen)); /* its answer is remembered, too */
       execute_and_compare(ctx, plan, &p, NULL);
       mlaf_plan_release(plan);
       mlaf_ctx_destroy(ctx);
@@ -396,7 +396,7 @@ static void answers_are_remembered(void **state) {
     if (!i) snprintf(first, sizeof first, "%s", info.variant);
     assert_string_equal(info.rung, "model");
     assert_string_equal(info.variant, first);
-    if (mlaf_gen_awake(ctx->gen) != (i != 1))
+    if (mlaf_gen_is_loaded(ctx->gen) != (i != 1))
       fail_msg("after '%s' the generator was %sasked", i ? spoil[i - 1] : "", i == 1 ? "" : "not ");
     mlaf_plan_release(plan);
     mlaf_ctx_destroy(ctx);

@@ -48,7 +48,7 @@ typedef struct fixture {
   size_t n;
 } fixture;
 
-static void put_wishes(mlaf_text *t, const char *symbol, uint32_t map) {
+static void put_declared(mlaf_text *t, const char *symbol, uint32_t map) {
   mlaf_kernel_launch l = {.magic = MLAF_LAUNCH_MAGIC, .size = sizeof l, .n_maps = map ? 1 : 0, .maps = {{map, 16, 16, 0}}};
   uint32_t words[sizeof l / 4];
   memcpy(words, &l, sizeof l);
@@ -69,7 +69,7 @@ static void assemble(fixture *f, const mlaf_kernel_desc *k, size_t bytes, const 
                 "  .amdhsa_next_free_sgpr 16\n  .amdhsa_accum_offset 40\n  .amdhsa_group_segment_fixed_size %u\n"
                 "  .amdhsa_private_segment_fixed_size %u\n  .amdhsa_kernarg_size %u\n.end_amdhsa_kernel\n",
                 symbol, symbol, symbol, symbol, lds, x->scratch, kernarg);
-  put_wishes(&t, symbol, x->map);
+  put_declared(&t, symbol, x->map);
   mlaf_text_fmt(&t, ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n  - .name: %s\n    .symbol: %s.kd\n"
                 "    .kernarg_segment_size: %u\n    .group_segment_fixed_size: %u\n    .private_segment_fixed_size: %u\n"
                 "    .kernarg_segment_align: 8\n    .wavefront_size: 64\n    .sgpr_count: 16\n    .vgpr_count: %u\n"

@@ -210,23 +210,23 @@ static void plans_compile_together(void **state) {
   const char *const texts[] = {"mla_append:h16,r512,p64,bf16,paged,pairs,norm,t1",
                                "mla_append:h16,r512,p64,bf16,paged,pairs,norm,t2",
                                "mla_append:h16,r256,p64,bf16,paged,pairs,norm,t1"};
-  mlaf_plan_wish wishes[3] = {{.opts = NULL}};
+  mlaf_plan_request requests[3] = {{.opts = NULL}};
   mlaf_plan *plans[3] = {NULL};
   char why[4096] = "", cache[512];
   snprintf(cache, sizeof cache, "%s-cache", f.d->path);
   o.device = "cuda", o.db_path = f.d->path, o.cache_dir = cache, o.log_level = MLAF_LOG_ERROR;
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
   for (int i = 0; i < 3; i++) {
-    if (mlaf_point_parse(NULL, texts[i], &wishes[i].at, why, sizeof why)) fail_msg("%s", why);
-    wishes[i].opts = &opts;
+    if (mlaf_point_parse(NULL, texts[i], &requests[i].at, why, sizeof why)) fail_msg("%s", why);
+    requests[i].opts = &opts;
   }
-  mlaf_plan_compile_together(ctx, wishes, 3);
+  mlaf_plan_compile_together(ctx, requests, 3);
   mlaf_compile_stats stats;
   mlaf_compiler_stats(ctx->compiler, &stats);
   const uint64_t compiled = stats.compiled;
   assert_in_range(compiled, 2, 3);
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(mlaf_plan_create_at(ctx, &wishes[i].at, &opts, &plans[i]), MLAF_OK);
+    assert_int_equal(mlaf_plan_create_at(ctx, &requests[i].at, &opts, &plans[i]), MLAF_OK);
     assert_int_equal(mlaf_plan_query(plans[i], &info), MLAF_OK);
     assert_int_equal(info.compiles, 0);
     mlaf_plan_release(plans[i]);

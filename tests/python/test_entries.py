@@ -2,6 +2,8 @@
 import inspect
 import math
 import re
+import subprocess
+import sys
 import unittest
 
 import mlaforge
@@ -82,6 +84,9 @@ class Entries(EmulatorTest):
         yield m.mla_index, dict(q=new(2, 32, 128, dtype="float8_e4m3fn"), weights=new(2, 32, dtype="float32"), cache=new(4, PAGE, 132, dtype="uint8"),
                                 block_table=table, lengths=ints(3, 16), topk=4, max_length=16, out=new(2, 4, dtype="int32"),
                                 logits=new(2, 16, dtype="float32"))
+        yield m.mla_index_append, dict(k=new(2, 128), norm_weight=new(128, dtype="float32"), norm_bias=new(128, dtype="float32"), slots=long(0, 17),
+                                       positions=long(0, 1), cos_sin_cache=new(4, 64, dtype="float32"), cache=new(4, PAGE, 132, dtype="uint8"),
+                                       q=new(2, 32, 128), weights=new(2, 32), seq_lens=ints(3, 16))
         yield m.merge_attn_states, dict(output=new(4, H, V), prefix_output=new(4, H, V), prefix_lse=lse(), suffix_output=new(4, H, V),
                                         suffix_lse=lse(), output_lse=lse())
         yield m.merge_attn_parts, dict(output=new(4, H, V), parts=new(2, 4, H, V), parts_lse=new(2, 4, H, dtype="float32"),
@@ -197,6 +202,11 @@ class Entries(EmulatorTest):
 
     def test_every_public_callable_has_a_docstring(self):
         self.assertEqual([name for name, value in public() if not inspect.getdoc(value)], [])
+
+    def test_exit_with_a_context_of_the_module_is_silent(self):
+        script = "import mlaforge\nctx = mlaforge.Context(device='emu:gfx942')\ndef f(): return ctx\n"
+        done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+        self.assertEqual(done.stdout, "")
 
     def test_version(self):
         self.assertRegex(mlaforge.__version__, r"^\d+\.\d+\.\d+")

@@ -2,6 +2,7 @@
 tensors of a stand-in for PyTorch. Counts do not depend on the machine. Times: tools/bench-server.py --only host, build/call-overhead."""
 import collections
 import ctypes
+import gc
 import os
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def setUpModule():
     torch.Tensor, torch.uint8, torch.float32 = Tensor, "uint8", "float32"
     torch.contiguous_format, torch.empty_like = "dense", empty_like
     torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=current_stream)
+    torch.compiler, torch.is_grad_enabled = types.SimpleNamespace(is_compiling=bool), bool
     sys.modules["torch"] = torch
 
 
@@ -97,6 +99,7 @@ def count_python(call):
         codes[0] += event == "opcode"
         return trace
 
+    gc.collect()  # else contexts of other tests may be closed meanwhile
     sys.settrace(trace)
     try:
         call()
@@ -191,6 +194,14 @@ class HostCost(unittest.TestCase):
         self.assertLessEqual(len(entered), 2, entered)
         self.assertLessEqual(ran, 110)
         print(f"\nLayer: driver {compiled}, {ran} bytecodes of {entered}")
+        self.assertEqual([compiled.get(n, 0) for n in (*LAUNCHES, GRAPH)], [0, 0, 1])  # all stages at once, where the stream is idle
+        self.driver.fakecuda_busy(None, 1)
+        for _ in range(8):  # behind the calls that an idle stream is good for
+            call()
+        busy = self.driver_calls(call)
+        self.driver.fakecuda_busy(None, 0)
+        self.assertEqual(busy.get(GRAPH, 0), 0)
+        self.assertGreaterEqual(sum(busy.get(n, 0) for n in LAUNCHES), 6)
         for one in (call, lambda: layer(**{**tensors, "out": None}), lambda: layer(**{**tensors, "workspace": None}),
                     lambda: layer(**tensors, stage=2), lambda: layer(**tensors, same_tables=True)):
             layer.use(None)

@@ -65,7 +65,7 @@ class Case:
             kv.append(kv[-1] + len(table))
             last.append(n - (len(table) - 1) * PAGE if table else 0)
         flat = [page for table in self.tables for page in table]
-        return [self.ints(x) for x in (qo, kv, flat or [0], last)]
+        return [self.ints(x) for x in (qo, kv, flat, last)]
 
     def expected(self, b, i, h, causal):
         row = ((b * self.q_len) + i) * HEADS + h
@@ -134,6 +134,14 @@ class Wrappers(unittest.TestCase):
         lse = case.q.new_empty((1, HEADS), dtype="float32")
         mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
         self.compare(case, o, lse, causal=False)
+
+    def test_aiter_idle_batch(self):
+        for page_rows in (PAGE, PAGE + 8):
+            case = Case(self.ctx, [0, 0, 0], 1, page_rows=page_rows)
+            o = Buffer(self.ctx, (3, HEADS, RANK), "bfloat16", [0x7fff] * (3 * HEADS * RANK))
+            lse = case.q.new_empty((3, HEADS), dtype="float32")
+            mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
+            self.assertEqual((set(values(o)), set(values(lse))), ({0}, {-math.inf}))
 
     def flash(self, case, metadata=None, causal=False, tensor=lambda buffer: buffer, cache=None, **how):
         batch, most = len(case.lengths), max(len(t) for t in case.tables) + 1

@@ -10,6 +10,7 @@
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
 --   moot    where that other field has that value this one says nothing, and is 0: one computation has one name. With a key it
 --           is not written then
+--   apart   no problem has both this and that other field, each other than 0; why: what a message says behind their values
 --   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
@@ -34,6 +35,8 @@ return {
     added = true,
     about = "keys are rotated as they are read, the cache's are not: columns 2i and 2i+1, or i and i + P/2" },
   { field = "cache", word = "cache", words = CACHES, added = true, option = "kv-cache",
+    apart = { field = "rotate",
+      why = "keys of an 8-bit cache are rotated already when they are written: leave rope on read out" },
     about = "8-bit cache: all columns fp8 with one scale for all, or the latent with scales inside; else Q's type" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },

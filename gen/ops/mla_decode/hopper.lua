@@ -45,7 +45,7 @@ function hopper.cost(cost, v, family)
   local launch = cost.launch
   cost.any_lengths, cost.several = fits, schedule.shares[family] ~= nil
   cost.ns, cost.parts_at = launch.ns, launch.parts_at
-  if fits then cost.turns_at, cost.most_parts, cost.waits_at = launch.turns_at, launch.most_parts, launch.waits_at end
+  if fits then cost.turns_at, cost.most_parts = launch.turns_at, launch.most_parts end
   cost.behind_one = times.fitted.combine
   -- Parts of some families meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
   local meets = hopper.MEETS[schedule.shares[family] or family]
@@ -64,10 +64,9 @@ function hopper.cost(cost, v, family)
   return cost
 end
 
--- Parts that a fitted launch cuts a batch into whose longest request has so many times the tokens of the mean one, and positions
--- of a part; nil: requests stay whole. As templates/mla_decode/lib/fit.h decides, of a grid as
--- runtime/ops/mla_decode/prepare.c makes it.
-local function parts_of(p, t, family, shares, cus, longest)
+-- Parts that a fitted launch cuts a batch of equal requests into, and positions of a part; nil: requests stay whole. As
+-- templates/mla_decode/lib/fit.h decides, of a grid as runtime/ops/mla_decode/prepare.c makes it.
+local function parts_of(p, t, family, shares, cus)
   local fixed, most = schedule.fixed[family], math.max(1, cus // t.groups)
   local at_once = math.max(1, most // shares)
   local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
@@ -75,28 +74,27 @@ local function parts_of(p, t, family, shares, cus, longest)
   local even = p.batch * (tokens + fixed) / parts
   local usual = schedule.shares[family]
   local passes = ceil_div(p.batch, at_once)
-  local alike = passes * (longest * tokens + (usual and shares or 1) * fixed) / shares
+  local alike = passes * (tokens + (usual and shares or 1) * fixed) / shares
   local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len) or schedule.cut[family]
   if WIN * alike > even + cut then return parts, even end
 end
 
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
--- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
--- resident at once), width (blocks that share a split's tokens, default 1), again (ns of each turn but the first) and piece (of
--- each request but the first in a part), default 0, fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns. Returns, each
--- for a number of splits:
+-- several requests), cut (what cutting the batch costs, in ns), part (the same with large pages, as times.lua has it), bits (of
+-- partial results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
+-- again (ns of each turn but the first) and piece (of each request but the first in a part), default 0, fixed(blocks) and wave
+-- in ns, tile(blocks, full, heat) in ns. Returns, each for a number of splits:
 --
 --   ns          that time
 --   parts_at    how many parts the launch cuts equal requests into, or nil
 --   turns_at    how many turns of the device its blocks are if it does not; most_parts: how many parts there may be
 --   places_at   whether its last turn leaves places free
---   waits_at    nanoseconds more where one request is longer than the mean one (uneven.longest of times.lua): the mean of those
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
   local most = math.max(1, arch.device.cus // t.groups)
-  local function parts_at(splits, longest, family)
-    if v.schedule == "fitted" then return parts_of(p, t, family or t.family, splits * width, arch.device.cus, longest or 1) end
+  local function parts_at(splits, family)
+    if v.schedule == "fitted" then return parts_of(p, t, family or t.family, splits * width, arch.device.cus) end
   end
   -- One family of one split goes before another where both take as long: it may keep whole at other lengths what both cut at
   -- these, if all requests run at once; and if not, both are the same, and a server makes one kernel. Where all run at once it
@@ -109,13 +107,16 @@ function hopper.launch(p, v, arch, t)
     if schedule.whole[t.family] then return ns - 1 end
     if p.batch > most then return ns end
     local other = schedule.other[t.family]
-    return other and parts_at(1) and not parts_at(1, 1, other) and ns * (1 + times.measured.once) or ns
+    return other and parts_at(1) and not parts_at(1, other) and ns * (1 + times.measured.once) or ns
   end
   local function cut_ns(splits, parts, even, heat)
     local blocks, left = parts * t.groups, t.groups * splits * width * p.batch
-    even = even + schedule.cut[schedule.shares[t.family] or schedule.whole[t.family] or t.family]
     local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
-    local ends = t.fixed(blocks) + (t.wave or 0) + t.cut + (splits > 1 and left > t.slots and times.measured.late or 0)
+    local ends = t.fixed(blocks) + (t.wave or 0) + (splits > 1 and left > t.slots and times.measured.late or 0)
+    if t.part and p.page_size % 64 == 0 then
+      return ends + t.part.launch + t.part.request * p.batch / parts + shared / 64 * t.tile(blocks, 1, heat)
+    end
+    ends, even = ends + t.cut, even + schedule.cut[schedule.shares[t.family] or schedule.whole[t.family] or t.family]
     local small = times.measured.small_pages
     if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
       return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))
@@ -145,14 +146,6 @@ function hopper.launch(p, v, arch, t)
     end
     return ns
   end
-  local function waits(splits, longest)
-    local parts, even = parts_at(splits, longest)
-    local shares = splits * width
-    if parts then
-      return math.max(0, even + times.measured.uneven.piece - p.ctx / shares) / 64 * t.tile(parts * t.groups, 1, 1)
-    end
-    return (ceil_div(math.ceil(longest * tiles), shares) - ceil_div(tiles, shares)) * t.tile(t.groups, 1, 1)
-  end
   local function turns_at(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
   return {
     ns = function(splits)
@@ -163,12 +156,6 @@ function hopper.launch(p, v, arch, t)
     most_parts = most,
     turns_at = turns_at,
     places_at = function(splits) return p.batch * splits * width % most > 0 end,
-    waits_at = function(splits)
-      if p.batch == 1 or splits == 1 and t.turns or turns_at(splits) > 1 or parts_at(splits) then return 0 end
-      local sum, list = 0, times.measured.uneven.longest
-      for _, longest in ipairs(list) do sum = sum + waits(splits, longest) end
-      return sum / #list
-    end,
   }
 end
 

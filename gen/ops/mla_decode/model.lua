@@ -174,8 +174,6 @@ end
 function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local uneven, more = times.measured.uneven, combine_uneven or 0
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
-  local waits = decode.waits_at and uneven.wait * decode.waits_at(splits) or 0
-  ns, more = ns + waits, more + waits
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns, more end
   -- Parts meet among themselves, the more of them the more requests there are.
   local meet = ns * uneven.meet + uneven.first * math.min(1, p.batch / uneven.batch)

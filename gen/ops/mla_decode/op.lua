@@ -55,12 +55,7 @@ local op = {
 
 function op.rows(p) return p.heads * p.q_len end
 
-function op.absent(p)
-  if p.cache ~= 0 and p.rotate ~= 0 then
-    return "keys of an 8-bit cache are rotated already when they are written: leave rope on read out"
-  end
-  return shape.columns_rule(p)
-end
+function op.absent(p) return shape.columns_rule(p) end
 
 op.second = {
   family = function(family, cost, n)

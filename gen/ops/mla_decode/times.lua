@@ -10,7 +10,7 @@ return {
       wave = 3009, wave_pair = 5739, -- a piece's begin and end where a block takes turns
       fixed = 1253, fixed_pair = 1195, -- the launch
       heat = 0.1135,                  -- share that a long run's tiles take longer: the card is at its power limit
-      cut = -5984,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
+      cut = -5984,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens: small pages
     },
     sm90_mid = {
       tile = 728.1, slope = 0.2731, heat = 0.08953, loss = 0.1748, -- slope: of a row
@@ -35,6 +35,8 @@ return {
   measured = {
     sm90_many = {
       wave_splits = 6100, wave_splits_pair = 7300, fixed_splits = 1600, -- the same as above where each split has its own block
+      -- A tile out of memory at 512/64, of a block whose tokens no other one reads: it draws no more (docs/lab/bench.md).
+      alone = 1950,
       tile_clk = 2176,  -- clocks of a tile's products at 512/64, which `tile` is the time of,
       beside_clk = 500, -- and beside them
       -- From so many groups of rows on single blocks ask L2 for half as much: neighbours read the same tokens. Three and four
@@ -56,6 +58,12 @@ return {
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
     },
+    -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
+    -- launches that were cut, of 206 drawn batches, one NVIDIA H200, 2026-11-29: the others cost what plans/schedule.lua says.
+    part = {
+      sm90_many = { launch = 5824, request = 6113 }, sm90_many_pair = { launch = 6095, request = 7582 },
+      sm90_mid = { launch = 7279, request = 2687 }, sm90_few = { launch = 5285, request = 233 },
+    },
     -- From 12 shapes, flat and with scales, of 1 to 128 requests: tiles out of L2 for `tile`, `row` (each one above 16) and
     -- `scales_row` (docs/lab/kernels-hopper.md).
     sm90_raw = { tile = 980, row = 28, scales_row = 12, scattered = 1.03, loss = 0.12, wave = 3400, fixed = 900, merge = 90 },
@@ -67,8 +75,6 @@ return {
     uneven = {
       round = 400,               -- a warp's trip for more pieces of the longest request
       few = 16,                  -- pieces of the requests behind it
-      longest = { 1.3, 1.6, 2, 3 }, -- times the mean that one request may be
-      wait = 0.002, piece = 100,  -- weight of what is waited for it; tokens' worth of a part's second piece if that is cut
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },

@@ -1,7 +1,7 @@
 -- Closed-form estimate of both launches in ns, for ranking candidates and for planning without measurements; never called
 -- measured.
 --
---   logits  launch + the larger of bytes / bandwidth and waves of blocks x the time of one
+--   logits  launch + the largest of bytes / bandwidth, of math, where its rate is known, and of waves of blocks x the time of one
 --   select  launch + passes over a row of logits, which lie in the cache
 local budget = require("budget")
 local ceil_div = require("whole").ceil_div
@@ -21,8 +21,10 @@ function model.estimate(p, arch, cost, _, second_ns)
   local held = arch.device.cus * budget.resident(cost, arch)
   rate = math.min(rate, math.min(held, blocks) * cost.inflight / m.hbm_latency_ns * 1000)
   local starts = ceil_div(blocks, held) * START_CLK * 1000 / m.clock_mfma_mhz
-  local alone = cost.rows_per_wg // (shape.WAVE_TOKENS * cost.waves) * m.hbm_latency_ns
-  return m.launch_ns + m.wg_start_ns + math.max(1000 * bytes / rate, alone) + starts + second_ns
+  local alone = ceil_div(cost.rows_per_wg * shape.TOKEN_BYTES, cost.inflight) * m.hbm_latency_ns
+  local tiles = ceil_div(blocks, arch.device.cus) * ceil_div(math.min(p.ctx, cost.rows_per_wg), 64)
+  local of_math = tiles * (cost.tile_clk or 0) * 1000 / m.clock_mfma_mhz
+  return m.launch_ns + m.wg_start_ns + math.max(1000 * bytes / rate, of_math, alone) + starts + second_ns
 end
 
 -- The block of a token has its row to itself.

@@ -1,6 +1,6 @@
 -- Scores cached tokens for sparse attention and selects the best of them: a kernel that writes logits, and one that selects. The
 -- record: gen/ops.lua. Of a family's cost its model asks, beside what gen/ops.lua says, inflight: bytes that a workgroup of the
--- first has asked for at once.
+-- first has asked for at once; tile_clk: clocks that a multiprocessor takes for 64 tokens, if nothing else holds it up.
 local model = require("ops/mla_index/model")
 
 local op = {

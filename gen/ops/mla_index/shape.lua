@@ -12,4 +12,15 @@ shape.WAVE_TOKENS = 32             -- cached tokens that a wave has at a time
 
 function shape.lds_bytes(heads, tokens) return heads * shape.PITCH + 4 * heads + 4 * tokens end
 
+-- Hopper's kernel: threads of a block with `groups` warpgroups of math and a warp that loads; places of its ring, 64 tokens each;
+-- shared memory, bytes. Blocks of a unit have some 100 KB in flight then, four times what memory's latency asks for.
+function shape.ring(heads, groups)
+  local ring = { threads = 128 * groups + 32, stages = 4 * groups }
+  ring.bytes = 2 * 128 * heads + ring.stages * (64 * shape.TOKEN_BYTES + 8 + 16) + 4 * heads
+  return ring
+end
+
+-- The second kernel's: a histogram, a list of keys and positions, sums of waves.
+function shape.select_bytes(threads, wave) return 4 * (2048 + 2 * 4096 + 4 * (threads // wave) + 8) end
+
 return shape

@@ -1,6 +1,7 @@
 -- Merges the attentions of the same queries over N shards of a context by their log-sum-exp. The record: gen/ops.lua.
-local shape = require("ops/mla_merge_parts/shape")
-
 local function rows(p) return p.tokens * p.heads end
 
-return require("moves").op("merge", { depth = 1, threads = 64 }, shape.bytes, 2, rows) -- trips: the parts, the stores
+-- Bytes that a launch has to move: every part in, one out, each with its sums. Trips: the parts, the stores.
+local function bytes(p) return (p.parts + 1) * rows(p) * (2 * p.vdim + 4) end
+
+return require("moves").op("merge", { depth = 1, threads = 64 }, bytes, 2, rows)

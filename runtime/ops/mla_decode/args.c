@@ -166,6 +166,7 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
     return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->total_q,
                      (long long)a->batch * p->q_len, a->batch, p->q_len);
   if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
+  if (a->reserved) return mlaf_fail(err, MLAF_E_ARG, "reserved is %d, must be 0", a->reserved);
   if (!isfinite(a->scale)) return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite", (double)a->scale);
   if (fpclassify(a->scale) == FP_SUBNORMAL)
     return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be at least %g in size, or 0", (double)a->scale, (double)FLT_MIN);

@@ -79,13 +79,14 @@ static mlaf_status check_table(const mlaf_execute_args *a, mlaf_err *err) {
 }
 
 static mlaf_status check_lists(const mlaf_execute_args *a, mlaf_err *err) {
-  const void *const lists[] = {a->qo_indptr, a->kv_indptr, a->kv_indices, a->kv_last_page_lens};
+  const bool idle = !a->kv_indices && !a->kv_indices_size; /* no request has a token: nothing is read there */
+  const void *const lists[] = {a->qo_indptr, a->kv_indptr, idle ? a->kv_indptr : a->kv_indices, a->kv_last_page_lens};
   static const char *const names[] = {"qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"};
   if (a->seq_lens) return mlaf_fail(err, MLAF_E_ARG, "seq_lens is given and block_table is NULL");
   for (int i = 0; i < 4; i++)
     if (!lists[i] || (uintptr_t)lists[i] % sizeof(int32_t))
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be a 4-byte aligned table", names[i], lists[i]);
-  if (a->kv_indices_size < 1)
+  if (a->kv_indices_size < 1 && !idle)
     return mlaf_fail(err, MLAF_E_ARG, "kv_indices_size is %lld: with page_tokens or page_rows the number of entries of "
                      "kv_indices is wanted", (long long)a->kv_indices_size);
   return MLAF_OK;
@@ -147,7 +148,7 @@ mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *con
   const int64_t longest = a->block_table ? (int64_t)t->width * t->sub : t->room;
   const uint32_t chunks = divide_up(longest, CHUNK);
   t->group = (int32_t)divide_up(a->batch, MOST_WAVES);
-  t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks);
+  t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks ? chunks : 1);
   out->ahead = out->n = 1;
   out->launch[0] = like(fns[0]);
   out->launch[0].args = t;

@@ -27,3 +27,14 @@ MLAF_DEV u32 page_of(const mlaf_index_kernel_args& a, u32 position) { return (u3
 MLAF_DEV const char* table_of(const mlaf_index_kernel_args& a, u32 t) {
   return a.block_table + (i64)(t / (u32)a.q_tokens) * a.block_table_request;
 }
+
+// The places of a token's key and scale; NULL: there is no such token. `id`: of the page that holds its position, -1: none.
+struct place {
+  const char *key, *scale;
+};
+MLAF_DEV place place_in(const mlaf_index_kernel_args& a, int id, u32 page, int position) {
+  if (id < 0) return {nullptr, nullptr};
+  const i64 slot = position - page * a.page_tokens;
+  const char* base = a.cache + id * a.cache_page;
+  return {base + 128 * slot, base + 128 * (i64)a.page_tokens + 4 * slot};
+}

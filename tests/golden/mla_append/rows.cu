@@ -25,38 +25,9 @@ typedef uint2 word2;
 MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
+// [10 more lines of templates/mla_append/lib/machine.h]
 MLAF_DEV i64 load_past_l1(const i64* at) {
-  i64 x;
-#if __CUDA_ARCH__ >= 700
-  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
-#else
-  x = *(const volatile i64*)at;
-#endif
-  return x;
-}
-MLAF_DEV void load_if(bool there, word4& w, const char* at) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
-               : "l"(at), "r"((u32)there));
-}
-MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
-               : "+r"(w.x), "+r"(w.y)
-               : "l"(at), "r"((u32)there));
-}
-MLAF_DEV void ready(const void* p, u32 never) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
-}
+// [21 more lines of templates/mla_append/lib/machine.h]
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
@@ -65,16 +36,7 @@ MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
 MLAF_DEV float apart(float x) { return x; }
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
+// [10 more lines of templates/mla_append/lib/machine.h]
 // [templates/mla_append/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -92,50 +54,10 @@ constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two
 constexpr int ANGLES = 8;      // of an item
 
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
-
-struct rope_item {
-  word4 x[ITEM_CHUNKS];
-};
-MLAF_DEV rope_item load_item(const char* row, int item) {
-  rope_item r;
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
-  return r;
-}
+// [10 more lines of templates/mla_append/lib/rotate.h]
 
 struct turn {
-  word4 cos[ANGLES / 4], sin[ANGLES / 4];
-};
-
-MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
-  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
-  load_if(there && !narrow, w, at);
-  load_half_if(there && narrow, w, at);
-  return w;
-}
-
-MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
-  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
-  const int step = narrow ? 8 : 16;
-  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
-  turn t;
-#pragma unroll
-  for (int i = 0; i < ANGLES / 4; i++) {
-    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
-    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
-  }
-  return t;
-}
-
-MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
-  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
-  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
-}
-
-MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
-#pragma unroll
-  for (int i = 0; i < ANGLES; i++) {
-    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+// [32 more lines of templates/mla_append/lib/rotate.h]
     float &x = v[0][i], &y = v[1][i];
     const float across = apart(y * s), back = apart(x * s);
     x = multiply_add(x, c, -across);
@@ -155,19 +77,7 @@ MLAF_DEV u32 encode1(float x) {
 }
 MLAF_DEV u32 encode2(float lo, float hi) { return encode1(lo) | encode1(hi) << 8; }
 MLAF_DEV word2 encode(const float (&v)[8]) {
-  return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
-}
-
-MLAF_DEV float infinity() { return float_of(0x7f800000u); }
-MLAF_DEV float usable(float scale) { return scale >= float_of(0x00800000u) && scale < infinity() ? scale : not_a_number(); }
-
-MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const float q = multiply_add(v[i], 0.0f, v[i] * inverse_scale);
-    v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
-  }
-}
+// [13 more lines of templates/mla_append/lib/fp8.h]
 
 
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
@@ -209,15 +119,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   if (mine) item = load_item(rope_from, 0);
   const float scale = usable(a.scale_at ? load<float>(a.scale_at) : a.scale), inverse_scale = inverse(scale);
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int k = 0; k < ROUNDS; k++) {
-    float v[8];
-    unpack(v, x[k]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
-  }
-  float sum = part[0] + part[1] + (part[2] + part[3]);
-  sum += exchange(sum, lane, 1); // in flight while slots are looked at: the sum is what a launch of few tokens waits for
+// [9 more lines of templates/mla_append/lib/token.h]
   const turn angle = load_turn(a, position, lane, mine);
   const place to = place_of(a, slot);
   if (!to.inside) return;
@@ -260,17 +162,7 @@ constexpr bool FULL = H % GROUP == 0;                                          /
 constexpr int TURNS = (GROUP * ITEMS + THREADS - 1) / THREADS;                 // items of q_pe
 
 MLAF_DEV i64 chunk_at(int i, i64 head_stride) { return i / CHUNKS * head_stride + 16 * (i % CHUNKS); }
-MLAF_DEV i64 further(int k, int thread, i64 head_stride) {
-  if (THREADS % CHUNKS == 0) return k * (THREADS / CHUNKS) * head_stride; // in the same columns
-  return chunk_at(k * THREADS + thread, head_stride) - chunk_at(thread, head_stride);
-}
-
-MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
-  const int thread = (int)my_thread();
-  const u32 t = at / GROUPS;
-  const int first = (int)(at % GROUPS) * GROUP;
-  const int heads = FULL ? GROUP : smaller(GROUP, H - first);
-  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+// [11 more lines of templates/mla_append/rows.cu.in]
   const char* const from = a.q_nope + t * a.q_nope_token + first * a.q_nope_head + chunk_at(thread, a.q_nope_head);
   char* const to = a.q_out + t * a.q_out_token + first * a.q_out_head + chunk_at(thread, a.q_out_head);
   ready(from, a.flags & APPEND_NEVER);

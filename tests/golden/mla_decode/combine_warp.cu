@@ -61,36 +61,7 @@ struct sources {
   int count;
   MLAF_MEMBER u32 at(int k) const { return first + k * stride + (k == count - 1 ? aside : 0); }
 };
-
-struct merged {
-  float top, sum; // largest LSE; weights
-  float o[VECTORS][VALUES];
-};
-
-MLAF_DEV float max_of_warp(float x) {
-  const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
-  const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
-  return float_of(top ^ (top >> 31 & 0x7fffffff));
-}
-
-MLAF_DEV float weight_of(float x, float top) { return x == minus_inf() ? 0.0f : exp2_fast(x - top); } // NaN stays NaN
-
-MLAF_DEV uint4 load(const char* at, bool there) {
-  uint4 x;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(at), "r"((u32)there));
-  return x;
-}
-MLAF_DEV float load(const float* at, bool there) {
-  float x;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(at), "r"((u32)there));
-  return x;
-}
-
-MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
-  const u32 words[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
+// [30 more lines of templates/mla_decode/lib/merge.h]
     o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
     o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
   }
@@ -109,23 +80,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
     float lse = load(a.part_lse + at, mine < splits), weight;
     float unit = load(a.part_o + (i64)at * R + R / 2, mine < splits);
     int done = 0;
-#pragma unroll 1
-    do {
-      uint4 x[DEPTH][VECTORS];
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) {
-        const int split = first + groups * (done + k);
-        const char* const data = base + (i64)from.at(split) * (4 * R);
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++)
-          x[k][i] = load(data + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
-      }
-      if (done == 0) { // LSEs come with the first partial results; what was summed up before is worth less
-        if (mine >= splits) lse = minus_inf();
-        const float higher = fmaxf(m.top, max_of_warp(lse)), past = weight_of(m.top, higher);
-        weight = weight_of(lse, higher);
-        m.sum *= past;
-        m.top = higher;
+// [17 more lines of templates/mla_decode/lib/merge.h]
         if (lse == minus_inf()) unit = 0.0f;
         middle *= past;
 #pragma unroll
@@ -148,15 +103,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
 #pragma unroll
   for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= middle;
   return m;
-}
-
-MLAF_DEV float scale_of(float sum) {
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
-  return sum == 0.0f ? 0.0f : y;
-}
-
-MLAF_DEV int place_of_pair(int pair) {
+// [9 more lines of templates/mla_decode/lib/merge.h]
   const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
   return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
 }
@@ -169,51 +116,7 @@ struct meetings { // of all warps of the block
   sums parts[WARPS * VECTORS];
   meeting groups[WARPS];
 };
-MLAF_DEV meetings& meeting_place() {
-  __shared__ __align__(16) meetings all;
-  return all;
-}
-
-template <int N, int S>
-MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
-  constexpr int PAIRS = 16 * VALUES; // of columns in a vector
-  meetings& all = meeting_place();
-  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * S * N), first = own - own % N;
-#pragma unroll
-  for (int i = 0; i < VECTORS; i++)
-#pragma unroll
-    for (int k = 0; k < VALUES; k += 4)
-      *(float4*)all.parts[own * S * VECTORS + share % S + S * i][k / 4][lane] =
-          make_float4(m.o[i][k], m.o[i][k + 1], m.o[i][k + 2], m.o[i][k + 3]);
-  if (share % S == 0 && lane == 0) all.groups[own] = {m.top, m.sum};
-  __syncthreads();
-  if (!exists) return;
-
-  float top = minus_inf(), sum = 0.0f, weight[N];
-#pragma unroll
-  for (int g = 0; g < N; g++) top = fmaxf(top, all.groups[first + g].top);
-#pragma unroll
-  for (int g = 0; g < N; g++) {
-    weight[g] = weight_of(all.groups[first + g].top, top);
-    sum = fmaf(weight[g], all.groups[first + g].sum, sum);
-  }
-  const float scale = scale_of(sum);
-#pragma unroll
-  for (int mine = thread; mine < PAIRS * S * VECTORS; mine += 32 * S * N) {
-    const int pair = S == SHARES ? mine : mine + (share + mine / PAIRS * (SHARES - 1)) * PAIRS;
-    if (!FULL && pair >= R / 2) break;
-    const float* const from = (const float*)all.parts[first * S * VECTORS] + place_of_pair(mine);
-    float x = 0.0f, y = 0.0f;
-#pragma unroll
-    for (int g = 0; g < N; g++) {
-      const float2 part = *(const float2*)(from + g * (S * VECTORS * sizeof(sums) / sizeof(float)));
-      x = fmaf(weight[g], part.x, x);
-      y = fmaf(weight[g], part.y, y);
-    }
-    ((u32*)(a.o + (i64)row * (2 * R)))[pair] = pack2(x * scale, y * scale);
-  }
-  if (thread == 0 && (S == SHARES || share == 0) && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
-}
+// [45 more lines of templates/mla_decode/combine_warp.cu.in]
 
 MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   const int lane = threadIdx.x & 31;
@@ -241,57 +144,14 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 struct cut {
-  u32 row, rows; // of O: its first one, how many
-  u32 part;      // it begins in,
-  int pieces;    // from there on, one in each
-};
-struct cut_list {
-  cut of[THREADS];  // as many parts at most: no Hopper has more compute units
-  int found[WARPS]; // by each warp: how many, and the most pieces of one in the upper half
-};
-MLAF_DEV cut_list& cuts() {
-  __shared__ cut_list all;
-  return all;
-}
-
-MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
-  return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
-}
+// [16 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV u32 compute_units() {
-  u32 n;
-  asm("mov.u32 %0, %%nsmid;" : "=r"(n));
-  return n;
-}
-
-MLAF_DEV u32 trips(int pieces, int groups) { return (u32)((pieces + groups * DEPTH - 1) / (groups * DEPTH) + 2); }
-MLAF_DEV u32 turns(u32 of, u32 blocks) { return (of + blocks - 1) / blocks; }
-
-MLAF_DEV bool apart_is_faster(int all, int far, int most) {
-  const u32 slots = compute_units() * AT_ONCE, blocks = gridDim.x < slots ? gridDim.x : slots;
-  const u32 rows = (u32)SLOT_ROWS, singles = (u32)far * rows * SHARES, others = ((u32)(all - far) * rows + ROWS - 1) / ROWS;
-  const u32 first = turns(singles, blocks), behind = turns(singles + others, blocks) - first;
-  const u32 apart = first * trips(most, GROUPS_MOST) + behind * trips(FEW, GROUPS);
-  return apart < trips(most, GROUPS) + (turns(((u32)all * rows + ROWS - 1) / ROWS, blocks) - 1) * trips(1, 1);
-}
+// [15 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most, int& far) {
   if (parts > THREADS) __trap();
-  cut_list& list = cuts();
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
-  int request = (int)threadIdx.x < a.batch ? threadIdx.x : -1, part = 0, behind = 0;
-  if (a.batch > THREADS) {
-    request = (int)threadIdx.x < parts ? fit_words(a.part_o)[threadIdx.x] : -1;
-    if (request >= 0) entry = schedule_entry(&a, request);
-  }
-  const int tokens = schedule_tokens(entry.next_page - entry.page, entry.last, PAGE);
-  const int n = entry.next_qo - entry.qo;
-  if (request >= 0 && tokens > 0 && n > 0 && !is_refused(n, entry.qo, entry.next_qo, (int)a.total_q))
-    behind = fit_pieces(schedule_start(entry.page, request, PAGE), tokens, width, &part);
-  const bool is = behind > 0 && part < parts;
-  const u32 some = __ballot_sync(~0u, is);
-  const int pieces = smaller(behind, parts - 1 - part) + 1;
-  const u32 longest = __reduce_max_sync(~0u, is ? pieces : 0);
+// [15 more lines of templates/mla_decode/lib/cut_list.h]
   const bool is_far = is && pieces > FEW;
   const u32 some_far = __ballot_sync(~0u, is_far);
   if (lane == 0) list.found[warp] = (int)(longest << 16) + (__popc(some_far) << 8) + __popc(some);

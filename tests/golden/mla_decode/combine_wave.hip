@@ -39,22 +39,7 @@ enum { OWN_PARTS_BITS = 6 }; // a request has fewer parts than 2^6
 #ifndef OWN_LEAST
 enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
 #endif
-
-MLAF_DEV u32 own_grains(int tokens) { return ((u32)tokens + OWN_GRAIN - 1) / OWN_GRAIN; }
-
-MLAF_DEV int own_parts(int tokens, int most) {
-  const u32 grains = own_grains(tokens), wide = (grains + OWN_WIDE - 1) / OWN_WIDE;
-  u32 n = (grains + OWN_LEAST - 1) / OWN_LEAST;
-  n = n < OWN_KNEE ? n : OWN_KNEE;
-  n = n < wide ? wide : n;
-  n = n < (u32)most ? n : (u32)most;
-  return n > 0 ? (int)n : 1;
-}
-
-MLAF_DEV int own_begin(int tokens, int n, int k) {
-  const u32 at = own_grains(tokens) * (u32)k / (u32)n * OWN_GRAIN;
-  return at < (u32)tokens ? (int)at : tokens;
-}
+// [16 more lines of templates/mla_decode/lib/own_cut.h]
 // [templates/mla_decode/lib/paging.h]
 
 template <typename T>
@@ -64,99 +49,15 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
 
 
 MLAF_DEV float max_over_wave(float x, int lane) {
-#pragma unroll
-  for (int d = 1; d < 64; d *= 2) x = __builtin_fmaxf(x, lane_xor(x, lane, d));
-  return x;
-}
-MLAF_DEV float sum_over_wave(float x, int lane) {
-#pragma unroll
-  for (int d = 1; d < 64; d *= 2) x += lane_xor(x, lane, d);
-  return x;
-}
-MLAF_DEV float of_lane(float x, int lane) { return float_of((u32)__builtin_amdgcn_readlane((int)bits_of(x), lane)); }
-
-struct sources {
-  u64 first, stride, aside;
-  int count;
-};
+// [15 more lines of templates/mla_decode/combine_wave.hip.in]
 
 #if 1
 typedef float part_rows[R]; // of each wave
-static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
-#endif
-
-template <int Team>
-MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
-  constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
-  const int mate = wave % Team;
-  auto row_of = [&](u32 s) { return from.first + from.stride * s + ((int)s == from.count - 1 ? from.aside : 0); };
-
-  auto lse_of = [&](int first) {
-    const int s = first + lane;
-    return s < from.count ? *(const MLAF_GLOBAL float*)(global(a.part_lse) + 4 * row_of((u32)s)) : minus_inf();
-  };
-  float top = minus_inf();
-  for (int first = 0; first < from.count; first += 64) top = __builtin_fmaxf(top, lse_of(first));
-  top = max_over_wave(top, lane);
-
-  float sum = 0.0f;
-  f32x4 o[VECTORS] = {};
-  for (int first = 0; first < from.count; first += 64) {
-    const float lse = lse_of(first);
-    const bool live = lse != minus_inf(); // true for NaN
-    const float weight = live ? exp2_fast(lse - top) : 0.0f;
-    sum += weight;
-    u64 todo = __builtin_amdgcn_ballot_w64(live) & EVERY_TEAM << mate;
-    while (todo) {
-      f32x4 x[DEPTH][VECTORS];
-      float w[DEPTH];
-      bool real[DEPTH];
-      int s = 0;
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: the last one again, as zero
-        real[k] = todo != 0;
-        if (real[k]) s = __builtin_ctzl(todo);
-        todo &= todo - 1;
-        w[k] = of_lane(weight, s);
-        const gptr data = global(a.part_o) + row_of((u32)(first + s)) * (4 * R);
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++)
-          x[k][i] = *(const MLAF_GLOBAL f32x4*)(data + 4 * smaller(4 * (lane + 64 * i), R - 4));
-      }
-      __builtin_amdgcn_sched_barrier(0); // all loads leave before the first is waited for
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++)
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) o[i] += w[k] * (real[k] ? x[k][i] : f32x4{0.0f, 0.0f, 0.0f, 0.0f});
-    }
-  }
-  sum = sum_over_wave(sum, lane);
+// [49 more lines of templates/mla_decode/combine_wave.hip.in]
 
 #if 1
   if (Team > 1) {
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++)
-      if (4 * (lane + 64 * i) < R) *(f32x4*)&parts[wave][4 * (lane + 64 * i)] = o[i];
-    __syncthreads();
-    if (mate != 0) return;
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++)
-      if (4 * (lane + 64 * i) < R)
-        for (int w = 1; w < Team; w++) o[i] += *(const f32x4*)&parts[wave + w][4 * (lane + 64 * i)];
-  }
-#endif
-
-  if (!exists) return;
-  const float scale = sum == 0.0f ? 0.0f : 1.0f / sum;
-#pragma unroll
-  for (int i = 0; i < VECTORS; i++) {
-    const int column = 4 * (lane + 64 * i);
-    if (column < R)
-      *(MLAF_GLOBAL u32x2*)(global(a.o) + 2 * (row * R + column)) =
-          u32x2{pack2(o[i][0] * scale, o[i][1] * scale), pack2(o[i][2] * scale, o[i][3] * scale)};
-  }
-  if (lane == 0 && a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * row) = (top + log2_fast(sum)) * LN_2;
-}
+// [23 more lines of templates/mla_decode/combine_wave.hip.in]
 
 MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   const int each = (int)a.total_q / a.batch, guess = uniform(smaller(token / (each > 0 ? each : 1), a.batch - 1));

@@ -81,181 +81,10 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
   }
 }
 struct piece {
-  i64 row;                // first row of this workgroup, counted over all requests
-  int rows;               // rows of the request from there on, at least 1
-  int first_row;          // within the request
-  int n;                  // query tokens of the request; 0: it is refused (mla_decode/lib/refuse.h), and its rows are all here
-  int tokens, begin, end; // cached tokens of the request; those of this piece
-  int first_page;         // into kv_indices
-  i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
-  bool final;             // straight to o and lse
-};
-
-struct entries {
-  int q_begin, q_end, page, pages_end, last;
-};
-MLAF_DEV entries entries_of(const mlaf_decode_args& a, int request) {
-  cints q = constants(a.qo_indptr) + request, pages = constants(a.kv_indptr) + request;
-  return {q[0], q[1], pages[0], pages[1], constants(a.kv_last_page_lens)[request]};
-}
-MLAF_DEV void together(entries& e, int& x) {
-  asm volatile("" : "+s"(e.q_begin), "+s"(e.q_end), "+s"(e.page), "+s"(e.pages_end), "+s"(e.last), "+s"(x));
-}
-
-MLAF_DEV bool request_of(const entries& e, i64 total_q, int first_row, piece& x) {
-  const int pages = e.pages_end - e.page, last = e.last < 0 ? 0 : smaller(e.last, PAGE);
-  x.n = e.q_end - e.q_begin;
-  x.first_row = first_row;
-  x.row = (i64)e.q_begin * H + first_row;
-  x.rows = x.n * H - first_row;
-  if (is_refused(x.n, e.q_begin, e.q_end, (int)total_q)) {
-    const int all = (int)total_q, from = e.q_begin > 0 ? smaller(e.q_begin, all) : 0, to = smaller(e.q_end, all);
-    x.n = 0;
-    x.row = (i64)from * H;
-    x.rows = to > from ? (to - from) * H : 0;
-  }
-  x.first_page = e.page;
-  x.tokens = uniform(pages > 0 ? (pages - 1) * PAGE + last : 0); // the clamp went through vector registers
-  return x.rows > 0;
-}
-MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
-  entries e = entries_of(a, request);
-  int none = 0;
-  together(e, none);
-  return request_of(e, a.total_q, first_row, x);
-}
-
-MLAF_DEV void refuse_piece(const mlaf_decode_args& a, const piece& x, int thread) {
-  refuse(a, x.row, x.row + x.rows, x.final ? -1 : x.part, thread, 64 * WAVES);
-}
+// [47 more lines of templates/mla_decode/lib/fit_walk.h]
 
 struct walk {
-  int next; // request; -1: none is left
-  u32 mine; // the split of a request, or where the batch is cut the part; CUT; group of rows << 16
-};
-enum { WALK_CUT = 0x8000 };
-
-struct asked {
-  entries mine;
-  int end, begin, next;
-  fit_look look;
-  int splits, batch;
-  i64 total_q;
-  float* part_o;
-};
-
-MLAF_DEV i64 total_of(const mlaf_decode_args& a) { return fit_start(constants(a.kv_indptr)[a.batch], a.batch, PAGE); }
-
-MLAF_DEV void whole_piece(i64 total_q, int splits, int id, piece& x) {
-  split_range(x.tokens, STEP, splits, id, x.begin, x.end);
-  x.begin = uniform(x.begin); // the division went through vector registers
-  x.end = uniform(x.end);
-  x.final = splits == 1;
-  x.part = (i64)id * total_q * H;
-}
-
-MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane, asked& q) {
-  arguments_together(a);
-  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
-  const int at = smaller(lane, a.batch - 1);
-  q.begin = table[at];
-  q.next = table[at + 1];
-  q.end = constants(a.kv_indptr)[a.batch];
-  constexpr int GROUPS = (Q_LEN * H + ROWS - 1) / ROWS;
-  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
-  const work mine = my_work<GROUPS>(splits, GROUPS > 1 ? uniform(fit_requests(splits, slots, a.batch)) : 0);
-  const walk w = {uniform(mine.request), (u32)uniform(mine.rows) << 16 | (u32)uniform(mine.split)};
-  q.mine = entries_of(a, smaller(w.next, a.batch - 1));
-  __builtin_amdgcn_sched_barrier(0);
-  q.splits = a.splits;
-  q.batch = a.batch;
-  q.total_q = a.total_q;
-  q.part_o = a.part_o;
-  q.look = fit_look_at(splits, slots, a.batch, PAGE);
-  asm volatile("" : "+v"(q.look.page), "+v"(q.look.all), "+v"(q.look.rest));
-  return w;
-}
-
-MLAF_DEV bool seen_whole(const asked& q, int lane) {
-  int pages = q.next - q.begin;
-  if (__builtin_expect(q.batch > 64, 0)) {
-    if (q.batch > FIT_QUICK) return false;
-    const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)arguments_again().kv_indptr;
-    for (int i = lane + 64; i < q.batch; i += 64) {
-      const int more = table[i + 1] - table[i];
-      pages = more > pages ? more : pages;
-    }
-  }
-  return !any_lane(!fit_is_short(q.look, pages, q.end));
-}
-
-MLAF_DEV void forget(asked& q, mlaf_decode_args& a) {
-  entries& e = q.mine;
-  asm volatile("" : "=s"(e.q_begin), "=s"(e.q_end), "=s"(e.page), "=s"(e.pages_end), "=s"(e.last), "=s"(q.end));
-  asm volatile("" : "=s"(q.splits), "=s"(q.batch), "=s"(q.total_q), "=s"(q.part_o));
-  asm volatile("" : "=v"(q.begin), "=v"(q.next), "=v"(q.look.page), "=v"(q.look.all), "=v"(q.look.rest));
-  asm volatile("" : "=s"(a.q), "=s"(a.ckv), "=s"(a.kpe), "=s"(a.kv_indices), "=s"(a.ckv_row_stride), "=s"(a.kpe_row_stride),
-                    "=s"(a.num_pages), "=s"(a.scale_log2e));
-}
-
-MLAF_DEV int parts_of(const mlaf_decode_args& a, int lane) {
-  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits);
-  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
-  const i64 total = total_of(a);
-  const int parts = fit_parts(splits, slots, a.batch, total);
-  if (a.batch > FIT_REQUESTS) return parts;
-  const float weight = fit_weight(splits, slots, parts, a.batch), limit = fit_limit(total, parts);
-  bool cut = false;
-  for (int i = lane; i < a.batch; i += 64) cut |= fit_is_long(table[i + 1] - table[i], PAGE, weight, limit);
-  return any_lane(cut) ? parts : 0;
-}
-
-MLAF_DEV bool first_piece(int lane, asked& q, walk& w, piece& x) {
-  together(q.mine, q.end);
-  asm volatile("" : "+v"(q.begin), "+v"(q.next), "+v"(lane)); // not a word of them before, nor what follows from lanes
-  const int request = w.next, split = (int)(w.mine & 0x7fff), id = request * fit_splits(q.splits) + split;
-  const u32 rows = w.mine & 0xffff0000;
-  const bool teller = (id | (int)rows) == 0;
-  w.next = -1;
-  if (__builtin_expect(!seen_whole(q, lane), 0)) {
-    const mlaf_decode_args a = arguments_again();
-    const int parts = parts_of(a, lane);
-    if (parts > 0) {
-      if (teller && thread_id() == 0) fit_tell(a.part_o, parts);
-      if (id >= parts) return false;
-      const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
-      const i64 lo = fit_width(total_of(a), parts) * id;
-      w.next = uniform(fit_find(a.batch, lane, [&](int i) { return fit_start(table[i], i, PAGE) <= lo; }));
-      w.mine = rows | WALK_CUT | (u32)id;
-      return false;
-    }
-  }
-  if (__builtin_expect(teller, 0) && thread_id() == 0) fit_tell(q.part_o, 0);
-  const bool here = request_of(q.mine, q.total_q, (int)(rows >> 16) * ROWS, x);
-  whole_piece(q.total_q, fit_splits(q.splits), split, x);
-  return here && request < q.batch;
-}
-
-MLAF_DEV bool next_piece(walk& w, piece& x) {
-  const mlaf_decode_args a = arguments_again();
-  asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
-  const int splits = fit_splits(a.splits), id = (int)(w.mine & 0x7fff), first_row = (int)(w.mine >> 16) * ROWS;
-  const i64 total = total_of(a), width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
-  const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
-  while (w.next >= 0) {
-    const int request = w.next;
-    const bool here = read_request(a, request, first_row, x);
-    const i64 start = fit_start(x.first_page, request, PAGE);
-    const bool some = fit_piece(lo, hi, start, x.tokens, &x.begin, &x.end);
-    w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
-    if (!here || !some) continue;
-    const int slot = fit_slot(id, x.begin, x.end, x.tokens);
-    x.final = slot < 0 || x.n == 0;
-    x.part = (i64)slot * (Q_LEN * H) + first_row - x.row;
-    return true;
-  }
-  return false;
-}
+// [126 more lines of templates/mla_decode/lib/fit_walk.h]
 
 MLAF_DEV int visible(const piece& w, int row) {
   return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
@@ -288,26 +117,7 @@ MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i
   char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
   MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + wide(16 * (lane & 7));
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
-}
-
-template <int r>
-MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column,
-                      const float (&x)[8]) {
-  if (final) {
-    const u32x4 packed = {pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
-    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = packed;
-    if (r % 2 == 0) return;
-  } else {
-    *(f32x4*)(put + 16 * (2 * place ^ key)) = f32x4{x[0], x[1], x[2], x[3]};
-    *(f32x4*)(put + 16 * ((2 * place + 1) ^ key)) = f32x4{x[4], x[5], x[6], x[7]};
-  }
-  asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
-  const u32x4 upper = *(const u32x4*)get, lower = *(const u32x4*)(get + 1024);
-  asm volatile("" ::: "memory");
-  const int at = final ? 2 * (column - 32) : 4 * column;
-  if (out.has_upper) *(MLAF_GLOBAL u32x4*)(out.upper + at) = upper;
-  if (out.has_lower) *(MLAF_GLOBAL u32x4*)(out.lower + at) = lower;
-}
+// [20 more lines of templates/mla_decode/mfma_lds.hip.in]
 
 MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value, int wave) {
   const int rows = smaller(ROWS, w.rows);
@@ -338,44 +148,14 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
   {
     const int lane = lane_again();
     const float scale = a.scale_log2e, slack = 8.0f;
-    const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
-    const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
-    const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
-    const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
-    const u64 pages = (u64)(a.kv_indices + w.first_page);
-    const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
-
-    u32 ka[2], kr[2], va[4];
-    const u32 t = lane & 15, q = lane >> 4, slot = 2 * ((t & 3) + 4 * (t >> 3)) + (t >> 2 & 1);
-#pragma unroll
-    for (int p = 0; p < 2; p++) {
-      const u32 place = 16 * ((4 * p + q) ^ 2 * (t & 3));
-      ka[p] = base + t * ROW_BYTES + place;
-      kr[p] = base + LATENT_BYTES + slot * 128 + place;
-    }
-#pragma unroll
-    for (int r = 0; r < 4; r++) {
-      const u32 chunk = 4 * (t & 3) + ((t >> 2) ^ (t & 2));
-      va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (chunk ^ 2 * r);
-    }
+// [20 more lines of templates/mla_decode/mfma_lds.hip.in]
 
     const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
     const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
     u32 la[2], lr[UNITS], pos, pgo;
     tile_offsets(15, cs, ks, wave, lane, la, lr);
     u32 ml[UNITS], mr[UNITS];
-    const bool spare = WAVES * (UNITS - 1) + wave >= 8; // this wave's last unit has no place in the ring
-    auto step_copies = [&] {
-#pragma unroll
-      for (int u = 0; u < UNITS; u++)
-        if (u < UNITS - 1 || !spare) {
-          ml[u] += STAGE_BYTES;
-          mr[u] += STAGE_BYTES;
-        }
-    };
-#pragma unroll
-    for (int u = 0; u < UNITS; u++) {
-      const int i = wave + WAVES * u;
+// [12 more lines of templates/mla_decode/mfma_lds.hip.in]
       ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : 36864 + (i - 8) * ROW_BYTES);
       mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 38912 + 256 * (i - 8));
     }
@@ -1100,15 +880,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     asm volatile("v_mov_b32 %0, v39\nv_mov_b32 %1, v40\nv_mov_b32 %2, v41"
                  : "=v"(top), "=v"(sum), "=v"(total) :: "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
-    total = broken ? sum : sum_over_groups(total, lane);
-    const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
-    const float lse2 = top + log2_fast(sum);
-    if (row < w.rows && lane < 16) {
-      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
-      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
-    }
-    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
-    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
+// [9 more lines of templates/mla_decode/mfma_lds.hip.in]
     {
       float x[8];
       asm volatile(
@@ -1239,15 +1011,5 @@ mlaf_mla_decode_mfma_lds_3349ede3(mlaf_decode_args a) {
   const int wave = uniform(thread_id() >> 6);
   piece x;
   asked q;
-  walk w = begin_walk(a, lane_again(), q);
-  bool whole = first_piece(lane_again(), q, w, x);
-#pragma nounroll
-  while (whole || (w.next >= 0 && next_piece(w, x))) {
-    int mine = wave;
-    asm volatile("" : "+s"(mine)); // as lane_again(): what follows from it is computed anew for each piece
-    work_on(arguments_again(), x, lds, mine);
-    if (w.next < 0) break;
-    whole = false;
-    __syncthreads(); // what waves still read is where the next piece's tiles and Q come
-  }
+// [11 more lines of templates/mla_decode/mfma_lds.hip.in]
 }

@@ -104,16 +104,7 @@ MLAF_DEV void wgmma_ss_t(float (&d)[32], u32 a, u32 b, bool accumulate) {
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N>
-MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-template <int N>
-MLAF_DEV void settle(float (&x)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [10 more lines of templates/lib/wgmma.h]
 #define SCHEDULE_FIXED 320
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/paging.h]
@@ -238,75 +229,18 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
 MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
   return x.part;
 }
-MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
-
-MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
-  if (x.begin + box * BOX >= x.end) return 0;
-  const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
-  return id < (u32)a.num_pages ? (int)id : 0;
-}
-MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
-  return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
-}
+// [10 more lines of templates/mla_decode/sm90_many/piece.h]
 MLAF_DEV int row_of_box_for_all(const piece& x, int box, int ids) {
   const int id = (int)__reduce_max_sync(~0u, (threadIdx.x & 31) == (box & 31) ? (u32)ids : 0u);
   return id * PAGE + (x.begin + box * BOX) % PAGE;
 }
 
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
-  bool bad = false;
-  if (x.begin < x.end)
-#pragma unroll 1
-    for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
-      bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
-  return __any_sync(~0u, bad);
-}
-
-struct facts {
-  int blocks; // -1: no piece is left
-  int begin, tokens, n;
-  i64 row, part;
-  int bad;
-};
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
-
-MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
-  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
-}
-
-MLAF_DEV int known(u32 shared, u32 field) {
-  int x;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + FACTS_AT + field) : "memory");
-  return x;
-}
-MLAF_DEV i64 known_row(u32 shared, u32 field) {
-  i64 x;
-  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + FACTS_AT + field) : "memory");
-  return x;
-}
-
-MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
-  const int n = known(shared, N_OF);
-  const i64 first = known_row(shared, ROW_OF) - ROWS * (int)blockIdx.x, end = first + (i64)n * H; // rows of the request
-  if (!is_refused(n, first, end, a.total_q * H)) return;
+// [35 more lines of templates/mla_decode/sm90_many/piece.h]
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
-  named_sync(BOTH, 256);
-  if (threadIdx.x == 128) {
-    asm volatile("st.shared.s32 [%0], 0;" ::"r"(copy + FACTS_AT + N_OF) : "memory");
-    asm volatile("st.shared.s32 [%0], 0;" ::"r"(shared + FACTS_AT + N_OF) : "memory");
-    asm volatile("st.shared.s64 [%0], 0;" ::"r"(shared + FACTS_AT + ROW_OF) : "memory"); // Q may be read from there
-  }
-  named_sync(BOTH, 256);
-}
-
-constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
-MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
-#pragma unroll
-  for (int h = 0; h < 2; h++)
-    if (row + 8 * h >= live) m[h] = -LOWEST;
-}
+// [15 more lines of templates/mla_decode/sm90_many/piece.h]
 
 
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
@@ -319,24 +253,7 @@ MLAF_DEV bool elected() {
 }
 
 struct loader {
-  const mlaf_decode_params& p;
-  u32 shared;
-  int lane, half; // half: 0 left, 1 right, 2 rope
-};
-
-struct buffer_use {
-  int buffer;
-  u32 use;
-};
-MLAF_DEV buffer_use next_use(u32 (&used)[2], int j) {
-  const u32 n = j & 1 ? used[1]++ : used[0]++;
-  return {(j & 1) + 2 * (int)(n % OWN_BUFFERS), n / OWN_BUFFERS};
-}
-
-MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
-  if (t.use > 0) barrier_wait(l.shared + EMPTY_AT + 8 * (5 * t.buffer + group), (t.use - 1) & 1);
-  __syncwarp();
-}
+// [18 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
                           int count) {
@@ -358,20 +275,7 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   wait_empty(l, t, group);
   if (chosen) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
 #pragma unroll 1
-  for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
-    if (b0 > 0) find(b0);
-#pragma unroll
-    for (int b = 0; b < BOXES_AT_ONCE; b++) {
-      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * ROPE : 128);
-      if (!mine) continue;
-      if (PAIR == 2) {
-        copy_box_to_pair(place, map, column, rows[b], full, POLICY);
-      } else {
-        copy_box_once(place, map, column, rows[b], full, POLICY);
-        if (count == 2) copy_box_once(place + SLICE, map, column + 64, rows[b], full, POLICY);
-      }
-    }
-  }
+// [14 more lines of templates/mla_decode/sm90_many/load.h]
 }
 
 MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int next) {
@@ -399,15 +303,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
       for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
     }
   }
-  if (MANY && l.half == 0 && blocks < 2) {
-    barrier_wait(l.shared + Q_FULL_AT, k & 1);
-    if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
-  }
-}
-
-MLAF_DEV void load_cache(const loader& l, walk& w) {
-  u32 used[2] = {0, 0};
-  piece x;
+// [9 more lines of templates/mla_decode/sm90_many/load.h]
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
     load_piece(l, x, k, used);
     if (!MANY) return;
@@ -415,20 +311,7 @@ MLAF_DEV void load_cache(const loader& l, walk& w) {
 }
 
 MLAF_DEV void load_q(const loader& l, int row) {
-  if (l.lane < Q_SLICES)
-    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[MAP_Q], 64 * l.lane, row, l.shared + Q_FULL_AT);
-}
-MLAF_DEV void load_last(const loader& l, int row) {
-  const u32 full = l.shared + Q_FULL_AT;
-  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
-  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
-}
-
-static_assert(sizeof(facts) == 40, "gen/ops/mla_decode/plans/sm90_many.lua and finish() count so many bytes");
-MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
-  f[0] = x;
-  f[2 + (k & 1)] = x;
-}
+// [14 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
@@ -458,477 +341,52 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
       row = (int)x.row;
       const bool bad = check_pages(l.p.a, x, l.lane);
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
-    }
-    barrier_wait(l.shared + NEAR_END_AT, k & 1);
-    __syncwarp();
-    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
-    barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
-    __syncwarp();
-    if (row >= 0) load_q(l, row);
-    barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
-    __syncwarp();
-    if (l.lane == 0) {
-      if (row >= 0) tell(f, k + 1, f[1]);
-      else f->blocks = -1;
-      load_last(l, row);
+// [13 more lines of templates/mla_decode/sm90_many/load.h]
       barrier_arrive(l.shared + CHECKED_AT);
     }
   }
 }
 struct rows_state {
-  float m[2], sum[2]; // reference; sum of P, this thread's columns of own blocks
-};
-
-struct math {
-  MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
-
-  u32 shared;
-  u32 peer;      // of a pair: where the other block's barriers of empty slices begin
-  float scale;   // positive; Q has its sign
-  int lane, warp;
-  int clear;     // of the piece's tokens, those that all rows see
-  u32 used[2];   // blocks before this piece
-};
-
-template <int WHO> // 0: A, 1: B
-MLAF_DEV buffer_use use_of(const math& c, int i) {
-  const u32 n = c.used[WHO] + i;
-  return {WHO + 2 * (int)(n % OWN_BUFFERS), n / OWN_BUFFERS};
-}
-
-MLAF_DEV void give_back(const math& c, int buffer, int group) {
-  const u32 at = 8 * (5 * buffer + group);
-  if (c.lane == 0) barrier_arrive(c.shared + EMPTY_AT + at);
-  if (PAIR == 2 && c.lane == 1) barrier_arrive_there(c.peer + at);
-}
-template <int WG>
-MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q_last)[4][4], float (&s)[32]) {
+// [27 more lines of templates/mla_decode/sm90_many/block.h]
   const int quarter = WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2;
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER), q = k_major(c.shared + Q_AT);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER), t.use & 1);
   settle(s);
-  wgmma_fence();
-#pragma unroll
-  for (int j = 0; j < 4 * QUARTER; j++) {
-    const int slice = quarter * QUARTER + j / 4, at = slice * (SLICE / 16) + 2 * (j % 4);
-    if (ROPE == 0 && slice == Q_SLICES) wgmma_rs(s, q_last[j % 4], k + at, true);
-    else wgmma_ss(s, q + at, k + at, ROPE > 0 || i > 0 || j > 0);
-  }
-  wgmma_commit();
-}
-template <int WG>
-MLAF_DEV void multiply_first(const math& c, buffer_use t, const u32 (&q_last)[4][4], float (&s)[32]) {
-  if (ROPE == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
-  const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER) + SLICES * (SLICE / 16);
-  barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + SLICES), t.use & 1);
+// [14 more lines of templates/mla_decode/sm90_many/block.h]
   settle(s);
-  wgmma_fence();
-#pragma unroll
-  for (int i = 0; i < Q_LAST_K; i++) wgmma_rs<LAST_HI>(s, q_last[i], k + 2 * i, i > 0);
-  wgmma_commit();
-}
-template <int WG>
-MLAF_DEV void multiply_rest(const math& c, buffer_use t, const u32 (&q_last)[4][4], float (&s)[32]) {
-#pragma unroll (ROPE > 0 ? 1 : 4)
-  for (int i = ROPE > 0 ? 0 : 1; i < 4; i++) multiply_quarter<WG>(c, t, i, q_last, s);
-}
-
-template <int WG>
-MLAF_DEV u32 v_of(const math& c, int buffer, int half) {
-  return n_major(c.shared + KV_AT + buffer * BUFFER, SLICE) + (WG * HALF + half * QUARTER) * (SLICE / 16);
-}
-template <int WG, typename BETWEEN>
-MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][O_COLS / 2], BETWEEN between) {
-  settle(o[0]);
-  settle(o[1]);
-  wgmma_fence();
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-#pragma unroll
-    for (int k = 0; k < 4; k++) wgmma_rs_t(o[h], p[k], v_of<WG>(c, buffer, h) + 128 * k, true);
-    wgmma_commit();
-    if (h == 0) {
-      between();
-      wgmma_fence();
-    }
-  }
-}
-template <int WG>
-MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][O_COLS / 2]) { // P of the other warpgroup
-  const u32 p = k_major(c.shared + P_AT + buffer * SLICE);
-  settle(o[0]);
-  settle(o[1]);
-  wgmma_fence();
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-#pragma unroll
-    for (int k = 0; k < 4; k++) wgmma_ss_t(o[h], p + 2 * k, v_of<WG>(c, buffer, h) + 128 * k, true);
-    wgmma_commit();
-  }
-}
-template <int WG, int BEHIND, typename BETWEEN>
-MLAF_DEV void finish_v(const math& c, int buffer, BETWEEN between) {
-  wgmma_wait<BEHIND + 1>();
-  give_back(c, buffer, 2 * WG);
-  between();
-  wgmma_wait<BEHIND>();
-  give_back(c, buffer, 2 * WG + 1);
-}
-template <int WG, int BEHIND>
-MLAF_DEV void finish_v(const math& c, int buffer) {
-  finish_v<WG, BEHIND>(c, buffer, [] {});
-}
-
-MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][O_COLS / 2]) {
-  const float m[2] = {m0, m1};
-#pragma unroll
-  for (int h = 0; h < 2; h++) { // rows 0-7, rows 8-15 of the warp
-    if (!__any_sync(~0u, m[h] != r.m[h])) continue;
-    const float f = exp2_fast(r.m[h] - m[h]);
-#pragma unroll
-    for (int v = 0; v < 2; v++) {
-      settle(o[v]);
-#pragma unroll
-      for (int i = 0; i < O_COLS / 2; i++)
-        if ((i >> 1 & 1) == h) o[v][i] *= f;
-      settle(o[v]);
-    }
-    r.sum[h] *= f;
-    r.m[h] = m[h];
-  }
-}
-MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][O_COLS / 2]) {
-  named_sync(M_READY + buffer, 256);
-  const u32 m = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
-  bring_to(load_4(m), load_4(m + 32), r, o);
-}
-
-template <int WG>
-MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
-  if (64 * j + 64 <= c.clear) return;
-  const int valid = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j;
-  if (valid >= 64) return;
-  named_sync(1 + WG, 128);
-  const u32 at = c.shared + KV_AT + buffer * BUFFER + WG * HALF * SLICE + valid * 128;
-#pragma unroll 1
-  for (int i = 32 * c.warp + c.lane; i < (64 - valid) * 8 * HALF; i += 128)
-    store_16(at + i % HALF * SLICE + i / HALF * 16, 0, 0, 0, 0);
-  fence_async();
-  named_sync(1 + WG, 128);
-}
-
-MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2]) {
-  if (64 * j + 64 > c.clear) {
-    int limit[2]; // tokens that this thread's rows see, counted from its first
-    const int seen = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j - 2 * (c.lane & 3);
-    const int n = known(c.shared, N_OF);
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int token = (64 * blockIdx.x + 16 * c.warp + (c.lane >> 2) + 8 * h) / H;
-      limit[h] = CAUSAL ? seen - (n - 1 - token) : seen;
-    }
-#pragma unroll
-    for (int i = 0; i < 32; i++)
-      if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
-  }
-  float top[2][2] = {{s[0], s[1]}, {s[2], s[3]}};
-#pragma unroll
-  for (int i = 4; i < 32; i++) top[i >> 1 & 1][i & 1] = fmaxf(top[i >> 1 & 1][i & 1], s[i]);
-  const float row[2] = {fmaxf(top[0][0], top[0][1]), fmaxf(top[1][0], top[1][1])};
-  float other[2][3]; // of the row's other lanes. Beside QK a shuffle takes 200-350 clocks: all at once
-#pragma unroll
-  for (int i = 0; i < 6; i++) other[i & 1][i / 2] = __shfl_xor_sync(~0u, row[i & 1], i / 2 + 1);
-#pragma unroll
-  for (int h = 0; h < 2; h++)
-    m[h] = fmaxf(r.m[h], fmaxf(fmaxf(row[h], other[h][0]), fmaxf(other[h][1], other[h][2])) * c.scale);
-}
-
-MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const float (&m)[2], u32 (&p)[4]) {
-  const u32 to = c.shared + P_AT + buffer * SLICE + (16 * c.warp + (c.lane & 15)) * 128;
-#pragma unroll
-  for (int i = 8 * k; i < 8 * k + 8; i++) s[i] = exp2_fast(fmaf(s[i], c.scale, -m[i >> 1 & 1]));
-#pragma unroll
-  for (int i = 0; i < 4; i++) p[i] = pack2(s[8 * k + 2 * i], s[8 * k + 2 * i + 1]);
-  store_matrices(to + (((2 * k + (c.lane >> 4)) ^ (c.lane & 7)) << 4), p);
-}
-MLAF_DEV void publish_reference(const math& c, int buffer, const float (&m)[2]) {
-  if ((c.lane & 3) == 0) {
-    const u32 to = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
-    store_4(to, m[0]);
-    store_4(to + 32, m[1]);
-  }
-  named_arrive(M_READY + buffer, 256);
-}
-MLAF_DEV void load_reference(const math& c, int buffer, float (&m)[2]) {
-  const u32 at = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
-  m[0] = load_4(at);
-  m[1] = load_4(at + 32);
-}
-MLAF_DEV void publish_p(int buffer) {
-  fence_async();
-  named_arrive(P_READY + buffer, 256);
-}
-MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s)[32]) {
-  float m[2];
-  load_reference(c, buffer, m);
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    r.sum[h] += m[h] - r.m[h];
-#pragma unroll
-    for (int i = 0; i < 8; i++) r.sum[h] = r.sum[h] + s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
-  }
-}
+// [156 more lines of templates/mla_decode/sm90_many/block.h]
 template <typename DONE>
 MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
-  float s[32], m[2];
-  u32 p[4][4];
-  auto reference = [&](int i, buffer_use t) {
-    settle(s);
-    if (ROPE > 0) give_back(c, t.buffer, 4);
-    if (i == mine - 1) q_done();
-    c.forget();
-    find_reference(c, 2 * i, s, r, m);
-    publish_reference(c, t.buffer, m);
-  };
-  auto own = [&](int i, buffer_use t, int other) {
-    if (other >= 0) load_reference(c, t.buffer, m);
-    make_p(c, t.buffer, 0, s, m, p[0]);
-    if (other >= 0) {
-      wgmma_wait<1>();
-      give_back(c, other, 0);
-    }
-    make_p(c, t.buffer, 1, s, m, p[1]);
-    make_p(c, t.buffer, 2, s, m, p[2]);
-    make_p(c, t.buffer, 3, s, m, p[3]);
-    c.forget();
-    publish_p(t.buffer);
-    if (other >= 0) {
-      wgmma_wait<0>();
-      give_back(c, other, 1);
-    }
-    bring_to(m[0], m[1], r, o);
-    clear_tail<0>(c, t.buffer, 2 * i);
-    multiply_v<0>(c, t.buffer, p, o, [] {});
-    finish_v<0, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s); });
-    settle(o[0]);
-    settle(o[1]);
-  };
-  if (mine == 0) {
-    q_done();
-    return;
-  }
-  const buffer_use t0 = use_of<0>(c, 0);
+// [38 more lines of templates/mla_decode/sm90_many/order.h]
   multiply_first<0>(c, t0, q_last, s);
-  multiply_rest<0>(c, t0, q_last, s);
-  if (others > 0) named_arrive(FIRST_ISSUED, 256);
-  wgmma_wait<0>();
-  reference(0, t0);
-  own(0, t0, -1);
-#pragma unroll 1
-  for (int i = 1; i < mine; i++) {
-    const buffer_use t = use_of<0>(c, i);
-    const int other = use_of<1>(c, i - 1).buffer;
-    c.forget();
+// [10 more lines of templates/mla_decode/sm90_many/order.h]
     named_sync(SCORES_ISSUED, 256);
-    multiply_first<0>(c, t, q_last, s);
-    multiply_rest<0>(c, t, q_last, s);
-    wgmma_wait<0>();
-    bring_to_block(c, other, r, o);
-    reference(i, t);
-    named_sync(P_READY + other, 256);
-    multiply_v<0>(c, other, o);
-    own(i, t, other);
-  }
-  if (others == mine) {
-    const int other = use_of<1>(c, others - 1).buffer;
-    named_sync(SCORES_ISSUED, 256);
-    bring_to_block(c, other, r, o);
-    named_sync(P_READY + other, 256);
-    clear_tail<0>(c, other, 2 * others - 1);
-    multiply_v<0>(c, other, o);
-    finish_v<0, 0>(c, other);
-    settle(o[0]);
-    settle(o[1]);
-  }
-}
-
-template <typename DONE>
+// [23 more lines of templates/mla_decode/sm90_many/order.h]
 MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
-  float s[32], m[2];
-  u32 p[4][4];
-  auto own = [&](int i, buffer_use t) {
-    settle(s);
-    if (ROPE > 0) give_back(c, t.buffer, 4);
-    if (i == mine - 1) q_done();
-    c.forget();
-    find_reference(c, 2 * i + 1, s, r, m);
-    publish_reference(c, t.buffer, m);
-    if (c.scale > 0.0f) { // always; keeps the exponentials behind the reference's way out
-#pragma unroll
-      for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, p[k]);
-    }
-    c.forget();
-    bring_to(m[0], m[1], r, o);
-    clear_tail<1>(c, t.buffer, 2 * i + 1);
-    multiply_v<1>(c, t.buffer, p, o, [&] { publish_p(t.buffer); }); // half of the own product is ahead of A's
-    finish_v<1, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s); });
-    settle(o[0]);
-    settle(o[1]);
-  };
-  if (mine == 0) q_done();
-  if (mine > 0) {
-    const buffer_use t0 = use_of<1>(c, 0);
-    const int first = use_of<0>(c, 0).buffer;
+// [25 more lines of templates/mla_decode/sm90_many/order.h]
     named_sync(FIRST_ISSUED, 256);
-    multiply_first<1>(c, t0, q_last, s);
-    multiply_rest<1>(c, t0, q_last, s);
-    named_arrive(SCORES_ISSUED, 256);
-    wgmma_wait<0>();
-    bring_to_block(c, first, r, o);
-    named_sync(P_READY + first, 256);
-    multiply_v<1>(c, first, o);
-    finish_v<1, 0>(c, first);
-    settle(o[0]);
-    settle(o[1]);
-    own(0, t0);
-#pragma unroll 1
-    for (int i = 1; i < mine; i++) {
-      const buffer_use t = use_of<1>(c, i);
-      const int other = use_of<0>(c, i).buffer;
-      c.forget();
+// [16 more lines of templates/mla_decode/sm90_many/order.h]
       bring_to_block(c, other, r, o);
-      named_sync(P_READY + other, 256);
-      multiply_v<1>(c, other, o);
-      multiply_first<1>(c, t, q_last, s); // keeps the tensor cores busy while slices are given back
-      finish_v<1, 1>(c, other);
-      multiply_rest<1>(c, t, q_last, s);
-      named_arrive(SCORES_ISSUED, 256);
-      wgmma_wait<0>();
-      own(i, t);
-    }
-  }
-  if (others > mine) {
-    const int other = use_of<0>(c, mine).buffer;
-    bring_to_block(c, other, r, o);
-    named_sync(P_READY + other, 256);
-    clear_tail<1>(c, other, 2 * mine);
-    multiply_v<1>(c, other, o);
-    finish_v<1, 0>(c, other);
-    settle(o[0]);
-    settle(o[1]);
-  }
-}
+// [21 more lines of templates/mla_decode/sm90_many/order.h]
 // [templates/mla_decode/sm90_many/ends.h]
 
 // [templates/mla_decode/lib/narrow.h]
 
 template <int WG>
-MLAF_DEV void find_tops(const math& c, const float (&o)[2][O_COLS / 2]) {
-  float top[2] = {NARROW_LEAST, NARROW_LEAST};
-  narrow_raise(top, o[0]);
-  narrow_raise(top, o[1]);
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    top[h] = narrow_of_quad(top[h]);
-    if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * WG + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
-  }
-}
+// [29 more lines of templates/mla_decode/sm90_many/partial.h]
 
 template <int WG>
-MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
-                           const float (&o)[2][O_COLS / 2]) {
-  const int t = c.lane & 3;
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int row = 16 * c.warp + (c.lane >> 2) + 8 * h;
-    if (row >= live) continue;
-    const u32 tops = c.shared + TOPS_AT + 4 * row;
-    const float most = narrow_larger(load_4(tops), load_4(tops + 4 * 64));
-    const float per_unit = NARROW_REACH / most;
-    float* const at = part_o + (i64)row * R;
-    uint4* const to = (uint4*)at + WG * (R / 16) + t;
-#pragma unroll
-    for (int i = 0; i < R / 64; i++) to[4 * i] = narrow_values(o[i / (R / 128)], i % (R / 128), h, per_unit);
-    if (WG == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
-  }
-}
+// [39 more lines of templates/mla_decode/sm90_many/finish.h]
 
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][O_COLS / 2]) {
-  const u32 copy = c.shared + 40 * (2 + (k & 1));
-  if (MANY) { // the first P's place and that of the facts are the next piece's
-    fence_async();
-    barrier_arrive(c.shared + LAST_EMPTY_AT);
-  }
-  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
-  const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = known(copy, N_OF) * H - 64 * (int)blockIdx.x;
-  const bool part = known_row(copy, PART_OF) >= 0; // not all of its request
-  if (part) find_tops<WG>(c, o);
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
-    if (t == 0) store_4(sums + 4 * (64 * WG + row0 + 8 * h), r.sum[h]);
-  }
-  named_sync(BOTH, 256);
-  float by[2];
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int row = row0 + 8 * h;
-    const float sum = known(copy, BAD_OF) ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row));
-    by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
-    if (WG == 0 && t == 0 && row < live) {
-      const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
-      if (part) a.part_lse[known_row(copy, PART_OF) + row] = lse2;
-      else if (a.lse) a.lse[known_row(copy, ROW_OF) + row] = lse2 * LN_2;
-    }
-  }
-  if (part) {
-    write_narrow<WG>(c, a.part_o + known_row(copy, PART_OF) * R, live, by, o);
-    return;
-  }
-  const i64 to_row = known_row(copy, ROW_OF) + 16 * c.warp;
-#pragma unroll
-  for (int v = 0; v < 2; v++)
-#pragma unroll
-    for (int i = 0; i < O_COLS; i += 32)
-      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * O_COLS + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
-}
-
-template <int WG>
-MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
-  const mlaf_decode_args& a = p.a;
-  math c;
-  c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
-  c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
-  c.peer = PAIR == 2 ? cluster_address(shared + EMPTY_AT, cta_in_cluster() ^ 1) : 0;
-  c.used[0] = c.used[1] = 0;
-#pragma unroll 1
-  for (u32 k = 0;; k++) {
-    barrier_wait(shared + Q_FULL_AT, k & 1);
+// [10 more lines of templates/mla_decode/sm90_many.cu.in]
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) return;
     check_request(a, shared, shared + 40 * (2 + (k & 1)));
     c.forget();
-    c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
-    const int live = known(shared, N_OF) * H - ROWS * (int)blockIdx.x;
-    const int row = 16 * c.warp + (c.lane & 15), chunk = c.lane >> 4;
-    u32 q_last[4][4];
-#pragma unroll
-    for (int i = 0; i < Q_LAST_K; i++)
-      load_matrices(shared + P_AT + (ROPE == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
-                                             : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
-    if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(c, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
-    named_sync(BOTH, 256); // the place is P's again
-    rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}};
-    no_rows(16 * c.warp + (c.lane >> 2), live, r.m);
-    float o[2][O_COLS / 2];
-#pragma unroll
-    for (int i = 0; i < O_COLS / 2; i++) o[0][i] = o[1][i] = 0.0f;
-    auto q_done = [&] {
-      if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
-    };
+// [18 more lines of templates/mla_decode/sm90_many.cu.in]
     if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
@@ -954,16 +412,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     barriers_ready();
   }
   if (threadIdx.x >= 32 && threadIdx.x < 32 + SLICES && (int)blockIdx.z < p.a.batch)
-    fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 32), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
-  if (threadIdx.x >= 64 && threadIdx.x < 68 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32
-    const int first = load_past_l1(p.a.kv_indptr + blockIdx.z), pages = load_past_l1(p.a.kv_indptr + blockIdx.z + 1) - first;
-    fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 64));
-    if (threadIdx.x == 64) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
-  }
-  __syncthreads();
-  if (PAIR == 2) cluster_sync();
-  wait_for_previous_launch();
-  let_next_launch_start();
+// [10 more lines of templates/mla_decode/sm90_many.cu.in]
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);

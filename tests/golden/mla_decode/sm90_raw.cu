@@ -101,17 +101,7 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
 }
 
 enum { REFUSED = 2 }; // of work's `bad`
-
-struct work {
-  i64 row;        // first row of this block, counted over all requests
-  int rows;       // of its N that exist
-  int row0;       // first row within the request
-  int n;          // query tokens of the request
-  int tokens;     // cached
-  int begin, end; // of this piece; begin is a multiple of 64
-  const int* pages;
-  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
-  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+// [11 more lines of templates/mla_decode/sm90_few/work.h]
   int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
   bool whole;     // lengths are alike: this is the block's only piece, of its own request
 };
@@ -154,16 +144,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     slot = x.slot;
     } else
     {
-      if (at.done) return false;
-      at.done = true;
-      const int share = blockIdx.y, shares = gridDim.y;
-      q_begin = at.mine.qo;
-      q_tokens = at.mine.next_qo - q_begin;
-      first_page = at.mine.page;
-      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
-      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
-      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
-      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
+// [10 more lines of templates/mla_decode/sm90_few/work.h]
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.n = smaller(q_tokens, Q_LEN);
@@ -181,44 +162,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
       w.whom = 0;
     }
-    return true;
-  }
-}
-
-MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
-  if (bad < REFUSED) return;
-  const int* const q = a.qo_indptr + (bad - REFUSED);
-  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
-}
-
-MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
-
-struct place {
-  int slot;
-  u32 lap;
-  int tile;
-};
-MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
-  at.slot += boxes;
-#pragma unroll
-  for (int i = 0; i < 2; i++)
-    if (at.slot >= RING) {
-      at.slot -= RING;
-      at.lap ^= 1;
-    }
-}
-MLAF_DEV place behind(place at, int tiles) {
-  const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
-}
-MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
-MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
-
-MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
-  const bool outside = (u32)id >= (u32)a.num_pages;
-  bad |= outside;
-  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
-}
+// [38 more lines of templates/mla_decode/sm90_few/work.h]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
   const i64 left = a.total_q * H - row;
   if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
@@ -248,43 +192,7 @@ MLAF_DEV facts& facts_of(char* base, int which) { return *(facts*)(base + FACTS_
 
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
 constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
-constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 8, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
-
-MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
-MLAF_DEV u32 pack_f16(float lo, float hi) {
-  u32 y;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(hi), "f"(lo));
-  return y;
-}
-
-MLAF_DEV void take_q(char* base, int rows, float scale) {
-  const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-  uint4 x[Q_EACH][2];
-  float top = 0.0f;
-#pragma unroll
-  for (int j = 0; j < Q_EACH; j++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int k = first + Q_THREADS * j;
-      x[j][i] = make_uint4(0, 0, 0, 0);
-      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
-      top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
-    }
-  const u32 exponent = bits_of(max_over_lanes<1, Q_THREADS>(top)) >> 23;
-  const u32 kept = exponent < 20 ? 20 : exponent > 254 ? 254 : exponent;
-  const float by = float_of(268 - kept << 23);
-  if (n >= N) return;
-  if (first == 0) *(float*)(base + ROWS_AT + 4 * n) = scale * float_of(kept - 14 << 23);
-#pragma unroll
-  for (int j = 0; j < Q_EACH; j++) {
-    const int k = first + Q_THREADS * j;
-    if (k >= Q_BLOCKS) break;
-    const uint4 p = second ? x[j][1] : x[j][0], q = second ? x[j][0] : x[j][1];
-    const u32 w[8] = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
-    char* const to = base + Q_AT + k / 4 * Q_SLAB + n * 128;
-    uint4* const a = (uint4*)(to + ((2 * k ^ n) % 8 << 4));
-    uint4* const b = (uint4*)(to + ((2 * k + 1 ^ n) % 8 << 4));
-    u32 y[8];
+// [37 more lines of templates/mla_decode/sm90_raw/query.h]
     if (k >= R / 16) {
 #pragma unroll
       for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
@@ -317,53 +225,14 @@ MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   constexpr bool joined = true;
   walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  for (int k = 0;; k++) {
-    const bool none = !next_work(a, where, w);
-    if (warp == 3) announce(a, base, smem, k, w, at, none);
-    if (none) return;
-    const int tiles = tiles_of(w);
-    auto token_of = [&](int i) { return w.begin + i / COPIES * 64 + 16 * warp + i % COPIES * AT_ONCE; };
-    auto fetch = [&](int i) { return token_of(i) < w.end ? w.pages[(u32)token_of(i) / PAGE] : 0; };
-    int ids = fetch(lane), ahead = fetch(lane + 32);
-#pragma unroll 1
-    for (int t = 0; t < tiles; t++) {
-      const int first = t * COPIES, mine = token_of(first + lane % COPIES), rows = w.end - token_of(first);
-      if (first % 32 == 0 && t > 0) {
-        ids = ahead;
-        ahead = fetch(first + 32 + lane);
-      }
-      bool bad = false;
-      const u32 row = row_of(a, __shfl_sync(~0u, ids, (first + lane % COPIES) % 32), mine, bad);
-      bad = __any_sync(~0u, bad && mine < w.end);
-      barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
-      const u32 full = full_barrier(smem, at.slot);
-      if (lane == 0) {
-        if (bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
-        barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
-      }
-      __syncwarp();
-      bring(a, smem + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
-      advance(at, 1);
-      at.tile++;
-    }
+// [32 more lines of templates/mla_decode/sm90_raw/load.h]
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
     if (where.whole) return;
   }
 }
 
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
-  const int bytes = none ? 0 : w.rows * Q_ROW;
-  barrier_wait(smem + EMPTY_Q_AT, (k & 1) ^ 1);
-  if ((threadIdx.x & 31) == 0) {
-    facts_of(base, 0) = {w, at, none};
-    barrier_expect(smem + FULL_Q_AT, bytes);
-    if (bytes > 0) copy_bytes(smem + RAW_Q_AT, a.q + w.row * Q_ROW, bytes, smem + FULL_Q_AT);
-  }
-  __syncwarp();
-}
+// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
 
 // [templates/mla_decode/sm90_raw/bytes.h]
 MLAF_DEV void mma_f16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
@@ -389,23 +258,7 @@ MLAF_DEV void settle(float (&x)[M]) {
 }
 
 struct token_scales {
-  float of[2][GROUPS];
-};
-
-MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales) {
-  constexpr int STEPS = NV * 2, EACH = R / GROUPS; // of 16 columns in each of two groups; columns of a group
-  const int second = threadIdx.x % 32 / 16;
-  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
-  float part[GROUPS][N / 2];
-#pragma unroll
-  for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], at + 16 * second + TOKEN - 128 + 32 * k);
-  at += EACH * second;
-  auto column = [&](int c) { return c % 2 * (2 * EACH) + c / 2 * 16; }; // both pairs of groups in turns
-#pragma unroll
-  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + column(c));
-#pragma unroll
-  for (int k = 0; k < 2; k++) {
-    mma_begin();
+// [17 more lines of templates/mla_decode/sm90_raw/products.h]
     mma_bf16(s, a[k][0], q + (NV * Q_SLAB + 64 * k) / 16, k > 0);
     mma_bf16(s, a[k][1], q + (NV * Q_SLAB + 64 * k + 32) / 16, true);
     mma_commit();
@@ -414,55 +267,10 @@ MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scal
   for (int h = 0; h < 2; h++) {
     const uint4 y = load_16(scales_at + h * (8 * PITCH));
     scales.of[h][0] = float_of(y.x), scales.of[h][1] = float_of(y.y);
-    scales.of[h][2] = float_of(y.z), scales.of[h][3] = float_of(y.w);
-  }
-#pragma unroll
-  for (int c = 0; c < STEPS; c++) {
-    u32 (&own)[2][4] = a[(c + 2) % BUFFERS];
-    if (c + AHEAD < STEPS) load_matrices(x[(c + AHEAD) % (AHEAD + 1)], at + column(c + AHEAD));
-    if (c + 2 >= BUFFERS) mma_wait<BUFFERS - 1>();
-    operands_of(x[c % (AHEAD + 1)], own);
-    mma_begin();
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-      const int first = column(c) + k * EACH;
-      mma_f16(part[first / EACH], own[k], q + (first / 64 * Q_SLAB + first % 64 * 2) / 16, c > 1);
-    }
-    mma_commit();
-  }
-  mma_wait<0>();
-  settle(s);
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    settle(part[g]);
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[g][i], scales.of[i / 2 % 2][g], s[i]);
-  }
-}
+// [25 more lines of templates/mla_decode/sm90_raw/products.h]
 
 MLAF_DEV void multiply_v(u32 at, u32 p, float (&o)[NV][N / 2]) {
-  constexpr int STEPS = 2 * NV, PAIRS = NV / 2;
-  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
-  auto place = [&](int n) { return at + n % PAIRS * 128 + n / PAIRS * STEP_16; };
-#pragma unroll
-  for (int n = 0; n < AHEAD; n++) load_transposed(x[n], place(n));
-#pragma unroll
-  for (int n = 0; n < STEPS; n++) {
-    u32 (&own)[2][4] = a[n % BUFFERS];
-    if (n + AHEAD < STEPS) load_transposed(x[(n + AHEAD) % (AHEAD + 1)], place(n + AHEAD));
-    if (n >= BUFFERS) mma_wait<BUFFERS - 1>();
-    operands_of_transposed(x[n % (AHEAD + 1)], own);
-    mma_begin();
-    const int pair = n % PAIRS;
-    const u32 columns = p + (pair / (PAIRS / GROUPS) * P_SLAB + n / PAIRS * 32) / 16;
-    mma_f16(o[2 * pair], own[0], columns, true);
-    mma_f16(o[2 * pair + 1], own[1], columns, true);
-    mma_commit();
-  }
-  mma_wait<0>();
-#pragma unroll
-  for (int b = 0; b < NV; b++) settle(o[b]);
-}
+// [22 more lines of templates/mla_decode/sm90_raw/products.h]
 constexpr float LIFT = 13.0f, SLACK = 2.0f, LOWEST = -1e30f;
 
 struct row_state {
@@ -511,48 +319,14 @@ MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_sta
     if (lane == 0) tops[warp * EACH + N + g] = top;
   }
   named_sync(1 + group, 128);
-  auto top_of = [&](int n) { return fmaxf(fmaxf(tops[n], tops[EACH + n]), fmaxf(tops[2 * EACH + n], tops[3 * EACH + n])); };
+// [14 more lines of templates/mla_decode/sm90_raw/softmax.h]
 #pragma unroll
-  for (int c = 0; c < COLS; c++) {
-    const float top = top_of(8 * (c / 2) + 2 * (lane % 4) + c % 2);
-    if (!__any_sync(~0u, top > r.m[c] + (LIFT + SLACK))) continue;
-    const float now = top > r.m[c] + (LIFT + SLACK) ? top - LIFT : r.m[c], factor = exp2_fast(r.m[c] - now);
-    r.m[c] = now;
-    r.sum[c] *= factor;
-#pragma unroll
-    for (int i = 0; i < NV; i++) {
-      o[i][c / 2 * 4 + c % 2] *= factor;
-      o[i][c / 2 * 4 + c % 2 + 2] *= factor;
-    }
-  }
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    const float top = top_of(N + g);
-    if (!(top * r.inverse[g] > 1.0f)) continue;
-    const u32 exponent = bits_of(top) >> 23;
-    const float now = float_of(252 - (exponent > 250 ? 250 : exponent) << 23), factor = now / r.inverse[g]; // of powers of two
-    r.inverse[g] = now;
-#pragma unroll
-    for (int i = NV / GROUPS * g; i < NV / GROUPS * (g + 1); i++)
-#pragma unroll
-      for (int k = 0; k < N / 2; k++) o[i][k] *= factor;
-  }
+// [11 more lines of templates/mla_decode/sm90_raw/softmax.h]
 }
 
 MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const row_state& r, float (&sum)[COLS], u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  float x[N / 2];
-#pragma unroll
-  for (int i = 0; i < N / 2; i++) x[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
-#pragma unroll
-  for (int c = 0; c < COLS; c++) sum[c] = x[c / 2 * 4 + c % 2] + x[c / 2 * 4 + c % 2 + 2];
-  const u32 at = p + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    const u32 to = at + g * P_SLAB;
-    u32 packed[N / 4];
-#pragma unroll
-    for (int i = 0; i < N / 4; i++) {
+// [12 more lines of templates/mla_decode/sm90_raw/softmax.h]
       const float by = scales.of[i % 2][g] * r.inverse[g];
       packed[i] = pack_f16(x[2 * i] * by, x[2 * i + 1] * by);
     }
@@ -574,22 +348,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
   const u32 q = operand(smem + Q_AT), p_at = smem + P_AT + group * 8192;
   const u32 k_at = smem + place_of(token_at(16 * warp + lane % 16));
-  const u32 v_at = smem + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp;
-  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
-  auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
-  const int all_see = sees(0);
-  advance(at, group);
-  at.tile += group;
-#pragma unroll 1
-  for (int t = group; t < tiles; t += W) {
-    float s[N / 2];
-    const int token0 = w.begin + 64 * t;
-    if (t > 0) named_sync(SCORED + group, 256);
-    barrier_wait(full_barrier(smem, at.slot), at.lap);
-    named_arrive_if(t + 1 < tiles, SCORED + (group ^ 1), 256);
-    const u32 tile = TILE * at.slot;
-    if (w.end - token0 < 64) clear_rows(base + tile, w.end - token0, group);
-    if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
+// [16 more lines of templates/mla_decode/sm90_raw.cu.in]
     token_scales scales;
     scores(k_at + tile, smem + tile + place_of(own_token) + R, q, s, scales);
 #pragma unroll
@@ -607,15 +366,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
       raise(s, scales, r, o, (float*)(base + TOPS_AT) + 4 * (N + 4) * group, group);
       store_p(s, scales, r, sum, p_at);
       fence_async();
-      named_sync(1 + group, 128);
-    }
-#pragma unroll
-    for (int c = 0; c < COLS; c++) r.sum[c] += sum[c];
-    multiply_v(v_at + tile, operand(p_at), o);
-    barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
-    advance(at, W);
-    at.tile += W;
-  }
+// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
 #pragma unroll
   for (int i = 0; i < NV; i++)
 #pragma unroll
@@ -631,228 +382,23 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_stat
   for (int c = 0; c < COLS; c++) {
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.sum[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
-  }
-  named_sync(3, 128 * W);
-  if (C > 1) cluster_wait();
-  for (int i = threadIdx.x; i < N * C; i += 128 * W) {
-    const int n = i % N;
-    float4 all = make_float4(fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x), 0.0f, 0.0f, 0.0f);
-#pragma unroll
-    for (int k = 0; k < 4 * W; k++) {
-      const float4 one = parts[(k / 4 * 8 + k % 4) * N + n];
-      const float factor = exp2_fast(one.x - all.x);
-      all.y += one.y * factor;
-      all.z += one.z * factor;
-    }
-    const int at = STATE_AT + 16 * (C * n + cta_id);
-    if (C == 1) *(float4*)(base + at) = all;
-    else cluster_send(cluster_address(smem + at, i / N), all, cluster_address(smem + ENDS_AT, i / N));
-  }
-}
-
-template <int C>
-MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int cta_id) {
-  for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
-    const float4* const state = (const float4*)(base + STATE_AT) + C * n;
-    float* const factor = (float*)(base + FACTOR_AT) + C * n;
-    float m = state[0].x, sum = 0.0f, weight = 0.0f, part[C];
-#pragma unroll
-    for (int k = 1; k < C; k++) m = fmaxf(m, state[k].x);
-#pragma unroll
-    for (int k = 0; k < C; k++) {
-      part[k] = exp2_fast(state[k].x - m);
-      sum += state[k].y * part[k];
-      weight += state[k].z * part[k];
-    }
-    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
-#pragma unroll
-    for (int k = 0; k < C; k++) factor[k] = part[k] * inverse;
-    if (cta_id != 0) continue;
-    if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
-    else if (a.lse) a.lse[w.row + n] = lse * LN_2;
-  }
-}
-
-template <int FIRST, int FROM, int TO, int STRIDE, bool Add>
-MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV][N / 2]) {
-#pragma unroll
-  for (int c = 0; c < COLS; c++)
-#pragma unroll
-    for (int i = FROM; i < TO; i++)
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
+// [50 more lines of templates/mla_decode/sm90_few/ends.h]
         float* const to = out + (8 * (c / 2) + c % 2) * STRIDE + 64 * i + 1 * h;
         const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
-        *to = Add ? *to + x : x;
-      }
-}
-
-template <int FIRST, int WIDTH>
-MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state& r, const float (&o)[NV][N / 2]) {
-  constexpr int ALL = WIDTH / 64, HALF = ALL / 2, STRIDE = WIDTH + 4;
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const float4* const parts = (const float4*)(base + WARPS_AT);
+// [9 more lines of templates/mla_decode/sm90_few/ends.h]
   float* const out = (float*)place_of_o + 2 * (lane % 4) * STRIDE + 16 * warp + lane / 4 * 2;
   float factor[COLS];
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
-    const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
-    factor[c] = W == 1 ? 1.0f : exp2_fast(r.m[c] - fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x));
-  }
-  if (W == 1) {
-    put_o<FIRST, 0, ALL, STRIDE, false>(out, factor, o);
-    return;
-  }
-  if (group == 0) put_o<FIRST, HALF, ALL, STRIDE, false>(out, factor, o);
-  else put_o<FIRST, 0, HALF, STRIDE, false>(out, factor, o);
-  named_sync(3, 128 * W);
-  if (group == 0) put_o<FIRST, 0, HALF, STRIDE, true>(out, factor, o);
-  else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
-}
-
-#define MLAF_MEMBER __device__ __forceinline__
-constexpr int T = 128 * W;
-template <int C, int WIDTH>
-struct units_of {
-  static constexpr int UNITS = WIDTH / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
-  MLAF_MEMBER static int unit(int round, int cta_id) { return (round * C + cta_id) * T + threadIdx.x; }
-  MLAF_MEMBER static const float4& of_o(const char* o, int i) {
-    return *(const float4*)(o + 4 * (i / UNITS * (WIDTH + 4) + i % UNITS * 4));
-  }
-  MLAF_MEMBER static int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
-};
-
-template <int C, int WIDTH>
-MLAF_DEV void exchange(const work& w, char* base, u32 smem, int cta_id) {
-  typedef units_of<C, WIDTH> x;
-  const int units = w.rows * x::UNITS;
-  if (threadIdx.x == 0) {
-    int mine = 0;
-#pragma unroll
-    for (int r = 0; r < x::ROUNDS; r++) mine += smaller(T, units > x::unit(r, cta_id) ? units - x::unit(r, cta_id) : 0);
-    barrier_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
-  }
-#pragma unroll 1
-  for (int k = 1; k < C; k++) {
-    const int to = cta_id + k < C ? cta_id + k : cta_id + k - C;
-#pragma unroll
-    for (int r = 0; r < x::ROUNDS; r++)
-      if (x::unit(r, to) < units)
-        cluster_send(cluster_address(smem + x::landed(r, cta_id), to), x::of_o(base, x::unit(r, to)),
-                     cluster_address(smem + ENDS_AT + 8, to));
-  }
-  barrier_wait_cluster(smem + ENDS_AT + 8, 0);
-}
-
-template <int C, int WIDTH>
-MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int cta_id) {
-  typedef units_of<C, WIDTH> u;
-  const float* const factors = (const float*)(base + FACTOR_AT);
-#pragma unroll
-  for (int r = 0; r < u::ROUNDS; r++) {
-    const int i = u::unit(r, cta_id), n = i / u::UNITS, column = first + i % u::UNITS * 4;
-    if (n >= w.rows) break;
-    float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll
-    for (int k = 0; k < C; k++) {
-      const float4 x = k == cta_id ? u::of_o(o, i) : *(const float4*)(base + u::landed(r, k));
-      const float factor = factors[C * n + k];
-      y.x += x.x * factor;
-      y.y += x.y * factor;
-      y.z += x.z * factor;
-      y.w += x.w * factor;
-    }
-    if (w.part < 0) store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(y.x, y.y), pack2(y.z, y.w)));
-    else store_kept(a.part_o + (w.part + w.row0 + n) * R + column, y);
-  }
-}
-
-template <int C, int WIDTH, int FIRST>
-MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int cta_id,
-                     const row_state& r, const float (&o)[NV][N / 2]) {
-  gather_o<FIRST, WIDTH>(base, place_of_o, group, r, o);
-  if (C > 1) barrier_wait_cluster(smem + ENDS_AT, 0);
-  if (FIRST == 0) weigh<C>(a, w, base, cta_id); // without cluster by the threads that made the states
-  named_sync(3, 128 * W);
-  if (C > 1) exchange<C, WIDTH>(w, base, smem, cta_id);
-  write_o<C, WIDTH>(a, w, base, place_of_o, 64 * FIRST, cta_id);
-  if (place_of_o != base) {
-    fence_async();
-    named_sync(3, 128 * W);
-  }
-  if constexpr (FIRST + WIDTH / 64 < NV)
-    finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
-}
+// [89 more lines of templates/mla_decode/sm90_few/ends.h]
 MLAF_DEV int thread_now() {
   int x;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
   return x;
 }
 MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
-                          const float (&o)[NV][N / 2]) {
-  constexpr int EACH = (N * R / 4 + T - 1) / T, MOST = N <= 16 ? 8 : 4, AT_ONCE = EACH < MOST ? EACH : MOST; // units of 4 columns
-  constexpr int PIECES = 2; // under way together: a thread's loads take as long as one piece's bytes
-  const int units = w.rows * (R / 4);
-  gather_o<0, R>(base, base, group, r, o);
-  named_sync(3, 128 * W);
-  const int others = meet_count(w.whom);
-  if (others > 0) barrier_wait(smem + MET_AT, 0);
-#pragma unroll 1
-  for (int first = 0; first < EACH; first += AT_ONCE) {
-    float4 y[AT_ONCE];
-    float m[AT_ONCE], sum[AT_ONCE];
+// [12 more lines of templates/mla_decode/sm90_few/last.h]
     auto unit = [&](int k) { return (first + k) * T + thread_now(); };
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; k++) {
-      const int i = unit(k), n = smaller(i / (R / 4), N - 1);
-      const float4 state = ((const float4*)(base + STATE_AT))[n];
-      const float4 x = *(const float4*)(base + 4 * (n * (R + 4) + i % (R / 4) * 4));
-      const float factor = state.y == 0.0f ? 0.0f : state.y / state.z;
-      m[k] = state.x, sum[k] = state.y;
-      y[k] = make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
-    }
-#pragma unroll 1
-    for (int other = 0; other < others; other += PIECES) {
-      float4 x[PIECES][AT_ONCE];
-      float lse[PIECES][AT_ONCE];
-#pragma unroll
-      for (int j = 0; j < PIECES; j++) {
-        const int p = meet_part(PART, w.whom, smaller(other + j, others - 1));
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-          const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
-          lse[j][k] = other + j < others ? a.part_lse[row] : minus_inf();
-          x[j][k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < PIECES; j++)
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-          const float top = fmaxf(m[k], lse[j][k]), mine = exp2_fast(m[k] - top);
-          const float its = other + j < others ? exp2_fast(lse[j][k] - top) : 0.0f;
-          const float4 z = x[j][k];
-          m[k] = top;
-          sum[k] = sum[k] * mine + its;
-          y[k] = make_float4(y[k].x * mine + z.x * its, y[k].y * mine + z.y * its, y[k].z * mine + z.z * its,
-                             y[k].w * mine + z.w * its);
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < AT_ONCE; k++) {
-      const int i = unit(k), n = i / (R / 4), column = i % (R / 4) * 4;
-      if (i >= units) break;
-      const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
-      const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
-      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
-      else store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(z.x, z.y), pack2(z.z, z.w)));
-      if (column > 0) continue;
-      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
-      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
-    }
-  }
-  named_sync(3, 128 * W);
-}
+// [50 more lines of templates/mla_decode/sm90_few/last.h]
 
 MLAF_DEV void cluster_meet() {
   cluster_arrive();
@@ -879,15 +425,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     refuse_request(a, known.w.bad, known.w.part, threadIdx.x, MATH);
     if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
     row_state r;
-    float o[NV][N / 2];
-    begin_rows(r, (const float*)(base + ROWS_AT));
-    if (known.w.bad) poison(r);
-#pragma unroll
-    for (int i = 0; i < NV; i++)
-#pragma unroll
-      for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
-    const work w = known.w;
-    compute(a, w, base, smem, group, known.at, r, o);
+// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
     if (known.w.whole) {
       merge_states<C>(base, smem, group, cta_id, r);
       finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
@@ -898,28 +436,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + Q_AT, group, 0, r, o);
     if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
   }
-}
-
-MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-  if (thread == 0)
-#pragma unroll
-    for (int s = 0; s < RING; s++) {
-      barrier_init(full_barrier(smem, s), 4);
-      barrier_init(empty_barrier(smem, s), 4);
-    }
-  if (thread == 32) {
-    barrier_init(smem + FULL_Q_AT, 1);
-    barrier_init(smem + EMPTY_Q_AT, MATH);
-    barrier_init(smem + MET_AT, 1);
-    if (C > 1) {
-      barrier_init(smem + ENDS_AT, 1);
-      barrier_init(smem + ENDS_AT + 8, 1);
-      barrier_expect(smem + ENDS_AT, 16 * N * C);
-    }
-  }
-  if (thread >= 96 && thread - 96 < RING) ((int*)(base + BAD_AT))[thread - 96] = 0;
-  barriers_ready();
-}
+// [22 more lines of templates/mla_decode/sm90_raw.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74422367(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
@@ -929,15 +446,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74
   if (group == W) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
     make_barriers(base, smem, threadIdx.x - MATH);
-    __syncwarp();
-    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
-    named_sync(4, 128);
-    named_arrive(5, MATH + 128);
-    wait_for_previous_launch();
-    let_next_launch_start(); // its blocks come as these leave
-    produce(p.a, smem, base);
-    if (C > 1) cluster_wait();
-  } else {
+// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
     asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, MATH + 128); // barriers are there

@@ -17,40 +17,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/mla_dequant/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -89,23 +59,7 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 
@@ -120,29 +74,4 @@ MLAF_DEV float scale_of(const mlaf_dequant_kernel_args& a, i64 r, int c) {
 
 extern "C" __global__ void __launch_bounds__(128) mlaf_mla_dequant_rows_1b75ae2a(const mlaf_dequant_kernel_args a) {
   const int thread = (int)my_thread();
-  const i64 first = (i64)my_block() * ROWS;
-  word2 codes[DEPTH];
-  float scale[DEPTH];
-#pragma unroll
-  for (int k = 0; k < DEPTH; k++) {
-    const int item = thread + k * THREADS, column = 8 * (item % CHUNKS);
-    const i64 row = first + item / CHUNKS;
-    if ((ITEMS % THREADS == 0 || item < ITEMS) && row < a.rows) {
-      codes[k] = load<word2>(a.w + row * a.w_row + column);
-      scale[k] = scale_of(a, row, column);
-    }
-  }
-  wait_for_previous_launch();
-#pragma unroll
-  for (int k = 0; k < DEPTH; k++) {
-    const int item = thread + k * THREADS, column = 8 * (item % CHUNKS);
-    const i64 row = first + item / CHUNKS;
-    if ((ITEMS % THREADS == 0 || item < ITEMS) && row < a.rows) {
-      float v[8];
-      decode8(v, codes[k].x, codes[k].y);
-#pragma unroll
-      for (int i = 0; i < 8; i++) v[i] *= scale[k];
-      store(a.y + row * a.y_row + 2 * column, pack(v));
-    }
-  }
-}
+// [26 more lines of templates/mla_dequant/rows.cu.in]

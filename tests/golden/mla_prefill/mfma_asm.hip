@@ -37,39 +37,7 @@ MLAF_DEV int same_in_all(int x) { return uniform(x); }
 // [templates/mla_prefill/lib/tiles.h]
 
 MLAF_DEV int lane_again() {
-  int x;
-  asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
-  return x;
-}
-
-MLAF_DEV int row_of(int wave, int block) { return 32 * (block == 0 ? wave : 7 - wave); }
-
-struct source {
-  u64 at;      // of the request's first key
-  i64 pitch;
-};
-template <int COLUMNS, int UNITS>
-MLAF_DEV void aim(const source& s, int first, int keys, int thread, u64 (&to)[UNITS]) {
-  constexpr int CHUNKS = COLUMNS / 8, AT_ONCE = 256 / CHUNKS;
-#pragma unroll
-  for (int u = 0; u < UNITS; u++) {
-    const int row = smaller(first + u * AT_ONCE + thread / CHUNKS, keys - 1); // behind the last key: that one again
-    to[u] = s.at + (u64)((i64)row * s.pitch) + 16 * (thread % CHUNKS);
-  }
-}
-
-MLAF_DEV u32 pack2_away(float lo, float hi) {
-#if MLAF_BF16 && !MLAF_CVT_BF16
-  return __builtin_amdgcn_perm(bits_of(hi) + 0x8000u, bits_of(lo) + 0x8000u, 0x07060302u);
-#else
-  return pack2(lo, hi);
-#endif
-}
-
-MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds, int wave) {
-  const int lane = lane_again(), g = lane >> 5;
-  char* const turn = lds + 8192 * wave;
-  __syncthreads(); // all have read the last round: LDS is free
+// [33 more lines of templates/mla_prefill/mfma_asm.hip.in]
   {
     const int first = row_of(wave, 0), r = first + (lane & 31);
     float top, sum, total;
@@ -276,15 +244,7 @@ MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, char* lds
       *(u32x4*)(put + 16 * ((13 + 2 * g) ^ (lane & 7))) = packed;
     }
     asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
-    MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)a.o + t.row * a.o_token + t.head * a.o_head + 16 * (lane & 15);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-      const int row = 4 * i + (lane >> 4);
-      const u32x4 x = *(const u32x4*)(turn + 256 * row + 16 * ((lane & 15) ^ (row & 7)));
-      if (first + row < t.rows) *(MLAF_GLOBAL u32x4*)(to + (first + row) * a.o_token) = x;
-    }
-    asm volatile("" ::: "memory");
-  }
+// [9 more lines of templates/mla_prefill/mfma_asm.hip.in]
 }
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(44))) void
@@ -407,25 +367,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       const int thread = 64 * wave + lane_again();
       aim<NOPE>(of_k, first, t.keys, thread, ak);
     };
-    auto aim_v = [&](int first) { // thread i: columns 4 (i % 32) .. of keys 4 (i / 32) ..
-      const int thread = 64 * wave + lane_again();
-#pragma unroll
-      for (int r = 0; r < 4; r++)
-        av[r] = of_v.at + (u64)((i64)smaller(first + thread / 32 * 4 + r, t.keys - 1) * of_v.pitch) + 8 * (thread % 32);
-    };
-    auto aim_ends = [&](int round) { // K of this round, V of the one before
-      if (__builtin_expect((round + 1) * KEYS > t.keys, 0)) {
-        aim_k(round * KEYS);
-        if (round * KEYS > t.keys) aim_v((round - 1) * KEYS);
-      }
-    };
-
-    u32 ka, va, wk, wp, wv;
-    {
-      const int lane = lane_again(), thread = 64 * wave + lane;
-      ka = base + (lane & 31) * PITCH_K + 16 * (lane >> 5);
-      va = base + 2 * K_BYTES + 2 * V_BYTES + 16 * lane;
-      wk = base + thread / (NOPE / 8) * PITCH_K + 16 * (thread % (NOPE / 8));
+// [19 more lines of templates/mla_prefill/mfma_asm.hip.in]
       wv = base + 2 * K_BYTES + 16 * thread;
     }
 

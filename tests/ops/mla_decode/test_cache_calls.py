@@ -82,6 +82,8 @@ class CacheTest(unittest.TestCase):
                 rows = [[(kv_scale or 1) * e4m3(c, bias) for c in codes] for codes in self.codes]
                 got = self.decode(self.cache(dtype), kv_scale=None if kv_scale is None else self.number(kv_scale))
                 self.compare(got, rows, SCALE)
+        rows = [[0.3125 * e4m3(c) for c in codes] for codes in self.codes]
+        self.compare(self.decode(self.cache("float8_e4m3fn"), kv_scale=Buffer(self.ctx, (), "float32", [0.3125])), rows, SCALE)
         rows = [[e4m3(c) for c in codes] for codes in self.codes]
         self.compare(self.decode(self.cache("float8_e4m3fn"), q_scale=0.5), rows, SCALE / 2)
         self.compare(self.decode(self.cache("float8_e4m3fn"), sm_scale=0.25, q_scale=0.5), rows, 0.125)
@@ -92,6 +94,13 @@ class CacheTest(unittest.TestCase):
             cache = Buffer(self.ctx, (sum(PAGES), PAGE, 1, DS_ROW), dtype, list(self.own_bytes))
             out, lse = mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)
             self.compare(values(out), self.own, SCALE)
+
+    def test_an_infinite_scale(self):
+        usual, token = self.decode(self.own_cache), (self.order[0] * PAGE + 5) * DS_ROW + RANK
+        spoilt = self.own_bytes[:token] + struct.pack("f", math.inf) + self.own_bytes[token + 4:]
+        got = self.decode(Buffer(self.ctx, (sum(PAGES), PAGE, 1, DS_ROW), "uint8", list(spoilt)))
+        self.assertTrue(all(not math.isfinite(wide(x)) for x in got[:HEADS * RANK]))
+        self.assertEqual(got[HEADS * RANK:], usual[HEADS * RANK:])
 
     def test_scales_of_tokens_by_lists(self):
         rng, topk = random.Random(5), 20
@@ -117,7 +126,8 @@ class CacheTest(unittest.TestCase):
             return Buffer(self.ctx, (sum(PAGES), PAGE, 1, columns), dtype)
         refused("kv_scale is 0.5, must be a tensor of one float32", flat, kv_scale=0.5)
         refused("kv_scale has 2 numbers, must have one", flat, kv_scale=Buffer(self.ctx, (2,), "float32", [1, 1]))
-        refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, (1,), "int32", [1]))
+        for shape in ((1,), ()):
+            refused("kv_scale is int32, must be float32", flat, kv_scale=Buffer(self.ctx, shape, "int32", [1]))
         refused("kv_scale is .*, must be NULL: tokens of the problem's cache hold their scales", self.own_cache, kv_scale=self.number(1))
         refused("kv_scale is .*, must be NULL: the problem has a cache of 16 bits", rows(COLS, "bfloat16"), kv_scale=self.number(1))
         refused("kv_scale is given and kv_buffer is a pair of tensors", (rows(RANK, "bfloat16"), rows(ROPE, "bfloat16")), kv_scale=self.number(1))

@@ -328,6 +328,8 @@ static void refusals(void **state) {
   assert_int_equal(mlaf_mla_decode_execute(without, &good, NULL), MLAF_E_ARG);
   assert_non_null(strstr(said(ctx), "make the plan with MLAF_PLAN_LISTS"));
   mlaf_plan *plan = plan_of(ctx, &c, MLAF_PLAN_LISTS);
+  assert_int_equal(mlaf_mla_decode_execute(without, &good, NULL), MLAF_E_ARG); /* also where another plan has the kernels */
+  assert_non_null(strstr(said(ctx), "make the plan with MLAF_PLAN_LISTS"));
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   opts.flags = MLAF_PLAN_LISTS;
   assert_int_equal(mlaf_mla_decode_plan_create(ctx, &pages, &opts, &paged), MLAF_OK);

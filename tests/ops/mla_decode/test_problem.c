@@ -18,7 +18,7 @@ static mlaf_problem random_problem(mlaf_rng *r) {
   p.causal = (int32_t)mlaf_rng_below(r, 2);
   p.dtype = (int32_t)mlaf_rng_below(r, MLAF_DTYPE_COUNT);
   p.rotate = (int32_t)mlaf_rng_below(r, 3);
-  p.cache = (int32_t)mlaf_rng_below(r, 5);
+  p.cache = p.rotate ? 0 : (int32_t)mlaf_rng_below(r, 5);
   p.page_size = 1 + (int32_t)mlaf_rng_below(r, 65536);
   p.batch = 1 + (int32_t)mlaf_rng_below(r, 65536);
   p.ctx = 1 + (int32_t)mlaf_rng_below(r, 16777216);
@@ -108,6 +108,8 @@ static void bad_strings(void **state) {
       {"mla_decode:h16,q17", "q_len is 17, must be 1..16"},
       {"mla_decode:h16,page0", "page_size is 0, must be 1..65536"},
       {"mla_decode:h16,page65537", "page_size is 65537"},
+      {"mla_decode:h16,rope_pairs,e4m3fn", "cache is e4m3fn and rope on read is rope_pairs: keys of an 8-bit cache are rotated"},
+      {"mla_decode:h16,fp8_ds_mla,rope_halves", "cache is fp8_ds_mla and rope on read is rope_halves: keys of an 8-bit cache"},
       {"mla_decode:h16,b0", "batch is 0, must be 1..65536"},
       {"mla_decode:h16,s0", "ctx is 0, must be 1..16777216"},
       {"mla_decode:h16,s16777217", "ctx is 16777217"},

@@ -1,8 +1,7 @@
 /* mla_dequant: bytes in the reference, and the words of its checks. */
 #include <math.h>
-#include <string.h>
 
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_dequant/args.h"
 
 /* --- what must come out --- */
@@ -44,24 +43,12 @@ static mlaf_dequant_args good(void) {
                              .w_scale = scales, .w_scale_row = 77, .w_scale_column = 136};
 }
 
-static mlaf_status checked(const mlaf_dequant_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 4}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_dequant:c512,bf16,e4m3fn,t4096", &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_dequant_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {"mla_dequant:c512,bf16,e4m3fn,t4096", 128, 4};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_dequant_args a = good();
-  assert_int_equal(checked(&a, &err), MLAF_OK);
-#define WRONG(change, word)                                                            \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.w = NULL, "w is NULL");
   WRONG(a.y = (char *)a.y + 2, "y is");
   WRONG(a.y = (void *)(uintptr_t)a.w, "y is w");
@@ -76,7 +63,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.rows = -1, "rows");
   WRONG(a.rows = INT64_C(1) << 31, "rows");
   const mlaf_dequant_args nothing = MLAF_DEQUANT_ARGS_INIT;
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

@@ -1,7 +1,5 @@
 /* mla_gather_kv_b: checks of arguments, and how a launch is shared out. Its kernels: kernels.tsv. */
-#include <string.h>
-
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_gather_kv_b/gather.h"
 
 #define V3 "mla_gather_kv_b:h1,n128,p64,v128,r512,bf16,paged,t512"
@@ -46,24 +44,15 @@ static mlaf_gather_kv_b_args good(void) {
   return a;
 }
 
-static mlaf_status checked(const char *problem, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
-  const mlaf_bound b = {.stage = {{.threads = 256, .rows_per_wg = 128}}, .point = point(problem)};
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_gather_kv_b_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {V3, 256, 128}, mini = {MINI, 256, 128},
+                         no_rope = {"mla_gather_kv_b:h3,n64,p0,v64,r256,f16,paged,t128", 256, 128},
+                         halves = {"mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,split,t512", 256, 128},
+                         halves_no_rope = {"mla_gather_kv_b:h16,n128,p0,v128,r512,bf16,split,t512", 256, 128};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_gather_kv_b_args a = good();
-  assert_int_equal(checked(V3, &a, &err), MLAF_OK);
-#define WRONG_OF(problem, change, word)                                                \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(problem, &a, &err), MLAF_E_ARG);                          \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
-#define WRONG(change, word) WRONG_OF(V3, change, word)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.cache = NULL, "cache is NULL");
   WRONG(a.w = (const char *)a.w + 2, "w is");
   WRONG(a.k = NULL, "k is NULL");
@@ -81,16 +70,15 @@ static void arguments_are_checked(void **state) {
   WRONG(a.table_stride = -1, "table_stride");
   WRONG(a.table_width = 5, "table_width");
   WRONG(a.table_stride = 0, "table_width");
-  WRONG_OF(MINI, a.scale = 0, "scale");
-  WRONG_OF("mla_gather_kv_b:h3,n64,p0,v64,r256,f16,paged,t128", a.flags = 0, "k_pe");
-#define HALVES "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,split,t512"
+  WRONG_OF(&mini, a.scale = 0, "scale");
+  WRONG_OF(&no_rope, a.flags = 0, "k_pe");
   WRONG(a.cache_kpe = a.cache, "cache_kpe is set, and the problem's cache is not split");
-  WRONG_OF(HALVES, a.flags = 0, "cache_kpe is NULL");
-  WRONG_OF("mla_gather_kv_b:h16,n128,p0,v128,r512,bf16,split,t512", a.k_pe = NULL; a.cache_kpe = a.cache, "without rope columns");
-  WRONG_OF(HALVES, a.cache_kpe = a.cache; a.cache_kpe_row_stride = 56, "cache_kpe_row_stride is 56");
-  WRONG_OF(HALVES, a.cache_kpe = a.cache; a.cache_page_stride = 520, "must be whole rows of 512");
+  WRONG_OF(&halves, a.flags = 0, "cache_kpe is NULL");
+  WRONG_OF(&halves_no_rope, a.k_pe = NULL; a.cache_kpe = a.cache, "without rope columns");
+  WRONG_OF(&halves, a.cache_kpe = a.cache; a.cache_kpe_row_stride = 56, "cache_kpe_row_stride is 56");
+  WRONG_OF(&halves, a.cache_kpe = a.cache; a.cache_page_stride = 520, "must be whole rows of 512");
   const mlaf_gather_kv_b_args nothing = MLAF_GATHER_KV_B_ARGS_INIT;
-  assert_int_equal(checked(V3, &nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 /* --- a launch with a tensor map --- */

@@ -20,27 +20,11 @@ test("gather: sm90's ring is right", function()
   end
 end)
 
--- All steps of a kind at one barrier that an agent takes, left out: what follows from it has a name.
 test("gather: steps left out of sm90's ring are found", function()
-  local tried, OPS = 0, protocol.ops
-  local function kind(op)
-    local may = op[1] == OPS.ARRIVE or op[1] == OPS.COPY or op[1] == OPS.WAIT
-    return may and not op[2].name:find("cluster") and op[1] .. " " .. op[2].name:gsub("%[%d%]", "")
-  end
-  local function model() return sm90.model({ stages = 3, slabs = 4, cluster = 2 }, 4) end
-  for who = 1, 5 do -- of the first block: who loads, and the warps of math
-    local kinds = {}
-    for _, op in ipairs(model().agents[who].ops) do kinds[kind(op) or ""] = op end
-    kinds[""] = nil
-    for name, op in loader.sorted(kinds) do
-      local m = model()
-      local ops = m.agents[who].ops
-      for at = #ops, 1, -1 do
-        if kind(ops[at]) == name then table.remove(ops, at) end
-      end
-      tried = tried + 1
-      ok(#protocol.check(m, 1) > 0, "%s without '%s' and its like is as good", m.agents[who].name, protocol.describe(op))
-    end
-  end
-  ok(tried >= 20, "only %d kinds of steps", tried)
+  dofile(T.root .. "/tests/lua/steps.lua")(T, protocol, loader.sorted, {
+    model = function() return sm90.model({ stages = 3, slabs = 4, cluster = 2 }, 4) end,
+    agents = { 1, 2, 3, 4, 5 }, -- of the first block: who loads, and the warps of math
+    counts = function(op) return not op[2].name:find("cluster") end,
+    least = 20,
+  })
 end)

@@ -1,7 +1,5 @@
 /* mla_index: the words of its checks. */
-#include <string.h>
-
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_index/launch.h"
 
 static mlaf_index_args good(void) {
@@ -14,28 +12,16 @@ static mlaf_index_args good(void) {
                            .table_width = 4, .q_tokens = 2};
 }
 
-static mlaf_status checked(const mlaf_index_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 512}, {.threads = 1024, .rows_per_wg = 1}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_index:h64,s4096,t64", &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_index_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {"mla_index:h64,s4096,t64", 128, 512};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_index_args a = good();
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a.num_pages = 0, a.cache = NULL; /* no page is there */
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a = good(), a.page_tokens = 5, a.cache_page_stride = 672; /* 660 bytes, and pages begin at multiples of 16 */
-  assert_int_equal(checked(&a, &err), MLAF_OK);
-#define WRONG(change, word)                                                            \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.q = NULL, "q is NULL");
   WRONG(a.cache = NULL, "cache is NULL");
   WRONG(a.cache = (const char *)a.cache + 4, "cache is");
@@ -58,7 +44,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.num_pages = INT32_MAX, "num_pages");
   WRONG(a.flags = 1, "flags");
   const mlaf_index_args nothing = MLAF_INDEX_ARGS_INIT;
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

@@ -61,6 +61,7 @@ class Index(EmulatorTest):
         for change, says in ((dict(topk=0), "topk is 0"), (dict(q=arguments["weights"]), "q is float32"),
                              (dict(cache=self.buffer((PAGES, PAGE, 128), "uint8", PAGES * PAGE * 128)), "cache has the shape"),
                              (dict(block_table=self.ints((3, 2), [0] * 6)), "block_table has 3 rows for 2"),
+                             (dict(block_table=mlaforge.Buffer(self.ctx, (2, 0), "int32")), r"block_table has the shape \(2, 0\): a row has one page"),
                              (dict(max_length=1 << 25), "max_length is 33554432")):
             with self.assertRaisesRegex(mlaforge.MlafError, says):
                 mlaforge.mla_index(ctx=self.ctx, **dict(arguments, **change))

@@ -1,7 +1,5 @@
 /* mla_merge: the words of its checks. */
-#include <string.h>
-
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_merge/launch.h"
 
 static mlaf_merge_args good(void) {
@@ -11,27 +9,15 @@ static mlaf_merge_args good(void) {
                            .suffix = {.o = tensor[1], .lse = sums[1]}, .o = tensor[2], .lse = sums[2]};
 }
 
-static mlaf_status checked(const mlaf_merge_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 64, .rows_per_wg = 4}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_merge:h16,v128,bf16,t64", &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_merge_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {"mla_merge:h16,v128,bf16,t64", 64, 4};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_merge_args a = good();
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a.o = (void *)(uintptr_t)a.suffix.o; /* over the suffix */
   a.lse = (float *)(uintptr_t)a.suffix.lse;
-  assert_int_equal(checked(&a, &err), MLAF_OK);
-#define WRONG(change, word)                                                            \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.prefix.o = NULL, "prefix.o is NULL");
   WRONG(a.suffix.lse = NULL, "suffix.lse is NULL");
   WRONG(a.o = (char *)a.o + 2, "o is");
@@ -46,7 +32,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.o = (void *)(uintptr_t)a.prefix.o; a.o_head_stride = 256, "other strides");
   WRONG(a.lse = (float *)(uintptr_t)a.suffix.lse; a.lse_token_stride = 16; a.lse_head_stride = 1, "other strides");
   const mlaf_merge_args nothing = MLAF_MERGE_ARGS_INIT;
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

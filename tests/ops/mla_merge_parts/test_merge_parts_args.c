@@ -1,7 +1,5 @@
 /* mla_merge_parts: the words of its checks. */
-#include <string.h>
-
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_merge_parts/launch.h"
 
 static mlaf_merge_parts_args good(void) {
@@ -11,34 +9,24 @@ static mlaf_merge_parts_args good(void) {
                                  .parts_lse = sums[0], .o = tensor[1], .lse = sums[1]};
 }
 
-static mlaf_status checked(const mlaf_merge_parts_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 64, .rows_per_wg = 4}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_merge_parts:n4,h16,v128,bf16,t1024", &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_merge_parts_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {"mla_merge_parts:n4,h16,v128,bf16,t1024", 64, 4};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_merge_parts_args a = good();
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a.parts_part_stride = 4 * 16 * 128 + 8, a.parts_lse_part_stride = 1000; /* one buffer of O and LSE of each rank */
   a.parts_lse_token_stride = 1, a.parts_lse_head_stride = 4;
   a.lse = NULL;
-  assert_int_equal(checked(&a, &err), MLAF_OK);
-#define WRONG(change, word)                                                            \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.parts = NULL, "parts is NULL");
   WRONG(a.parts_lse = NULL, "parts_lse is NULL");
   WRONG(a.o = NULL, "o is NULL");
   WRONG(a.o = (char *)a.o + 2, "o is");
-  WRONG(a.o = (void *)(uintptr_t)a.parts, "o is parts: the result needs memory of its own");
-  WRONG(a.lse = (float *)(uintptr_t)a.parts_lse, "lse is parts_lse: the result needs memory of its own");
+  WRONG(a.o = (void *)(uintptr_t)a.parts, "o is part 0 of parts: the result needs memory of its own");
+  WRONG(a.lse = (float *)(uintptr_t)a.parts_lse, "lse is part 0 of parts_lse: the result needs memory");
+  WRONG(a.parts_part_stride = 8192; a.o = (void *)((uintptr_t)a.parts + 2 * 8192), "o is part 1 of parts: the result needs");
+  WRONG(a.lse = (float *)((uintptr_t)a.parts_lse + 4 * 3 * 64), "lse is part 3 of parts_lse: the result needs memory");
   WRONG(a.parts_part_stride = 132, "parts_part_stride");
   WRONG(a.parts_lse_part_stride = -4, "parts_lse_part_stride is -4, must be 0 or 1 and up");
   WRONG(a.o_head_stride = 120, "o_head_stride");
@@ -47,7 +35,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.tokens = -1, "tokens");
   WRONG(a.tokens = INT32_MAX, "tokens");
   const mlaf_merge_parts_args nothing = MLAF_MERGE_PARTS_ARGS_INIT;
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

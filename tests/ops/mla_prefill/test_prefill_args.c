@@ -1,37 +1,22 @@
 /* mla_prefill: checks of arguments. Its kernels: kernels.tsv. */
-#include <string.h>
-
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_prefill/prefill.h"
 
 #define V3 "mla_prefill:h3,n128,p64,v128,bf16,causal,b4,t64,s64"
 
-static const mlaf_prefill_args *good(void) {
+static mlaf_prefill_args good(void) {
   static int32_t cu[2] = {0, 4};
   static _Alignas(16) uint16_t tensor[8];
-  static mlaf_prefill_args a;
-  a = (mlaf_prefill_args){.struct_size = sizeof a, .batch = 1, .scale = 1, .total_q = 4, .total_k = 4, .q = tensor, .k = tensor,
-                          .v = tensor, .o = tensor, .cu_seqlens_q = cu, .cu_seqlens_k = cu};
-  return &a;
+  return (mlaf_prefill_args){.struct_size = sizeof(mlaf_prefill_args), .batch = 1, .scale = 1, .total_q = 4, .total_k = 4,
+                             .q = tensor, .k = tensor, .v = tensor, .o = tensor, .cu_seqlens_q = cu, .cu_seqlens_k = cu};
 }
 
-static mlaf_status checked(const mlaf_prefill_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 256, .rows_per_wg = 128}}};
-  assert_int_equal(mlaf_point_parse(NULL, V3, &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_prefill_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {V3, 256, 128};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
-  assert_int_equal(checked(good(), &err), MLAF_OK);
-#define WRONG(change, word)                                                                      \
-  do {                                                                                           \
-    mlaf_prefill_args a = *good();                                                               \
-    change;                                                                                      \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                             \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);              \
-  } while (0)
+  mlaf_prefill_args a = good();
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.q = NULL, "q is NULL");
   WRONG(a.k = (const char *)a.k + 2, "k is");
   WRONG(a.cu_seqlens_k = NULL, "cu_seqlens_k");
@@ -47,7 +32,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.batch = INT32_MAX, "batch");
   WRONG(a.k_scale = (const float *)a.o, "k_scale");
   mlaf_prefill_args nothing = {.struct_size = sizeof nothing, .scale = 1};
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

@@ -63,29 +63,13 @@ test("projections: both loaders have places of their own", function()
   ok(seen[true] and seen[false], "only one kind")
 end)
 
--- All steps of a kind at one barrier that an agent takes, left out: what follows from it has a name.
 test("projections: steps left out of the ring are found", function()
-  local tried, OPS = 0, protocol.ops
-  local function kind(op)
-    local may = op[1] == OPS.ARRIVE or op[1] == OPS.COPY or op[1] == OPS.WAIT
-    return may and not op[2].exact and op[1] .. " " .. op[2].name:gsub("%[%d%]", "")
-  end
-  local function model() return ring.model({ norm = 0, groups = 1, split = 2, ways = 1, stages = 2 }, { 5, 2 }) end
-  for _, who in ipairs({ 1, 2, 3 }) do -- the loaders, a warp of math
-    local kinds = {}
-    for _, op in ipairs(model().agents[who].ops) do kinds[kind(op) or ""] = op end
-    kinds[""] = nil
-    for name, op in loader.sorted(kinds) do
-      local m = model()
-      local ops = m.agents[who].ops
-      for at = #ops, 1, -1 do
-        if kind(ops[at]) == name then table.remove(ops, at) end
-      end
-      tried = tried + 1
-      ok(#protocol.check(m, 1) > 0, "%s without '%s' and its like is as good", m.agents[who].name, protocol.describe(op))
-    end
-  end
-  ok(tried >= 8, "only %d kinds of steps", tried)
+  dofile(T.root .. "/tests/lua/steps.lua")(T, protocol, loader.sorted, {
+    model = function() return ring.model({ norm = 0, groups = 1, split = 2, ways = 1, stages = 2 }, { 5, 2 }) end,
+    agents = { 1, 2, 3 }, -- the loaders, a warp of math
+    counts = function(op) return not op[2].exact end,
+    least = 8,
+  })
 end)
 
 -- Mistakes that a careless writer might make.

@@ -1,8 +1,7 @@
 /* mla_q_scale: the words of its checks. */
 #include <math.h>
-#include <string.h>
 
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_q_scale/launch.h"
 
 static mlaf_q_scale_args good(void) {
@@ -12,26 +11,14 @@ static mlaf_q_scale_args good(void) {
                              .positions = positions, .beta = 0.1f, .original = 8192};
 }
 
-static mlaf_status checked(const mlaf_q_scale_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 128, .rows_per_wg = 4}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_q_scale:h16,n192,bf16,t64", &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_q_scale_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {"mla_q_scale:h16,n192,bf16,t64", 128, 4};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_q_scale_args a = good();
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a.y = NULL;
-  assert_int_equal(checked(&a, &err), MLAF_OK);
-#define WRONG(change, word)                                                            \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.x = NULL, "x is NULL");
   WRONG(a.y = (char *)a.y + 2, "y is");
   WRONG(a.y = (void *)(uintptr_t)a.x, "y is x");
@@ -49,7 +36,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.tokens = -1, "tokens");
   WRONG(a.tokens = INT32_MAX, "tokens");
   const mlaf_q_scale_args nothing = MLAF_Q_SCALE_ARGS_INIT;
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

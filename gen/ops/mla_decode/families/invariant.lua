@@ -25,7 +25,7 @@ local function make(of, combine)
         local ns = cost.ns
         cost.ns = function() return ns(1) end
       end
-      for _, name in ipairs { "parts_at", "turns_at", "places_at", "waits_at", "may_combine", "most_parts", "mixed", "early",
+      for _, name in ipairs { "parts_at", "turns_at", "places_at", "may_combine", "most_parts", "mixed", "early",
         "values" } do cost[name] = nil end
       return cost
     end,

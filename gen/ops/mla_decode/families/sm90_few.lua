@@ -8,6 +8,7 @@ local ceil_div = shape.ceil_div
 
 local times = require("ops/mla_decode/times").fitted.sm90_few
 local measured = require("ops/mla_decode/times").measured.sm90_few
+local part = require("ops/mla_decode/times").measured.part.sm90_few
 local counted = require("ops/mla_decode/times").counted.sm90_few
 local MOST_GROUPS = 4  -- row groups that read the same tokens through L2
 
@@ -32,7 +33,7 @@ local function nanoseconds(p, v, arch, family, slots)
   local crowded = v.schedule == "fitted" and groups > measured.groups and p.batch > measured.requests and measured.crowded or 0
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
-    family = family, cut = times.cut, bits = partials.bits("sm90_few", v.schedule),
+    family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),
     groups = groups, slots = slots, width = v.cluster,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded end,

@@ -6,6 +6,7 @@ local protocol = require("ops/mla_decode/protocol/rules")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
+local part = require("ops/mla_decode/times").measured.part
 local small_boxes = require("ops/mla_decode/times").measured.small_boxes
 
 local ROWS = 64
@@ -18,9 +19,12 @@ local function nanoseconds(p, v, arch, family, slower)
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
   local share = (products + measured.beside_clk) / (measured.tile_clk + measured.beside_clk)
   local sharing = (pair or groups >= measured.groups) and measured.sharing or 1
-  local tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share, times.loss, sharing)
+  local alone = groups == 1 and p.page_size % 64 == 0 and measured.alone * (p.rank + p.rope) / 576 or 0
+  local block_ns = math.max((pair and times.tile_pair or times.tile) * share, alone)
+  local tile = hopper.tile(p, arch, groups, block_ns, times.loss, sharing)
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
+    part = pair and part.sm90_many_pair or part.sm90_many,
     groups = groups, again = measured.again,
     slots = arch.device.cus,
     wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,

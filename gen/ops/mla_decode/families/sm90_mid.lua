@@ -9,6 +9,7 @@ local ceil_div = shape.ceil_div
 
 local times = require("ops/mla_decode/times").fitted.sm90_mid
 local measured = require("ops/mla_decode/times").measured.sm90_mid
+local part = require("ops/mla_decode/times").measured.part.sm90_mid
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
 -- Nanoseconds of a launch. `slower`: what a tile takes of sm90_mid's.
@@ -19,7 +20,7 @@ local function nanoseconds(p, v, arch, family, slower)
   local fitted = v.schedule == "fitted" and p.batch > measured.requests and measured.fitted or 0
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
-    family = family, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
+    family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
     groups = groups, again = again, piece = again, slots = arch.device.cus,
     wave = times.wave,
     fixed = function() return times.fixed + times.row * v.rows + fitted end,

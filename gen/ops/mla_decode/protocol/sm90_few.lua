@@ -23,48 +23,50 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; ahead: it is
 -- sm90_few_ahead, whose first Q math brings; o_boxes: whole requests end by end_whole(), each warpgroup's O in so many boxes;
 -- warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
-local function block(m, v, id, ranges, cluster, whole)
-  local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = PRODUCERS[v.load], math = {}, by_group = {} }
+-- What blocks of this kernel and of sm90_raw have alike. producers: names; copiers: that fill a slot of the ring together.
+local function block_of(m, v, id, ranges, cluster, whole, producers, copiers)
+  local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = producers, whole = whole,
+    c = whole and v.cluster or 1, full = {}, empty = {}, slots = {}, bad = {}, group = {}, order = {}, land = {}, state = {} }
   local n_math = v.wgs * v.warps
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
-  x.full, x.empty, x.slots, x.bad = {}, {}, {}, {}
+  function x.place(...) return m:place(name(...)) end
+  function x.barrier(count, ...) return m:barrier(name(...), count, id) end
+  function x.places(text) -- one for each warp of math
+    local out = {}
+    for a = 0, n_math - 1 do out[a] = x.place("%s, warp %d.%d", text, a // v.warps, a % v.warps) end
+    return out
+  end
   for s = 0, v.ring - 1 do
-    x.full[s] = m:barrier(name("full[%d]", s), v.load == "tma" and 1 or #x.producers, id)
-    x.empty[s] = m:barrier(name("empty[%d]", s), v.warps, id)
-    x.slots[s] = {}
-    for k = 1, v.load == "tma" and 1 or #x.producers do x.slots[s][k] = m:place(name("slot %d", s)) end
-    x.bad[s] = m:place(name("BAD[%d]", s))
+    x.full[s], x.empty[s] = x.barrier(copiers, "full[%d]", s), x.barrier(v.warps, "empty[%d]", s)
+    x.slots[s], x.bad[s] = {}, x.place("BAD[%d]", s)
+    for k = 1, copiers do x.slots[s][k] = x.place("slot %d", s) end
   end
-  x.full_q, x.empty_q, x.q, x.facts = {}, {}, {}, {}
-  for k = 0, v.places - 1 do
-    x.full_q[k] = m:barrier(name("full_q[%d]", k), 1, id)
-    x.empty_q[k] = m:barrier(name("empty_q[%d]", k), n_math, id)
-    x.q[k], x.facts[k] = m:place(name("Q %d", k)), m:place(name("facts %d", k))
-  end
-  x.ends, x.landed = m:barrier(name("ENDS"), 1, id), m:barrier(name("ENDS + 8"), 1, id)
-  x.met = m:barrier(name("MET"), 1, id)
-  x.whole, x.c = whole, whole and v.cluster or 1
-  x.made = m:named(name("named 4"), #x.producers)
-  x.there = m:named(name("named 5"), #x.producers + n_math)
-  x.all = m:named(name("named 3"), n_math)
-  x.group, x.order = {}, {}
+  x.ends, x.landed, x.met = x.barrier(1, "ENDS"), x.barrier(1, "ENDS + 8"), x.barrier(1, "MET")
+  x.word, x.made = m:named(name("word"), 1), m:named(name("named 4"), #producers)
+  x.there, x.all = m:named(name("named 5"), #producers + n_math), m:named(name("named 3"), n_math)
   for g = 0, v.wgs - 1 do
     x.group[g] = m:named(name("named %d", 1 + g), v.warps)
     x.order[g] = m:named(name("order of warpgroup %d", g), 2 * v.warps)
   end
-  x.p, x.tops, x.zeros, x.o, x.piece, x.land, x.brought = {}, {}, {}, {}, {}, {}, {}
-  for a = 0, n_math - 1 do
-    local g, w = a // v.warps, a % v.warps
-    x.p[a], x.tops[a] = m:place(name("P, warp %d.%d", g, w)), m:place(name("tops, warp %d.%d", g, w))
-    x.zeros[a], x.o[a] = m:place(name("zeros, warp %d.%d", g, w)), m:place(name("O, warp %d.%d", g, w))
-    x.piece[a] = m:place(name("published O, warp %d.%d", g, w))
-    x.land[a] = {}
-    if v.ahead then x.brought[a] = m:place(name("Q 0 of warp %d.%d", g, w)) end
-    for r = 1, v.cluster do x.land[a][r] = m:place(name("O of block %d for warp %d.%d", r, g, w)) end
+  x.tops, x.zeros, x.o, x.piece = x.places("tops"), x.places("zeros"), x.places("O"), x.places("published O")
+  x.factor = x.place("factors")
+  for a = 0, n_math - 1 do x.land[a] = {} end
+  for r = 1, v.cluster do
+    x.state[r] = x.place("states of block %d", r)
+    for a = 0, n_math - 1 do x.land[a][r] = x.place("O of block %d for warp %d.%d", r, a // v.warps, a % v.warps) end
   end
-  x.state, x.factor = {}, m:place(name("factors"))
-  for r = 1, v.cluster do x.state[r] = m:place(name("states of block %d", r)) end
-  x.word = m:named(name("word"), 1)
+  return x
+end
+
+local function block(m, v, id, ranges, cluster, whole)
+  local producers = PRODUCERS[v.load]
+  local x = block_of(m, v, id, ranges, cluster, whole, producers, v.load == "tma" and 1 or #producers)
+  x.full_q, x.empty_q, x.q, x.facts = {}, {}, {}, {}
+  for k = 0, v.places - 1 do
+    x.full_q[k], x.empty_q[k] = x.barrier(1, "full_q[%d]", k), x.barrier(v.wgs * v.warps, "empty_q[%d]", k)
+    x.q[k], x.facts[k] = x.place("Q %d", k), x.place("facts %d", k)
+  end
+  x.p, x.brought = x.places("P"), v.ahead and x.places("Q 0")
   return x
 end
 
@@ -80,25 +82,24 @@ local function announce(x, a, k, none)
   if not (none or brought) then a:copy(x.full_q[place], n, "announce()", x.q[place], k) end
 end
 
-local function send_box(x, a, who, i, first)
+local function send_box(x, a, who, i, b)
+  if x.v.load ~= "gather" and b % 4 ~= who - 1 then return end
   local s, n = slot_of(x, i)
   a:wait(x.empty[s], n - 1, "produce()")
-  if first and who == 1 then a:write(x.bad[s], i, "produce()") end -- gather: all who write it write the same
+  if b == 0 and who == 1 then a:write(x.bad[s], i, "produce()") end -- gather: all who write it write the same
   a:arrive(x.full[s], n, "produce()", 1)
   a:copy(x.full[s], n, "produce()", x.slots[s][x.v.load == "tma" and 1 or who], i)
 end
 
-local function produce(x, a, who, blocks)
-  local last, from = x.producers[who] == "3", 0
+-- kernel: announce(), and bring(), which may copy box b of a tile, the i-th of all.
+local function produce(kernel, x, a, who, blocks)
+  local last, from = who == #x.producers, 0
   for k = 0, #x.ranges do
     local range = x.ranges[k + 1]
     if x.v.ahead and k == 0 then a:sync(x.there, "produce()") end
-    if last then announce(x, a, k, not range) end
+    if last then kernel.announce(x, a, k, not range) end
     if not range then return end
-    for i = from, from + range.tiles * x.v.boxes - 1 do
-      local b = (i - from) % x.v.boxes
-      if x.v.load == "gather" or b % 4 == who - 1 then send_box(x, a, who, i, b == 0) end
-    end
+    for i = from, from + range.tiles * x.v.boxes - 1 do kernel.bring(x, a, who, i, (i - from) % x.v.boxes) end
     from = from + range.tiles * x.v.boxes
     if last and range.others then -- meet()
       for _, part in ipairs(range.others) do a:meet_word(blocks[part].word, "meet()") end
@@ -122,19 +123,14 @@ local function make_barriers(x, a, warp)
   if x.v.cluster > 1 then a:arrive(x.ends, 0, "make_barriers()", x.v.cluster) end
 end
 
-local function producer_ahead(x, a, who, blocks)
+local function producer(kernel, x, a, who, blocks)
+  if not x.v.ahead then kernel.make_barriers(x, a, who) end
   if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
-  produce(x, a, who, blocks)
-  if x.v.cluster > 1 then a:meet(x.cluster, "kernel") end
-end
-
-local function producer(x, a, who, blocks)
-  if x.v.ahead then return producer_ahead(x, a, who, blocks) end
-  make_barriers(x, a, who)
-  if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
-  a:sync(x.made, "kernel")
-  a:pass(x.there, "kernel")
-  produce(x, a, who, blocks)
+  if not x.v.ahead then
+    a:sync(x.made, "kernel")
+    a:pass(x.there, "kernel")
+  end
+  produce(kernel, x, a, who, blocks)
   if x.v.cluster > 1 then a:meet(x.cluster, "kernel") end
 end
 
@@ -355,8 +351,17 @@ local function end_whole(x, a, k, math_id, blocks)
   a:read(x.state[other.id], k, "end_whole()")
 end
 
+local function end_range(x, a, k, math_id, blocks)
+  if x.whole and x.v.o_boxes then return end_whole(x, a, k, math_id, blocks) end
+  merge_states(x, a, k, math_id, blocks)
+  if x.ranges[k + 1].last then finish_last(x, a, k, math_id, blocks) else finish(x, a, k, math_id, blocks) end
+end
+
 local function attend(x, a, math_id, blocks)
   local v, first = x.v, 0
+  if v.ahead and math_id == 0 then make_barriers(x, a) end
+  if v.cluster > 1 then a:pass(x.cluster, "kernel") end
+  a:sync(x.there, "kernel")
   for k = 0, #x.ranges do
     local place, n = k % v.places, k // v.places
     a:wait(x.full_q[place], n, "attend()")
@@ -372,9 +377,8 @@ local function attend(x, a, math_id, blocks)
       tile(x, a, k, t, range.tiles, first + t * v.boxes, math_id)
     end
     first = first + range.tiles * v.boxes
-    if x.whole and v.o_boxes then return end_whole(x, a, k, math_id, blocks) end
-    merge_states(x, a, k, math_id, blocks)
-    if range.last then finish_last(x, a, k, math_id, blocks) else finish(x, a, k, math_id, blocks) end
+    end_range(x, a, k, math_id, blocks)
+    if x.whole and v.o_boxes then return end
     a:read(x.facts[place], k, "finish()")
     if x.whole then return end
     if range.publish and math_id == 0 then a:pass(x.word, "meet_publish()") end
@@ -382,36 +386,38 @@ local function attend(x, a, math_id, blocks)
   end
 end
 
--- Shared with sm90_raw, whose blocks have the fields that these functions read.
-sm90_few.ends = { merge_states = merge_states, finish = finish, finish_last = finish_last, end_whole = end_whole }
-
--- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
--- = it began in an earlier part and no combine kernel comes, publish = it goes on in a later one, others = parts whose pieces it
--- adds }. Of a cluster's blocks, or of parts, whose blocks are neighbours in clusters, too.
-function sm90_few.model(v, blocks)
+-- kernel: block(), make_barriers(), announce(), bring(), attend(), of this file or of sm90_raw.
+local function model(kernel, v, blocks)
   local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
+  local producers = kernel.producers or PRODUCERS[v.load]
   local whole = v.schedule == "splits" or blocks.whole == true
   local size, cluster = whole and #blocks or v.cluster, nil
   for id, ranges in ipairs(blocks) do
     if (id - 1) % size == 0 then
-      cluster = m:named("cluster of block " .. id, math.min(size, #blocks - id + 1) * (#PRODUCERS[v.load] + n_math))
+      cluster = m:named("cluster of block " .. id, math.min(size, #blocks - id + 1) * (#producers + n_math))
     end
-    xs[id] = block(m, v, id, ranges, cluster, whole)
+    xs[id] = kernel.block(m, v, id, ranges, cluster, whole)
   end
   for id, x in ipairs(xs) do
-    for who, name in ipairs(x.producers) do
-      producer(x, m:agent(("block %d producer %s"):format(id, name), id), who, xs)
+    for who, name in ipairs(producers) do
+      producer(kernel, x, m:agent(("block %d producer %s"):format(id, name), id), who, xs)
     end
     for a = 0, n_math - 1 do
-      local one = m:agent(("block %d math %d.%d"):format(id, a // v.warps, a % v.warps), id)
-      if v.ahead and a == 0 then make_barriers(xs[id], one) end
-      if v.cluster > 1 then one:pass(xs[id].cluster, "kernel") end
-      one:sync(x.there, "kernel")
-      attend(x, one, a, xs)
+      kernel.attend(x, m:agent(("block %d math %d.%d"):format(id, a // v.warps, a % v.warps), id), a, xs)
     end
   end
   return m
 end
+
+-- Shared with sm90_raw, whose blocks have the fields that these functions read.
+sm90_few.shared = { model = model, block = block_of, end_range = end_range }
+
+local KERNEL = { block = block, make_barriers = make_barriers, announce = announce, bring = send_box, attend = attend }
+
+-- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
+-- = it began in an earlier part and no combine kernel comes, publish = it goes on in a later one, others = parts whose pieces it
+-- adds }. Of a cluster's blocks, or of parts, whose blocks are neighbours in clusters, too.
+function sm90_few.model(v, blocks) return model(KERNEL, v, blocks) end
 
 -- The part of a kernel that is run. A box waits for those one and two rings before it, and no step's past reaches further: what
 -- comes before a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range

@@ -1,9 +1,8 @@
 -- The barriers between the threads of templates/mla_decode/sm90_raw.cu.in, for gen/protocol.lua. Functions here are named as
--- those of the template that they stand for; the ends of pieces are those of gen/ops/mla_decode/protocol/sm90_few.lua, which
--- also says why two warps stand for four and the cases are enough.
-local protocol = require("protocol")
+-- those of the template that they stand for. The producers' loop and the ends of pieces are those of
+-- gen/ops/mla_decode/protocol/sm90_few.lua, which also says why two warps stand for four and the cases are enough.
 local few = require("ops/mla_decode/protocol/sm90_few")
-local ends = few.ends
+local shared = few.shared
 
 local sm90_raw = {}
 
@@ -13,45 +12,18 @@ function sm90_raw.of(plan, v)
     cluster = math.min(v.cluster, 2), rounds = 512 > plan.strip and 2 or 1, raises = 0, o_boxes = plan.short and 1 }
 end
 
-local PRODUCERS = 2 -- both copy rows of every tile; the last one brings Q, too
+local PRODUCERS = { "1", "2" } -- both copy rows of every tile; the last one brings Q, too
 
 -- v: as sm90_few's, of which a tile is one box; Q lies in one place, and comes through another.
 local function block(m, v, id, ranges, cluster, whole)
-  local x = { v = v, id = id, ranges = ranges, cluster = cluster, whole = whole, c = whole and v.cluster or 1 }
-  local n_math = v.wgs * v.warps
-  local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
-  local function places(text) -- one for each warp of math
-    local out = {}
-    for a = 0, n_math - 1 do out[a] = m:place(name(text .. ", warp %d.%d", a // v.warps, a % v.warps)) end
-    return out
-  end
-  x.full, x.empty, x.slots, x.bad, x.group, x.order = {}, {}, {}, {}, {}, {}
-  for s = 0, v.ring - 1 do
-    x.full[s], x.empty[s] = m:barrier(name("full[%d]", s), PRODUCERS, id), m:barrier(name("empty[%d]", s), v.warps, id)
-    x.slots[s], x.bad[s] = {}, m:place(name("BAD[%d]", s))
-    for k = 1, PRODUCERS do x.slots[s][k] = m:place(name("slot %d", s)) end
-  end
-  x.full_q, x.empty_q = m:barrier(name("full_q"), 1, id), m:barrier(name("empty_q"), n_math, id)
-  x.ends, x.landed = m:barrier(name("ENDS"), 1, id), m:barrier(name("ENDS + 8"), 1, id)
-  x.met, x.word = m:barrier(name("MET"), 1, id), m:named(name("word"), 1)
-  x.made, x.there = m:named(name("named 4"), PRODUCERS), m:named(name("named 5"), PRODUCERS + n_math)
-  x.all = m:named(name("named 3"), n_math)
-  for g = 0, v.wgs - 1 do
-    x.group[g] = m:named(name("named %d", 1 + g), v.warps)
-    x.order[g] = m:named(name("order of warpgroup %d", g), 2 * v.warps)
-  end
-  x.probs, x.p, x.tops, x.zeros = places("P"), places("row states"), places("tops"), places("zeros")
-  x.o, x.piece, x.raw_q, x.all_q = places("O"), places("published O"), places("Q as it came"), places("Q")
+  local x = shared.block(m, v, id, ranges, cluster, whole, PRODUCERS, #PRODUCERS)
+  x.full_q, x.empty_q = x.barrier(1, "full_q"), x.barrier(v.wgs * v.warps, "empty_q")
+  x.probs, x.p, x.raw_q, x.all_q = x.places("P"), x.places("row states"), x.places("Q as it came"), x.places("Q")
   x.q = { [0] = x.all_q[0] } -- where strips of O lie
-  x.next, x.known, x.factor = m:place(name("next facts")), m:place(name("facts")), m:place(name("factors"))
-  x.land, x.state = {}, {}
-  for a = 0, n_math - 1 do
-    x.land[a] = {}
-    for r = 1, v.cluster do
-      x.land[a][r] = v.o_boxes and x.raw_q[a] or m:place(name("O of block %d for warp %d.%d", r, a // v.warps, a % v.warps))
-    end
+  x.next, x.known = x.place("next facts"), x.place("facts")
+  for a = 0, v.o_boxes and v.wgs * v.warps - 1 or -1 do
+    for r = 1, v.cluster do x.land[a][r] = x.raw_q[a] end
   end
-  for r = 1, v.cluster do x.state[r] = m:place(name("states of block %d", r)) end
   return x
 end
 
@@ -71,22 +43,6 @@ local function bring(x, a, who, i)
   a:copy(x.full[s], n, "bring()", x.slots[s][who], i)
 end
 
-local function produce(x, a, who, blocks)
-  local last, from = who == PRODUCERS, 0
-  for k = 0, #x.ranges do
-    local range = x.ranges[k + 1]
-    if last then announce(x, a, k, not range) end
-    if not range then return end
-    for i = from, from + range.tiles - 1 do bring(x, a, who, i) end
-    from = from + range.tiles
-    if last and range.others then -- meet()
-      for _, part in ipairs(range.others) do a:meet_word(blocks[part].word, "meet()") end
-      a:arrive(x.met, 0, "meet()")
-    end
-    if x.whole then return end
-  end
-end
-
 local function make_barriers(x, a, who)
   if who == 1 then
     local list = {}
@@ -95,15 +51,6 @@ local function make_barriers(x, a, who)
   end
   a:make({ x.full_q, x.empty_q, x.ends, x.landed, x.met }, "make_barriers()")
   if x.v.cluster > 1 then a:arrive(x.ends, 0, "make_barriers()", x.v.cluster) end
-end
-
-local function producer(x, a, who, blocks)
-  make_barriers(x, a, who)
-  if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
-  a:sync(x.made, "kernel")
-  a:pass(x.there, "kernel")
-  produce(x, a, who, blocks)
-  if x.v.cluster > 1 then a:meet(x.cluster, "kernel") end
 end
 
 -- ---- Math ---------------------------------------------------------------------------------------------------------------
@@ -154,6 +101,7 @@ end
 
 local function attend(x, a, math_id, blocks)
   local v, first = x.v, 0
+  a:sync(x.there, "kernel")
   for k = 0, #x.ranges do
     local range = x.ranges[k + 1]
     a:wait(x.full_q, k, "attend()")
@@ -170,35 +118,17 @@ local function attend(x, a, math_id, blocks)
     a:read(x.known, k, "attend()")
     for t = math_id // v.warps, range.tiles - 1, v.wgs do tile(x, a, k, t, range.tiles, first + t, math_id) end
     first = first + range.tiles
-    if x.whole and v.o_boxes then return ends.end_whole(x, a, k, math_id, blocks) end
-    ends.merge_states(x, a, k, math_id, blocks)
-    if range.last then ends.finish_last(x, a, k, math_id, blocks) else ends.finish(x, a, k, math_id, blocks) end
+    shared.end_range(x, a, k, math_id, blocks)
     if x.whole then return end
     if range.publish and math_id == 0 then a:pass(x.word, "meet_publish()") end
   end
 end
 
+local KERNEL = { block = block, producers = PRODUCERS, make_barriers = make_barriers, announce = announce, bring = bring,
+  attend = attend }
+
 -- blocks: as sm90_few.model() has them.
-function sm90_raw.model(v, blocks)
-  local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
-  local whole = v.schedule == "splits" or blocks.whole == true
-  local size, cluster = whole and #blocks or v.cluster, nil
-  for id, ranges in ipairs(blocks) do
-    if (id - 1) % size == 0 then
-      cluster = m:named("cluster of block " .. id, math.min(size, #blocks - id + 1) * (PRODUCERS + n_math))
-    end
-    xs[id] = block(m, v, id, ranges, cluster, whole)
-  end
-  for id, x in ipairs(xs) do
-    for who = 1, PRODUCERS do producer(x, m:agent(("block %d producer %d"):format(id, who), id), who, xs) end
-    for a = 0, n_math - 1 do
-      local one = m:agent(("block %d math %d.%d"):format(id, a // v.warps, a % v.warps), id)
-      one:sync(x.there, "kernel")
-      attend(x, one, a, xs)
-    end
-  end
-  return m
-end
+function sm90_raw.model(v, blocks) return shared.model(KERNEL, v, blocks) end
 
 sm90_raw.cases = few.cases
 

@@ -26,6 +26,7 @@ return {
       slack = 96,
       waves = waves,
       inflight = waves * shape.WAVE_TOKENS * shape.TOKEN_BYTES,
+      tile_clk = arch.isa.family == "hopper" and 13.6 * p.heads or nil, -- one H200, 2026-11-29: 123.7 us for 64 x 32768, 64 heads
       any_lengths = true,
     }
   end,

@@ -6,14 +6,14 @@ return {
   template = "mla_index/select",
   arch = shape.EVERY,
   problem = {},
-  params = { threads = { 256, 1024 } }, -- of a workgroup
+  params = { threads = { 512, 1024 } }, -- of a workgroup
   rules = {},
   cost = function(_, v, arch)
     return {
       threads = v.threads,
       rows_per_wg = 1,
-      lds_bytes = 4 * (2048 + 2 * (v.threads // arch.isa.wave) + 4),
-      regs = { { "all", 48 } },
+      lds_bytes = shape.select_bytes(v.threads, arch.isa.wave),
+      regs = { { "all", arch.isa.wave == 64 and 80 or 48 } },
       slack = 16,
     }
   end,

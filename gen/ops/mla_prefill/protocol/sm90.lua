@@ -6,21 +6,27 @@ local sm90 = {}
 
 local WARPS = 2 -- of a warpgroup
 
--- A block of a team of v.pair: what the others signal to is here, too.
-local function block(m, v, cta)
-  local x, math = { rings = {}, q = {}, turns = {}, cta = cta }, 2 * WARPS
-  local function of_block(what) return ("%s of block %d"):format(what, cta) end
-  local function ring(name, n, readers, shares)
+-- A maker of block x's rings: of n places, of so many shares, with so many readers and writers (1).
+local function rings_of(m, x)
+  return function(name, n, readers, shares, writers)
     local r = { n = n, full = {}, empty = {}, place = {}, shares = shares }
     for i = 0, n - 1 do
-      r.full[i] = m:barrier(of_block(("%s full[%d]"):format(name, i)), 1, cta + 1)
-      r.empty[i] = m:barrier(of_block(("%s empty[%d]"):format(name, i)), readers, cta + 1)
+      r.full[i] = m:barrier(x.named(("%s full[%d]"):format(name, i)), writers or 1, x.cta + 1)
+      r.empty[i] = m:barrier(x.named(("%s empty[%d]"):format(name, i)), readers, x.cta + 1)
       r.place[i] = {}
-      for share = 1, shares do r.place[i][share] = m:place(of_block(("%s, place %d, share %d"):format(name, i, share))) end
+      for share = 1, shares do r.place[i][share] = m:place(x.named(("%s, place %d, share %d"):format(name, i, share))) end
     end
     x.rings[#x.rings + 1] = r
     return r
   end
+end
+
+-- A block of a team of v.pair: what the others signal to is here, too.
+local function block(m, v, cta)
+  local x, math = { rings = {}, q = {}, turns = {}, cta = cta, gives = "give_back_to_all()" }, 2 * WARPS
+  local function of_block(what) return ("%s of block %d"):format(what, cta) end
+  x.named = of_block
+  local ring = rings_of(m, x)
   x.k, x.v = ring("K", v.stages, math * v.pair, v.pair), ring("V", v.stages, math * v.pair, v.pair)
   x.told = ring("facts", v.told, math + 2, 1)
   for wg = 0, 1 do
@@ -38,7 +44,7 @@ local function read(a, ring, i, what)
 end
 local function give_back(a, ring, i) a:arrive(ring.empty[i % ring.n], i // ring.n, "give_back()") end
 local function give_back_to_all(c, name, i)
-  for _, x in ipairs(c.team) do c.a:arrive(x[name].empty[i % x[name].n], i // x[name].n, "give_back_to_all()") end
+  for _, x in ipairs(c.team) do c.a:arrive(x[name].empty[i % x[name].n], i // x[name].n, x.gives) end
 end
 
 -- tiles: those that are told of, in order; one more says that there are no more.
@@ -94,8 +100,12 @@ local function load_tiles(team, x, a, tiles, is_v)
 end
 
 -- ---- Math: c is a warp: x, its team, a (the agent), id and wg, uses of each ring before, told and done: tiles --------------
-local function take_turn(c) c.a:sync(c.x.turns[c.wg], "take_turn()") end
-local function pass_turn(c) c.a:pass(c.x.turns[1 - c.wg], "pass_turn()") end
+local function take_turn(c)
+  if c.x.turns then c.a:sync(c.x.turns[c.wg], "take_turn()") end
+end
+local function pass_turn(c)
+  if c.x.turns then c.a:pass(c.x.turns[1 - c.wg], "pass_turn()") end
+end
 
 local function multiply_k(c)
   read(c.a, c.x.k, c.k, "multiply_k()")
@@ -192,6 +202,30 @@ local function work_on_tiles(c, tiles)
   if c.wg == 0 then take_turn(c) end
 end
 
+-- Adds the math warps of a block: add(name, does) makes agents.
+local function add_math(x, team, add, tiles)
+  for id = 0, 2 * WARPS - 1 do
+    local c = { x = x, team = team, id = id, wg = id // WARPS, k = 0, v = 0, told = 0 }
+    add(("math %d.%d"):format(c.wg, id % WARPS), function(a)
+      c.a = a
+      work_on_tiles(c, tiles)
+    end)
+  end
+end
+
+-- The barriers of a block's rings.
+local function barriers(x)
+  local list = {}
+  for _, ring in ipairs(x.rings) do
+    for at = 0, ring.n - 1 do list[#list + 1], list[#list + 2] = ring.full[at], ring.empty[at] end
+  end
+  return list
+end
+
+-- Shared with sm90_fp8, whose blocks have no turns.
+sm90.shared = { WARPS = WARPS, rings_of = rings_of, wait_full = wait_full, wait_empty = wait_empty, read = read,
+  give_back = give_back, deal_tiles = deal_tiles, add_math = add_math, barriers = barriers }
+
 -- tiles: rounds of each that a team has; those without are nobody's but the dealer's. v: stages, told, pair.
 function sm90.model(v, tiles)
   local m = protocol.new()
@@ -208,20 +242,11 @@ function sm90.model(v, tiles)
     add("dealer", function(a) deal_tiles(x, a, some) end)
     add("loader of K and Q", function(a) load_tiles(team, x, a, some, false) end)
     add("loader of V", function(a) load_tiles(team, x, a, some, true) end)
-    for id = 0, 2 * WARPS - 1 do
-      local c = { x = x, team = team, id = id, wg = id // WARPS, k = 0, v = 0, told = 0 }
-      add(("math %d.%d"):format(c.wg, id % WARPS), function(a)
-        c.a = a
-        work_on_tiles(c, some)
-      end)
-    end
+    add_math(x, team, add, some)
   end
   for i, one in ipairs(agents) do
     if (i - 1) % (3 + 2 * WARPS) == 0 then
-      local list = {}
-      for _, ring in ipairs(one[3].rings) do
-        for at = 0, ring.n - 1 do list[#list + 1], list[#list + 2] = ring.full[at], ring.empty[at] end
-      end
+      local list = barriers(one[3])
       list[#list + 1] = one[3].landed
       one[1]:make(list, "kernel")
     end

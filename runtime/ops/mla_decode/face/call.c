@@ -254,12 +254,13 @@ static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
 
 /* The scale of a cache that has one for all tokens. The launch says where there is none. */
 static mlaf_status read_kv_scale(reading *r) {
-  const mlaf_view *s = &r->c->kv_scale;
-  if (!s->dims) return MLAF_OK;
-  mlaf_status st = check_view(r, "kv_scale", s, 1, MLAF_VIEW_F32);
-  if (!st && s->shape[0] != 1)
-    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s->shape[0]);
-  r->args.kv_scale = s->data;
+  mlaf_view s = r->c->kv_scale;
+  if (!s.dims && !s.data) return MLAF_OK;
+  if (!s.dims) s.shape[s.dims++] = 1; /* a tensor of one number and no dimension */
+  mlaf_status st = check_view(r, "kv_scale", &s, 1, MLAF_VIEW_F32);
+  if (!st && s.shape[0] != 1)
+    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s.shape[0]);
+  r->args.kv_scale = s.data;
   return st;
 }
 
@@ -309,6 +310,7 @@ static mlaf_status read_lists(reading *r) {
   r->args.qo_indptr = c->qo_indptr.data;
   r->args.kv_indptr = c->kv_indptr.data;
   r->args.kv_indices = c->kv_indices.data;
+  if (!c->kv_indices.shape[0]) r->args.kv_indices = r->args.page_rows ? NULL : c->kv_indptr.data; /* nothing is read there */
   r->args.kv_last_page_lens = c->kv_last_page_lens.data;
   if (r->args.page_rows) r->args.kv_indices_size = c->kv_indices.shape[0];
   r->problem.q_len = c->q_len;

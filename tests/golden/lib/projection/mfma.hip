@@ -25,38 +25,10 @@ constexpr bool FIRST_OF_LAYER = false;
 #define MLAF_CVT_BF16 0
 // [templates/lib/number.h]
 typedef u32x4 word4;
-typedef u32x2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return word4{a, b, c, d}; }
-MLAF_DEV u32 my_block() { return (u32)group_x(); }
-MLAF_DEV u32 my_thread() { return (u32)thread_id(); }
-MLAF_DEV void wait_for_previous_launch() {}
-MLAF_DEV void let_next_launch_start() {}
-MLAF_DEV float exchange(float x, int lane, int d) { return lane_xor(x, lane, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const MLAF_GLOBAL T*)(u64)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(MLAF_GLOBAL T*)(u64)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) { return load<word4>(p); }
-MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits are zero, as number.h wants
-MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// [19 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
@@ -66,37 +38,12 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
@@ -148,23 +95,7 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   const float x = load<float>(scales + 4 * (a.scale_first_column + column >> 7));
   return x == x ? x : not_a_number(); // whose low bits are zero
 }
@@ -189,17 +120,7 @@ MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o,
   float scale[N][BLOCKS];
   word4 gain[N][PARTS];
 #pragma unroll
-  for (int n = 0; n < N; n++) {
-    const i64 at = (i64)(step + n) * (4 * VALUES);
-#pragma unroll
-    for (int b = 0; b < BLOCKS; b++) {
-      w[n][b] = load<codes_of_row>(o.w[b] + at);
-      scale[n][b] = scale_at(a, o.scales[b], (step + n) * (4 * VALUES));
-    }
-#pragma unroll
-    for (int i = 0; i < PARTS; i++) {
-#pragma unroll
-      for (int g = 0; g < GROUPS; g++) x[n][g][i] = load<word4>(o.x[g] + 2 * at + 16 * i);
+// [11 more lines of templates/lib/projection/mfma_fp8.h]
       gain[n][i] = load<word4>(o.gain + 2 * at + 16 * i);
     }
   }
@@ -216,24 +137,7 @@ MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o,
         x[n][g][i / 4][i % 4] = multiply2(pair, weight);
       }
 #pragma unroll
-    for (int b = 0; b < BLOCKS; b++) {
-      word4 v[PARTS];
-#pragma unroll
-      for (int i = 0; i < PARTS; i++) v[i] = expand8(w[n][b][2 * i], w[n][b][2 * i + 1]);
-#pragma unroll
-      for (int g = 0; g < GROUPS; g++) {
-        f32x4 part = {};
-#pragma unroll
-        for (int i = 0; i < PARTS; i++) {
-          part = mfma16(v[i].xy, x[n][g][i].xy, part);
-          part = mfma16(v[i].zw, x[n][g][i].zw, part);
-        }
-#pragma unroll
-        for (int r = 0; r < 4; r++) s.of[b][g][r] = multiply_add(part[r], scale[n][b], s.of[b][g][r]);
-      }
-    }
-  }
-}
+// [18 more lines of templates/lib/projection/mfma_fp8.h]
 
 extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df10ae(const mlaf_projection_scaled_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
@@ -262,17 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
 #pragma unroll 1
     for (; step < end; step++) add_steps<1>(a, o, step, s);
 #pragma unroll
-    for (int from = 0; from < GROUPS; from += TOGETHER) {
-      if (t0 + 16 * from >= a.tokens) break; // the same for all
-      if (t0 != first || from) __syncthreads(); // those before were written from the sums
-#pragma unroll
-      for (int g = from; g < from + TOGETHER; g++) {
-        if (THREADS > 64 * WAYS && wave == WAYS) break;
-        const int token = wave * TOKENS + 16 * (g - from) + row;
-        float* const to = sums + token * PITCH;
-#pragma unroll
-        for (int b = 0; b < BLOCKS; b++)
-#pragma unroll
+// [11 more lines of templates/lib/projection/mfma.h]
           for (int r = 0; r < 4; r++) to[16 * b + 4 * group + r] = s.of[b][g][r];
         const float square = sum_over_groups(s.squares[g], lane);
         if (group == 0) squares[token] = square;

@@ -21,40 +21,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
@@ -75,52 +45,15 @@ constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr int ANGLES = 8;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-#pragma unroll
-  for (int i = 0; i < ANGLES; i += 4) {
-    if (narrow) {
-      const word2 w = load<word2>(row + 2 * (ANGLES * item + i));
-      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
-    } else {
-      const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
-      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
-    }
-  }
-}
+// [11 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-#pragma unroll 1
-  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
-    i64 position;
-    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
-    if ((u64)position >= (u64)a.table_rows) continue;
-    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
-  }
-}
+// [10 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
-#pragma unroll 2
-  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
-    const i64 t = i / ITEMS;
-    const int item = (int)(i % ITEMS);
-    const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
-    char* const to = y + t * a.y_token + 2 * OUTER + 16 * item;
-    word4 in[ITEM_CHUNKS];
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = load<word4>(from + k * ROPE);
+// [9 more lines of templates/lib/projection/turn.h]
     float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
-    const i64 position = load<i64>(a.positions + t);
-#pragma unroll
-    for (int k = 0; k < ANGLES; k++) c[k] = s[k] = not_a_number();
-    if ((u64)position < (u64)a.table_rows) {
-      load_angles(c, a.cos + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
-      load_angles(s, a.sin + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[k]);
-#pragma unroll
-    for (int k = 0; k < ANGLES; k++) {
+// [11 more lines of templates/lib/projection/turn.h]
       float &p = v[0][k], &q = v[ITEM_CHUNKS - 1][k];
       const float across = q * s[k], back = p * s[k];
       p = multiply_add(p, c[k], -across);
@@ -134,37 +67,12 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
 }
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
@@ -199,39 +107,11 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 MLAF_DEV u32 load_two(u32 at) {
-  unsigned short x;
-  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
-  return x;
-}
-MLAF_DEV void load_operands(u32 (&a0)[4], u32 (&a1)[4], u32 w, int col, int way, int lane) {
-  const u32 at = w + (32 * way + 2 * (lane & 3)) * PITCH_W + 16 * col + 2 * (lane >> 2);
-  u32 codes[4]; // two values of each of the two outputs
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    codes[i] = __byte_perm(load_two(at + 8 * i * PITCH_W), load_two(at + (8 * i + 1) * PITCH_W), 0x5140);
-  a0[0] = expand2<0>(codes[0]), a0[1] = expand2<1>(codes[0]), a0[2] = expand2<0>(codes[1]), a0[3] = expand2<1>(codes[1]);
-  a1[0] = expand2<0>(codes[2]), a1[1] = expand2<1>(codes[2]), a1[2] = expand2<0>(codes[3]), a1[3] = expand2<1>(codes[3]);
-}
+// [13 more lines of templates/lib/projection/mma_fp8.h]
 
 MLAF_DEV float scale_of_step(const mlaf_projection_scaled_args& a, const place& p, int step, int col, int way) {
   const int value = step * STEP + 32 * way < INNER ? step * STEP + 32 * way : INNER - 1;

@@ -22,40 +22,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
@@ -103,16 +73,7 @@ MLAF_DEV void wgmma_ss(float (&d)[16], u32 a, u32 b, bool accumulate) {
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N>
-MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-template <int N>
-MLAF_DEV void settle(float (&x)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [10 more lines of templates/lib/wgmma.h]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 2, SPLIT = 2;
 constexpr int THREADS = 320, STAGES = 10, STEPS = INNER / 64;
@@ -121,37 +82,12 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
@@ -175,24 +111,7 @@ constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 MLAF_DEV u32 at_block(u32 at, u32 block) {
-  u32 x;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
-  return x;
-}
-MLAF_DEV float4 load_from(u32 at, int block) {
-  float4 x;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV float load_number_from(u32 at, int block) {
-  float x;
-  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV void sync_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
+// [18 more lines of templates/lib/projection/sums.h]
 
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
@@ -261,57 +180,13 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int loader,
-                         ring& all) {
-  const int first = (loader + all.stage) & 1;
-  int step = begin + first;
-  ring r = all;
-  r.advance(first);
-  all.advance(end - begin);
-  if (t0 == 0) // their W is in flight
-#pragma unroll 1
-    for (; step < end && step < begin + STAGES; step += 2, r.advance<2>()) load_x(p, shared, at, step, t0, r);
-#pragma unroll 1
-  for (; step < end; step += 2, r.advance<2>()) {
-    wait_empty(shared, r);
-    load_w(p, shared, at, step, r);
-    load_x(p, shared, at, step, t0, r);
-  }
-}
+// [16 more lines of templates/lib/projection/ring.h]
 
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
   return x;
-}
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
-#pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
-    u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
-    to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
-  }
-}
-MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
-  const int row = 16 * warp + (lane & 15), half = lane >> 4;
-  u32 g[8];
-#pragma unroll
-  for (int i = 0; i < 8; i += 4)
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
-#pragma unroll
-  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
-#pragma unroll
-  for (int j = 0; j < 4; j++)
-#pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
-}
-MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
-#pragma unroll
-  for (int j = 0; j < 4; j++) {
-    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
-    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
-  }
-}
+// [30 more lines of templates/lib/projection/norm_x.h]
 
 struct stage_at {
   u32 x, w; // address of x, descriptor of W
@@ -337,18 +212,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   float squares[2][2][4] = {};
   constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
   const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
-#pragma unroll 1
-  for (int two = 0; two < steps; two += 2) {
-    u32 a[2][4][4]; // of this step and of the one before
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int step = begin + (two + i) * WAYS;
-      if (!KNOWN && two + i >= steps) break;
-      const stage_at s = wait_full(shared, r);
-      u32 raw[4][4];
-      take_x(raw, a[i], s.x, shared + GAIN_AT + 128 * step, warp, lane);
-      wgmma_fence();
-#pragma unroll
+// [12 more lines of templates/lib/projection/ring.h]
       for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
       wgmma_commit();
       add_squares(squares, raw);

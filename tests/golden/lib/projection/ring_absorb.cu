@@ -23,40 +23,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
@@ -175,16 +145,7 @@ MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N>
-MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-template <int N>
-MLAF_DEV void settle(float (&x)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [10 more lines of templates/lib/wgmma.h]
 
 constexpr int INNER = 1536, OUTER = 24576, TOKENS = 128, TILE = 192, WAYS = 1;
 constexpr int NOPE = 128, P = 64, OUTS = 128, PARTS = 512 / OUTS;
@@ -193,37 +154,12 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
@@ -236,27 +172,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 MLAF_DEV i64 load_past_l1(const i64* at) {
-  i64 x;
-#if __CUDA_ARCH__ >= 700
-  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
-#else
-  x = *(const volatile i64*)at;
-#endif
-  return x;
-}
-MLAF_DEV void load_if(bool there, word4& w, const char* at) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
-               : "l"(at), "r"((u32)there));
-}
-MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
-               : "+r"(w.x), "+r"(w.y)
-               : "l"(at), "r"((u32)there));
-}
-MLAF_DEV void ready(const void* p, u32 never) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
-}
+// [21 more lines of templates/mla_append/lib/machine.h]
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
 MLAF_DEV float magnitude(float x) { return fabsf(x); }
 MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
@@ -272,50 +188,10 @@ constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
-
-struct rope_item {
-  word4 x[ITEM_CHUNKS];
-};
-MLAF_DEV rope_item load_item(const char* row, int item) {
-  rope_item r;
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
-  return r;
-}
+// [10 more lines of templates/mla_append/lib/rotate.h]
 
 struct turn {
-  word4 cos[ANGLES / 4], sin[ANGLES / 4];
-};
-
-MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
-  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
-  load_if(there && !narrow, w, at);
-  load_half_if(there && narrow, w, at);
-  return w;
-}
-
-MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
-  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
-  const int step = narrow ? 8 : 16;
-  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
-  turn t;
-#pragma unroll
-  for (int i = 0; i < ANGLES / 4; i++) {
-    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
-    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
-  }
-  return t;
-}
-
-MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
-  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
-  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
-}
-
-MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
-#pragma unroll
-  for (int i = 0; i < ANGLES; i++) {
-    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+// [32 more lines of templates/mla_append/lib/rotate.h]
     float &x = v[0][2 * i], &y = v[0][2 * i + 1];
     const float across = apart(y * s), back = apart(x * s);
     x = multiply_add(x, c, -across);
@@ -366,15 +242,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   rope_item item = {};
   if (mine) item = load_item(rope_from, 0);
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int k = 0; k < ROUNDS; k++) {
-    float v[8];
-    unpack(v, x[k]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
-  }
-  float sum = part[0] + part[1] + (part[2] + part[3]);
-  sum += exchange(sum, lane, 1); // in flight while slots are looked at: the sum is what a launch of few tokens waits for
+// [9 more lines of templates/mla_append/lib/token.h]
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
   if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
   if (!to.inside) return;
@@ -409,22 +277,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   }
 }
 } // namespace append
-
-template <class ARGS>
-struct beside : ARGS {
-  append::mlaf_append_kernel_args side;
-  i64 side_blocks;
-};
-
-template <class ARGS>
-MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
-  if (my_block() < blocks) return false;
-  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
-#pragma unroll 1
-  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
-    append::append_token(a.side, t, (int)(my_thread() % LANES));
-  return true;
-}
+// [16 more lines of templates/lib/projection/side.h]
 struct gain_scale {
   __device__ __forceinline__ float up() const { return 1.0f; }
 };
@@ -444,153 +297,13 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
   return x;
-}
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, const gain_scale& shrink, char* memory, int thread) {
-#pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
-    const word4 g = shrunk(load<word4>(a.gain + 16 * i), shrink);
-    u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
-    to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
-  }
-}
-MLAF_DEV void take_x(u32 (&raw)[4][4], u32 (&a)[4][4], u32 x, u32 gain, int warp, int lane) {
-  const int row = 16 * warp + (lane & 15), half = lane >> 4;
-  u32 g[8];
-#pragma unroll
-  for (int i = 0; i < 8; i += 4)
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
-#pragma unroll
-  for (int j = 0; j < 4; j++) load_matrices(raw[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
-#pragma unroll
-  for (int j = 0; j < 4; j++)
-#pragma unroll
-    for (int i = 0; i < 4; i++) a[j][i] = times(raw[j][i], g[2 * j + (i >> 1)]);
-}
-MLAF_DEV void add_squares(float (&squares)[2][2][4], const u32 (&raw)[4][4]) {
-#pragma unroll
-  for (int j = 0; j < 4; j++) {
-    mma16(squares[j & 1][0], raw[j], raw[j][0], raw[j][2]);
-    mma16(squares[j & 1][1], raw[j], raw[j][1], raw[j][3]);
-  }
-}
+// [30 more lines of templates/lib/projection/norm_x.h]
 
 template <class ARGS>
-struct absorbing : ARGS {
-  alignas(64) mlaf_projection_kernel_args second;
-  mlaf_tensor_map w_uk;
-};
-typedef absorbing<beside<mlaf_projection_params>> params;
-static_assert(sizeof(params) == 1088, "differs from runtime/ops/mla_q_b/absorb.c");
-
-MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE;
-  if (step < STEPS) {
-    barrier_expect(full, TILE * 128);
-    copy_box_once(to + W_AT, &p.w, 64 * step, head * TILE, full);
-    return;
-  }
-  const int column = (int)(head * p.second.w_head / 2) + (step - STEPS) * OUTS;
-  barrier_expect(full, OUTS * NOPE * 2);
-#pragma unroll
-  for (int i = 0; i < OUTS / 64; i++) copy_box_once(to + i * NOPE * 128, &p.w_uk, column + 64 * i, 0, full);
-}
-MLAF_DEV void load_x(const params& p, u32 shared, int step, i64 t0, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage;
-  if (step >= STEPS) return barrier_arrive(full);
-  barrier_expect(full, TOKENS * 128);
-  copy_box(shared + r.stage * STAGE, &p.x, 64 * step, (int)t0, full);
-}
-MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
-
-MLAF_DEV void load_pass(const params& p, u32 shared, int head, i64 t0, int warp, int thread, ring& r) {
-  if (thread == 32 * W_WARP)
-    for (int step = t0 ? 0 : STAGES; step < STEPS + PARTS; step++, r.next()) {
-      wait_empty(shared, r);
-      load_w(p, shared, head, step, r);
-    }
-  if (thread == 32 * X_WARP)
-    for (int step = 0; step < STEPS + PARTS; step++, r.next()) {
-      wait_empty(shared, r);
-      load_x(p, shared, step, t0, r);
-    }
-  __syncwarp();
-}
-
-MLAF_DEV void multiply_steps(float (&d)[TILE / 2], float (&factor)[2], const params& p, float up, u32 shared, int warp, int lane,
-                             ring& r) {
-#pragma unroll
-  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
-  settle(d);
-  u32 before = 0; // barrier of the step whose products may still run
-  float squares[2][2][4] = {};
-#pragma unroll 1
-  for (int two = 0; two < STEPS; two += 2) { // without a branch: it would make the compiler wait for each product
-    u32 a[2][4][4];                          // of this step and of the one before
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-      const u32 at = shared + r.stage * STAGE, w = k_major(at + W_AT);
-      u32 raw[4][4];
-      take_x(raw, a[i], at, shared + GAIN_AT + 128 * (two + i), warp, lane);
-      wgmma_fence();
-#pragma unroll
-      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], w + 2 * j, true);
-      wgmma_commit();
-      add_squares(squares, raw);
-      wgmma_wait<1>(); // the step before is done, and its registers are free
-      if (before) give_back(before, lane);
-      before = shared + EMPTY_AT + 8 * r.stage;
-      r.next();
-    }
-  }
-  wgmma_wait<0>();
-  settle(d);
-  give_back(before, lane);
-#pragma unroll
-  for (int h = 0; h < 2; h++) { // a row's square is with one lane of its four
-    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
-    const float square = __shfl_sync(~0u, lane & 4 ? odd : even, (lane & ~3) | lane >> 3);
+// [75 more lines of templates/lib/projection/ring_absorb.h]
     factor[h] = inverse_root(multiply_add(square, 0.000651041667f, p.a.eps)) * up;
   }
-}
-
-MLAF_DEV void take_queries(u32 (&a)[NOPE / 16][4], const float (&d)[TILE / 2], const float (&factor)[2]) {
-#pragma unroll
-  for (int j = 0; j < NOPE / 16; j++)
-#pragma unroll
-    for (int i = 0; i < 4; i++) { // i & 1: the row, i >> 1: eight columns on
-      const int at = 4 * (2 * j + (i >> 1)) + 2 * (i & 1);
-      a[j][i] = pack2(d[at] * factor[i & 1], d[at + 1] * factor[i & 1]);
-    }
-}
-
-template <int N>
-MLAF_DEV void write_rows(const params& p, u32 room, int head, i64 token, i64 least, int column, const float (&d)[N], int lane) {
-  constexpr int WIDE = N >= 32 ? 64 : 2 * N, CHUNKS = WIDE / 8; // of 16 bytes, of a row
-#pragma unroll
-  for (int group = 0; group < 2 * N / WIDE; group++) {
-#pragma unroll
-    for (int j = 0; j < WIDE / 16; j++) { // matrices: rows 0-7, rows 8-15, of eight columns; the same of the next eight
-      const float* const from = d + group * WIDE / 2 + 8 * j;
-      const int row = lane & 15, chunk = 2 * j + (lane >> 4);
-      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                   ::"r"(room + row * 128 + ((chunk ^ (row & 7)) * 16)), "r"(pack2(from[0], from[1])),
-                   "r"(pack2(from[2], from[3])), "r"(pack2(from[4], from[5])), "r"(pack2(from[6], from[7])) : "memory");
-    }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < 16 * CHUNKS / 32; i++) {
-      const int row = (32 * i + lane) / CHUNKS, chunk = (32 * i + lane) % CHUNKS;
-      word4 x;
-      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
-                   : "r"(room + row * 128 + ((chunk ^ (row & 7)) * 16)) : "memory");
-      if (token + row >= least) continue;
-      store(p.second.y + (token + row) * p.second.y_token + head * p.second.y_head + 2 * (column + group * WIDE + 8 * chunk), x);
-    }
-    __syncwarp(); // before the next ones come here
-  }
-}
+// [38 more lines of templates/lib/projection/ring_absorb.h]
 
 MLAF_DEV void turn(float (&q)[P / 2], const params& p, const i64 (&position)[2], int lane) {
   const mlaf_projection_kernel_args& a = p.second;
@@ -636,63 +349,18 @@ MLAF_DEV void multiply_pass(const params& p, float up, u32 shared, int head, i64
   }
   constexpr int AHEAD = 1;
   float d[AHEAD][OUTS / 2];
-  u32 before = 0;
-#pragma unroll
-  for (int part = 0; part < PARTS + AHEAD - 1; part++) {
-    if (part < PARTS) {
-      float(&to)[OUTS / 2] = d[part % AHEAD];
-      settle(to);
-      barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-      const u32 w = n_major(shared + r.stage * STAGE, NOPE * 128);
-      wgmma_fence();
-#pragma unroll
-      for (int j = 0; j < NOPE / 16; j++) wgmma_rs_t(to, a[j], w + 128 * j, j > 0);
-      wgmma_commit();
-    }
+// [13 more lines of templates/lib/projection/ring_absorb.h]
     if (part == 0) { // while the tensor cores are busy
       float(&pe)[P / 2] = *(float(*)[P / 2])q;
       turn(pe, p, position, lane);
       write_rows(p, room, head, first, least, 512, pe, lane);
     }
     if (part < AHEAD - 1) {
-      before = shared + EMPTY_AT + 8 * r.stage;
-      r.next();
-      continue;
-    }
-    if (AHEAD == 2 && part < PARTS) wgmma_wait<1>();
-    else wgmma_wait<0>();
-    float(&from)[OUTS / 2] = d[(part - AHEAD + 1) % AHEAD];
-    settle(from);
-    if (AHEAD == 1) before = shared + EMPTY_AT + 8 * r.stage;
-    give_back(before, lane);
-    if (part < PARTS) {
-      before = shared + EMPTY_AT + 8 * r.stage;
-      r.next();
-    }
-    write_rows(p, room, head, first, least, (part - AHEAD + 1) * OUTS, from, lane);
-  }
-}
+// [17 more lines of templates/lib/projection/ring_absorb.h]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_append_3a19537f(const __grid_constant__ params p) {
   extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
-  if (appended(p, TILES)) return;
-  const u32 shared = shared_address(memory);
-  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), head = (int)my_block();
-  ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
-    }
-    barriers_ready();
-    for (int i = 0; i < STAGES; i++, r.next()) load_w(p, shared, head, i, r);
-  }
-  const gain_scale shrink = scale_of_gain(p.a, thread & 31);
-  lay_gain(p.a, shrink, memory, thread);
-  __syncthreads();
-  if (warp != W_WARP) wait_for_previous_launch();
-  if (warp >= W_WARP) {
+// [18 more lines of templates/lib/projection/ring_absorb.h]
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #pragma unroll 1
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) load_pass(p, shared, head, t0, warp, thread, r);

@@ -27,40 +27,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/projection/args.h]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
@@ -89,23 +59,7 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 struct mlaf_kernel_launch {
@@ -159,16 +113,7 @@ MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N>
-MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-template <int N>
-MLAF_DEV void settle(float (&x)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [10 more lines of templates/lib/wgmma.h]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 64, TILE = 192, WAYS = 1, SPLIT = 1;
 constexpr int GROUPS = 3, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
@@ -177,37 +122,12 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
@@ -220,27 +140,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 MLAF_DEV i64 load_past_l1(const i64* at) {
-  i64 x;
-#if __CUDA_ARCH__ >= 700
-  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
-#else
-  x = *(const volatile i64*)at;
-#endif
-  return x;
-}
-MLAF_DEV void load_if(bool there, word4& w, const char* at) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
-               : "l"(at), "r"((u32)there));
-}
-MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
-               : "+r"(w.x), "+r"(w.y)
-               : "l"(at), "r"((u32)there));
-}
-MLAF_DEV void ready(const void* p, u32 never) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
-}
+// [21 more lines of templates/mla_append/lib/machine.h]
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
 MLAF_DEV float magnitude(float x) { return fabsf(x); }
 MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
@@ -256,50 +156,10 @@ constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
-
-struct rope_item {
-  word4 x[ITEM_CHUNKS];
-};
-MLAF_DEV rope_item load_item(const char* row, int item) {
-  rope_item r;
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
-  return r;
-}
+// [10 more lines of templates/mla_append/lib/rotate.h]
 
 struct turn {
-  word4 cos[ANGLES / 4], sin[ANGLES / 4];
-};
-
-MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
-  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
-  load_if(there && !narrow, w, at);
-  load_half_if(there && narrow, w, at);
-  return w;
-}
-
-MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
-  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
-  const int step = narrow ? 8 : 16;
-  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
-  turn t;
-#pragma unroll
-  for (int i = 0; i < ANGLES / 4; i++) {
-    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
-    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
-  }
-  return t;
-}
-
-MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
-  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
-  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
-}
-
-MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
-#pragma unroll
-  for (int i = 0; i < ANGLES; i++) {
-    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
+// [32 more lines of templates/mla_append/lib/rotate.h]
     float &x = v[0][2 * i], &y = v[0][2 * i + 1];
     const float across = apart(y * s), back = apart(x * s);
     x = multiply_add(x, c, -across);
@@ -350,15 +210,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   rope_item item = {};
   if (mine) item = load_item(rope_from, 0);
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int k = 0; k < ROUNDS; k++) {
-    float v[8];
-    unpack(v, x[k]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
-  }
-  float sum = part[0] + part[1] + (part[2] + part[3]);
-  sum += exchange(sum, lane, 1); // in flight while slots are looked at: the sum is what a launch of few tokens waits for
+// [9 more lines of templates/mla_append/lib/token.h]
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
   if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
   if (!to.inside) return;
@@ -393,22 +245,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   }
 }
 } // namespace append
-
-template <class ARGS>
-struct beside : ARGS {
-  append::mlaf_append_kernel_args side;
-  i64 side_blocks;
-};
-
-template <class ARGS>
-MLAF_DEV bool appended(const beside<ARGS>& a, u32 blocks) {
-  if (my_block() < blocks) return false;
-  const u32 warps = THREADS / LANES, first = (my_block() - blocks) * warps + my_thread() / LANES;
-#pragma unroll 1
-  for (u32 t = first; t < a.side.tokens; t += (u32)a.side_blocks * warps)
-    append::append_token(a.side, t, (int)(my_thread() % LANES));
-  return true;
-}
+// [16 more lines of templates/lib/projection/side.h]
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
@@ -447,66 +284,12 @@ constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 // [templates/lib/projection/places.h]
 
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage;
-  barrier_expect(full, W_BYTES);
-  copy_box_once(shared + r.stage * STAGE + W_AT, &p.w, (int)(at.head * p.a.w_head / 2) + 64 * step, at.first, full);
-}
-MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
-  const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
-  const int column = (int)(at.head * p.a.x_head / 2) + 128 * step;
-  barrier_expect(full, W_AT);
-  copy_box(to, &p.x, column, (int)t0, full);
-  copy_box(to + TOKENS * 128, &p.x, column + 64, (int)t0, full);
-}
-MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
-
-MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, int begin, int end, char* memory, int thread) {
-  float* const to = (float*)(memory + SCALES_AT);
-#pragma unroll 1
-  for (int i = thread; i < 2 * (end - begin) * SCALES; i += THREADS) {
-    const int row = at.first + 16 * (i % SCALES);
-    to[i] = scale_at(a, scales_of(a, at.head, row < OUTER ? row : OUTER - 1), 128 * begin + i / SCALES * 64);
-  }
-}
+// [21 more lines of templates/lib/projection/ring_fp8.h]
 
 MLAF_DEV u32 times(u32 a, u32 b) {
-  u32 x;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
-#pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
-}
-MLAF_DEV float add_squares(float sum, u32 x, int thread) {
-  constexpr int CHUNKS = 16 * TOKENS / SQUARERS; // of 8 values, 8 of them a half step
-  const int token = thread % TOKENS;
-  if (SQUARERS < WAY && thread >= SQUARERS) return 0.0f;
-  float part[4] = {};
-#pragma unroll
-  for (int i = 0; i < CHUNKS; i++) {
-    const int chunk = thread / TOKENS * CHUNKS + i;
-    u32 w[4];
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "r"(x + chunk / 8 * (TOKENS * 128) + token * 128 + (chunk % 8 ^ (token & 7)) * 16) : "memory");
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const float lo = unpack_lo(w[k]), hi = unpack_hi(w[k]);
-      part[k] = fmaf(lo, lo, fmaf(hi, hi, part[k]));
-    }
-  }
-  return sum + ((part[0] + part[1]) + (part[2] + part[3]));
-}
+// [27 more lines of templates/lib/projection/ring_fp8.h]
 MLAF_DEV u32 load_2(u32 at) {
-  unsigned short x;
-  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
-  return x;
-}
-MLAF_DEV u32 load_word(u32 at) {
-  u32 x;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
-  return x;
-}
+// [9 more lines of templates/lib/projection/ring_fp8.h]
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
   u32 codes[4][4];
 #pragma unroll
@@ -524,90 +307,16 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
 }
-
-MLAF_DEV u32 of_warp(u32 x) {
-  u32 y;
-  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
-  return y;
-}
-MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x, bool beside) {
-  if (!beside) settle(part);
-  wgmma_fence();
-#pragma unroll
-  for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
-  wgmma_commit();
-}
-MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
-  wgmma_wait<0>();
-  settle(part);
-#pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
-}
-
-template <bool WHOLE>
-MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
-                              ring r) {
-  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0) % (4 * GROUPS), g = lane >> 2, t = lane & 3;
-  const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
+// [25 more lines of templates/lib/projection/ring_fp8.h]
   const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = shared + GAIN_AT + 4 * t;
   float part[TOKENS / 2], square = 0.0f;
-#pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) part[i] = 0.0f;
-  u32 a[2][4][4]; // of half steps
-  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * step);
-  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
-  barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
-#pragma unroll 1
-  for (; step < end; step += WAYS) {
-    const u32 at = shared + r.stage * STAGE, x = of_warp(k_major(at));
-    const bool last = step + WAYS >= end;
-    ring next = r;
-    next.advance<WAYS>();
-    next.stage = last ? r.stage : next.stage;
-    next.lap = last ? r.lap : next.lap;
-    const u32 full = shared + FULL_AT + 8 * next.stage;
-    multiply_half(part, a[0], x, false);
-    take_w(a[1], at + row, 1, g, gain + 256 * step);
-    if (!WHOLE) finish_part(total, part, scales[2 * (step - begin) * SCALES]);
-    multiply_half(part, a[1], x + TOKENS * 8, WHOLE);
+// [20 more lines of templates/lib/projection/ring_fp8.h]
     square = add_squares(square, at, thread % WAY);
     barrier_wait(full, next.lap);
-    if (WHOLE) wgmma_wait<1>(); // nobody reads a[0] any more
-    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
-    barrier_wait(full + (X_AT - FULL_AT), next.lap); // without a branch here the compiler makes most numbers behind the products
-    finish_part(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
-    give_back(shared + EMPTY_AT + 8 * r.stage, lane);
-    r.advance<WAYS>();
-  }
-  return square;
-}
-
-MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memory, u32 shared, int begin, int end, int thread,
-                            ring& all) {
-  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
-  const int g = lane >> 2, t = lane & 3;
-  const int first = (way + STAGES - all.stage) % WAYS;
-  ring r = all;
-  r.advance(first);
-  all.advance(end - begin);
-  float total[TOKENS / 2];
-#pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) total[i] = 0.0f;
+// [21 more lines of templates/lib/projection/ring_fp8.h]
   const float square = args.scale_first_column % 128 == 0
     ? multiply_steps<true>(total, memory, shared, begin, begin + first, end, thread, r)
-    : multiply_steps<false>(total, memory, shared, begin, begin + first, end, thread, r);
-  __syncthreads(); // the ring is done with
-  float* const sums = (float*)memory + way * TOKENS * PITCH;
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int output = 16 * warp + g + 8 * h;
-    if (TILE % 64 != 0 && output >= TILE) continue;
-#pragma unroll
-    for (int j = 0; j < TOKENS / 8; j++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + output] = total[4 * j + 2 * h + e];
-  }
+// [12 more lines of templates/lib/projection/ring_fp8.h]
   ((float*)memory)[PARTS_AT + thread] = square;
 }
 MLAF_DEV void add_parts(float* memory, int thread) {
@@ -620,20 +329,7 @@ MLAF_DEV void add_parts(float* memory, int thread) {
 }
 
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
-                        int thread, ring& r) {
-  if (thread == 32 * W_WARP)
-    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
-      wait_empty(shared, r);
-      load_w(p, shared, at, step, r);
-    }
-  if (thread == 32 * X_WARP)
-    for (int step = begin; step < end; step++, r.next()) {
-      wait_empty(shared, r);
-      load_x(p, shared, at, step, t0, r);
-    }
-  __syncwarp();
-  if (warp == W_WARP) wait_for_previous_launch();
-}
+// [14 more lines of templates/lib/projection/load_pass.h]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_append_86520baa(
     const __grid_constant__ beside<mlaf_projection_params> p) {
@@ -641,20 +337,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_appen
   if (!FIRST_OF_LAYER) let_next_launch_start();
   if (appended(p, TILES * SPLIT)) return;
   const u32 shared = shared_address(memory);
-  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
-  const place at = place_of(p.a, my_block() / SPLIT);
-  const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
-  ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 1);
-      barrier_init(shared + X_AT + 8 * i, 1);
-      barrier_init(shared + EMPTY_AT + 8 * i, 4 * GROUPS);
-    }
-    barriers_ready();
-    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
-  }
-  lay_scales(p.a, at, begin, end, memory, thread);
+// [14 more lines of templates/lib/projection/ring_fp8.h]
   lay_gain(p.a, memory, thread);
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();

@@ -21,40 +21,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/projection/args.h]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
@@ -83,23 +53,7 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 struct mlaf_kernel_launch {
@@ -153,16 +107,7 @@ MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N>
-MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-template <int N>
-MLAF_DEV void settle(float (&x)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [10 more lines of templates/lib/wgmma.h]
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 64, TILE = 128, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 256, MT = TILE / 64, VALUES = 64, GROUPS = VALUES / 16; // of a way
@@ -174,52 +119,15 @@ constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-#pragma unroll
-  for (int i = 0; i < ANGLES; i += 4) {
-    if (narrow) {
-      const word2 w = load<word2>(row + 2 * (ANGLES * item + i));
-      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
-    } else {
-      const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
-      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
-    }
-  }
-}
+// [11 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-#pragma unroll 1
-  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
-    i64 position;
-    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
-    if ((u64)position >= (u64)a.table_rows) continue;
-    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
-  }
-}
+// [10 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
-#pragma unroll 2
-  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
-    const i64 t = i / ITEMS;
-    const int item = (int)(i % ITEMS);
-    const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
-    char* const to = y + t * a.y_token + 2 * OUTER + 16 * item;
-    word4 in[ITEM_CHUNKS];
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = load<word4>(from + k * ROPE);
+// [9 more lines of templates/lib/projection/turn.h]
     float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
-    const i64 position = load<i64>(a.positions + t);
-#pragma unroll
-    for (int k = 0; k < ANGLES; k++) c[k] = s[k] = not_a_number();
-    if ((u64)position < (u64)a.table_rows) {
-      load_angles(c, a.cos + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
-      load_angles(s, a.sin + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[k]);
-#pragma unroll
-    for (int k = 0; k < ANGLES; k++) {
+// [11 more lines of templates/lib/projection/turn.h]
       float &p = v[0][2 * k], &q = v[0][2 * k + 1];
       const float across = q * s[k], back = p * s[k];
       p = multiply_add(p, c[k], -across);
@@ -233,37 +141,12 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
 }
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
@@ -295,146 +178,21 @@ constexpr int W_FULL = 116736, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PL
 constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 352 - TURN_AT;
 
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
-  barrier_expect(shared + W_FULL, INNER * TILE);
-  copy_box_once(shared, &p.w, (int)((at.head * p.a.w_head + at.first) / 2), 0, shared + W_FULL);
-}
-MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at) {
-  int i = 0;
-#pragma unroll 1
-  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS, i++) {
-    const u32 place = i % PLACES, full = shared + FULL_AT + 8 * place;
-    barrier_wait(shared + EMPTY_AT + 8 * place, i / PLACES & 1 ^ 1);
-    barrier_expect(full, PLACE);
-#pragma unroll
-    for (int box = 0; box < BOXES; box++)
-      copy_box(shared + X_AT + place * PLACE + box * (TOKENS * 128), &p.x, (int)(at.head * p.a.x_head / 2) + 64 * box, (int)t0,
-               full);
-  }
-}
-
-MLAF_DEV u32 load_bytes(u32 at) { // 2 MT of them
+// [18 more lines of templates/lib/projection/stationary_fp8.h]
   u32 x;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
-}
-MLAF_DEV void take_w(u32 (&a)[MT][4], u32 shared, int first, int output, int t) {
-  u32 codes[4];
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const u32 at = (first + 2 * t + (i & 1) + (i >> 1) * 8) * TILE + output;
-    codes[i] = load_bytes(shared + (at ^ (at >> 7 & TILE / 16 - 1) << 4)); // swizzled: 7, of rows of 64 bytes 3
-  }
-#pragma unroll
-  for (int m = 0; m < MT; m++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) { // values 2t and 2t+1; 2t+8 and 2t+9
-      const u32 two = __byte_perm(codes[2 * i], codes[2 * i + 1], m ? 0x7362 : 0x5140); // of each of two outputs
-      a[m][2 * i] = expand2<0>(two), a[m][2 * i + 1] = expand2<1>(two);
-    }
-}
-
-MLAF_DEV u32 values_of(u32 x, int first) { return k_major(x) + first / 64 * (TOKENS * 8) + first % 64 / 8; }
-
-MLAF_DEV void multiply(float (&sum)[MT][TOKENS / 2], const u32 (&a)[GROUPS][MT][4], const float (&scales)[GROUPS / 2], bool same,
-                       u32 x, int first) {
-  if (same) {
-#pragma unroll
-    for (int m = 0; m < MT; m++) settle(sum[m]);
-    wgmma_fence();
-#pragma unroll
-    for (int i = 0; i < GROUPS; i++)
-#pragma unroll
-      for (int m = 0; m < MT; m++) wgmma_rs(sum[m], a[i][m], values_of(x, first + 16 * i), i > 0);
-    wgmma_commit();
-    wgmma_wait<0>();
-#pragma unroll
-    for (int m = 0; m < MT; m++) {
-      settle(sum[m]);
-#pragma unroll
-      for (int i = 0; i < TOKENS / 2; i++) sum[m][i] *= scales[0];
-    }
-    return;
-  }
-#pragma unroll
-  for (int m = 0; m < MT; m++) {
-#pragma unroll
-    for (int i = 0; i < TOKENS / 2; i++) sum[m][i] = 0.0f;
-#pragma unroll
-    for (int c = 0; c < GROUPS / 2; c++) {
-      float part[TOKENS / 2];
-      settle(part);
-      wgmma_fence();
-      wgmma_rs(part, a[2 * c][m], values_of(x, first + 32 * c), false);
-      wgmma_rs(part, a[2 * c + 1][m], values_of(x, first + 32 * c + 16), true);
-      wgmma_commit();
-      wgmma_wait<0>();
-      settle(part);
-#pragma unroll
-      for (int i = 0; i < TOKENS / 2; i++) sum[m][i] = fmaf(part[i], scales[c], sum[m][i]);
-    }
-  }
-}
-
-MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
-#pragma unroll
-  for (int j = 0; j < TOKENS / 8; j++)
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
-      float* const at = to + (8 * j + 2 * t + e) * PITCH;
+// [65 more lines of templates/lib/projection/stationary_fp8.h]
       *(float4*)at = make_float4(sum[0][4 * j + e], sum[0][4 * j + 2 + e], sum[1][4 * j + e], sum[1][4 * j + 2 + e]);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(352, 1) mlaf_mla_q_absorb_stationary_fp8_5ec706a7(
     const __grid_constant__ mlaf_projection_params p) {
-  extern __shared__ __align__(1024) char memory[];
-  let_next_launch_start();
-  const u32 shared = shared_address(memory);
-  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0);
-  const place at = place_of(p.a, my_block());
-  if (thread == 32 * X_WARP) {
-    barrier_init(shared + W_FULL, 1);
-    for (int i = 0; i < PLACES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 1);
-      barrier_init(shared + EMPTY_AT + 8 * i, 4 * WAYS);
-    }
-    barriers_ready();
-    load_w(p, shared, at); // who waits for it does so behind the barrier below
-  }
-  __syncthreads();
-  if (warp >= X_WARP) {
+// [16 more lines of templates/lib/projection/stationary_fp8.h]
     if (thread >= TURN_AT) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - TURN_AT, TILES * TURN_THREADS);
     wait_for_previous_launch();
     if (thread == 32 * X_WARP) load_x(p, shared, at);
     if (thread >= TURN_AT) turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - TURN_AT, TILES * TURN_THREADS);
     return;
-  }
-  const int lane = thread & 31, g = lane >> 2, t = lane & 3, way = warp / 4, first = way * VALUES;
-  const int output = warp % 4 * (16 * MT) + 2 * MT * g;
-  float scales[GROUPS / 2];
-  bool same = true;
-#pragma unroll
-  for (int c = 0; c < GROUPS / 2; c++) {
-    scales[c] = scale_at(p.a, scales_of(p.a, at.head, first + 32 * c), at.first);
-    same = same && bits_of(scales[c]) == bits_of(scales[0]);
-  }
-  u32 a[GROUPS][MT][4];
-  barrier_wait(shared + W_FULL, 0);
-#pragma unroll
-  for (int i = 0; i < GROUPS; i++) take_w(a[i], shared, first + 16 * i, output, t);
-  wait_for_previous_launch();
-  float* const sums = (float*)(memory + SUMS_AT);
-  int i = 0;
-#pragma unroll 1
-  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS, i++) {
-    const u32 place = i % PLACES;
-    float sum[MT][TOKENS / 2];
-    barrier_wait(shared + FULL_AT + 8 * place, i / PLACES & 1);
-    multiply(sum, a, scales, same, shared + X_AT + place * PLACE, first);
-    if (lane == 0) barrier_arrive(shared + EMPTY_AT + 8 * place);
-    if (t0) named_sync(1, THREADS); // the pass before is written
-    lay_sums(sum, sums + way * TOKENS * PITCH + output, t);
-    named_sync(1, THREADS);
-    write_pass(p.a, at, t0, sums, 0);
-  }
-}
+// [30 more lines of templates/lib/projection/stationary_fp8.h]

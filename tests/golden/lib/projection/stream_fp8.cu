@@ -22,40 +22,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
@@ -76,52 +46,15 @@ constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-#pragma unroll
-  for (int i = 0; i < ANGLES; i += 4) {
-    if (narrow) {
-      const word2 w = load<word2>(row + 2 * (ANGLES * item + i));
-      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
-    } else {
-      const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
-      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
-    }
-  }
-}
+// [11 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-#pragma unroll 1
-  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
-    i64 position;
-    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
-    if ((u64)position >= (u64)a.table_rows) continue;
-    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
-  }
-}
+// [10 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
-#pragma unroll 2
-  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
-    const i64 t = i / ITEMS;
-    const int item = (int)(i % ITEMS);
-    const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
-    char* const to = y + t * a.y_token + 2 * OUTER + 16 * item;
-    word4 in[ITEM_CHUNKS];
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = load<word4>(from + k * ROPE);
+// [9 more lines of templates/lib/projection/turn.h]
     float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
-    const i64 position = load<i64>(a.positions + t);
-#pragma unroll
-    for (int k = 0; k < ANGLES; k++) c[k] = s[k] = not_a_number();
-    if ((u64)position < (u64)a.table_rows) {
-      load_angles(c, a.cos + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
-      load_angles(s, a.sin + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[k]);
-#pragma unroll
-    for (int k = 0; k < ANGLES; k++) {
+// [11 more lines of templates/lib/projection/turn.h]
       float &p = v[0][2 * k], &q = v[0][2 * k + 1];
       const float across = q * s[k], back = p * s[k];
       p = multiply_add(p, c[k], -across);
@@ -135,37 +68,12 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
 }
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
   }
 }
@@ -196,23 +104,7 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNK = 32, CHUNKS = 4, STEPS = 2;
@@ -259,15 +151,7 @@ MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place
   const int chunk = chunk_of(l, step);
   const char* const from = l.w + chunk * (CHUNK * a.w_row);
 #pragma unroll
-  for (int i = 0; i < LOADS; i++) w.of[i] = load_codes(from + i * l.w_step, is_there(chunk));
-}
-MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
-  const int chunk = chunk_of(l, step);
-#pragma unroll
-  for (int i = 0; i < PARTS; i++) {
-#pragma unroll
-    for (int n = 0; n < NT; n++)
-      x.of[n][i] = is_there(chunk) ? load_x(l.x[n] + (i64)chunk * (2 * CHUNK) + 16 * i) : words(0, 0, 0, 0);
+// [9 more lines of templates/lib/projection/stream_fp8.h]
   }
 }
 
@@ -305,17 +189,7 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
     operands_of(a, w, m);
     const float scale = scales[0];
 #pragma unroll
-    for (int n = 0; n < NT; n++) {
-      float part[4];
-      mma16_first(part, a[0], x.of[n][0].x, x.of[n][0].y);
-#pragma unroll
-      for (int i = 1; i < 2 * PARTS; i++)
-        mma16(part, a[i], word_of(x.of[n][i / 2], i % 2 * 2), word_of(x.of[n][i / 2], i % 2 * 2 + 1));
-#pragma unroll
-      for (int e = 0; e < 4; e++) s.of[m][n][e] = fmaf(part[e], scale, s.of[m][n][e]);
-    }
-  }
-}
+// [11 more lines of templates/lib/projection/stream_fp8.h]
 
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
@@ -359,27 +233,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_fp8
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   lay_scales(a, p, rank, scales);
   __syncthreads();
-  wait_for_previous_launch();
-  if (FIRST_OF_LAYER) let_next_launch_start();
-
-#pragma unroll 1
-  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
-    if (t0)
-#pragma unroll
-      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
-#pragma unroll
-    for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + (16 * PARTS) * t + rank * (2 * CHUNKS * CHUNK);
-    sums_of_warp s = {};
-    inputs x[AHEAD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) ask_inputs(l, i, x[i]);
-#pragma unroll 1
-    for (int base = 0; base < STEPS; base += DEPTH)
-#pragma unroll
-      for (int i = 0; i < DEPTH; i++) {
-        if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
-        const int chunk = chunk_of(l, base + i);
-        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
+// [21 more lines of templates/lib/projection/stream_fp8.h]
         multiply(w[i], x[i % AHEAD], scales_here, s);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);

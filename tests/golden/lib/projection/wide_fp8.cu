@@ -19,40 +19,10 @@ constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-MLAF_DEV u32 my_thread() { return threadIdx.x; }
-MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
-template <class T>
-MLAF_DEV T load(const void* p) {
-  return *(const T*)p;
-}
-template <class T>
-MLAF_DEV void store(void* p, T x) {
-  *(T*)p = x;
-}
-MLAF_DEV word4 load_weights(const void* p) {
-  word4 x;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-  const u32 w[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    v[2 * i] = unpack_lo(w[i]);
-    v[2 * i + 1] = unpack_hi(w[i]);
-  }
-}
-MLAF_DEV word4 pack(const float (&v)[8]) {
-  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
-}
-MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [11 more lines of templates/lib/projection/machine.h]
 // [templates/lib/projection/args.h]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
@@ -83,23 +53,7 @@ MLAF_DEV u32 expand2(u32 codes) {
 }
 
 MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-  decode2<0>(x, v[0], v[1]);
-  decode2<1>(x, v[2], v[3]);
-  decode2<0>(y, v[4], v[5]);
-  decode2<1>(y, v[6], v[7]);
-}
-MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
-
-struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
-  const float* w_scale;
-  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
-};
-static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
-
-MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
-  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
-}
-MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+// [17 more lines of templates/lib/projection/fp8.h]
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 struct mlaf_kernel_launch {
@@ -389,16 +343,7 @@ MLAF_DEV void wgmma_ss(float (&d)[128], u32 a, u32 b, bool accumulate) {
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N>
-MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-template <int N>
-MLAF_DEV void settle(float (&x)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [10 more lines of templates/lib/wgmma.h]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 256, TILE = 128, WAYS = 1, SPLIT = 2;
 constexpr int THREADS = 384, MATH = 256, STAGES = 5, STEPS = INNER / 64, SCALES = TILE / 16;
@@ -406,37 +351,12 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
 
 struct place {
-  int head, first; // first: output of the tile
-  const char *x, *w;
-  char* y;
-};
-MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
-  place p;
-  p.head = (int)(block / TILES);
-  p.first = (int)(block % TILES) * TILE;
-  p.x = a.x + p.head * a.x_head;
-  p.w = a.w + p.head * a.w_head;
-  p.y = a.y + p.head * a.y_head;
-  return p;
-}
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
-
-MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
-  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
-}
+// [18 more lines of templates/lib/projection/block.h]
 
 MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
-  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
-    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
-    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
-    float v[8] = {};
-    for (int way = 0; way < WAYS; way++) {
-      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k] += from[k];
-    }
+// [9 more lines of templates/lib/projection/block.h]
     float square = 0.0f;
 #pragma unroll 1
     for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
@@ -450,24 +370,7 @@ constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 MLAF_DEV u32 at_block(u32 at, u32 block) {
-  u32 x;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
-  return x;
-}
-MLAF_DEV float4 load_from(u32 at, int block) {
-  float4 x;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV float load_number_from(u32 at, int block) {
-  float x;
-  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
-  return x;
-}
-MLAF_DEV void sync_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
+// [18 more lines of templates/lib/projection/sums.h]
 
 constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
 
@@ -525,70 +428,10 @@ MLAF_DEV int width_of(i64 tokens) {
   const i64 passes = (tokens + TOKENS - 1) / TOKENS, each = (tokens + passes - 1) / passes;
   return each <= 128 ? 128 : (int)((each + ROWS - 1) / ROWS) * ROWS;
 }
-
-MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
-  const u32 full = shared + FULL_AT + 8 * r.stage;
-  barrier_expect(full, W_BYTES);
-  copy_box_once(shared + r.stage * STAGE + W_AT, &p.w, (int)(at.head * p.a.w_head / 2) + 32 * step, at.first, full);
-}
-MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, int width, const ring& r) {
-  const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
-  const int column = (int)(at.head * p.a.x_head / 2) + 64 * step;
-  barrier_expect(full, (u32)width * 128);
-#pragma unroll 1
-  for (int row = 0; row < width; row += ROWS) copy_box(to + row * 128, &p.x, column, (int)t0 + row, full);
-}
-MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
-
-MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int width,
-                        int warp, int thread, ring& r) {
-  if (thread == 32 * W_WARP)
-    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
-      wait_empty(shared, r);
-      load_w(p, shared, at, step, r);
-    }
-  if (thread == 32 * X_WARP)
-    for (int step = begin; step < end; step++, r.next()) {
-      wait_empty(shared, r);
-      load_x(p, shared, at, step, t0, width, r);
-    }
-  __syncwarp();
-  if (warp == W_WARP) wait_for_previous_launch();
-}
-
-MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, int begin, int end, char* memory, int thread) {
-  float* const to = (float*)(memory + SCALES_AT);
-#pragma unroll 1
-  for (int i = thread; i < (end - begin) * SCALES; i += THREADS) {
-    const int row = at.first + 16 * (i % SCALES);
-    to[i] = scale_at(a, scales_of(a, at.head, row < OUTER ? row : OUTER - 1), 64 * (begin + i / SCALES));
-  }
-}
+// [39 more lines of templates/lib/projection/wide_fp8.h]
 
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
-#pragma unroll 1
-  for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
-}
-MLAF_DEV float add_squares(float sum, u32 x, int token) {
-  float part[4] = {};
-#pragma unroll
-  for (int chunk = 0; chunk < 8; chunk++) {
-    u32 w[4];
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "r"(x + token * 128 + (chunk ^ (token & 7)) * 16) : "memory");
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const float lo = unpack_lo(w[k]), hi = unpack_hi(w[k]);
-      part[k] = fmaf(lo, lo, fmaf(hi, hi, part[k]));
-    }
-  }
-  return sum + ((part[0] + part[1]) + (part[2] + part[3]));
-}
-MLAF_DEV u32 load_word(u32 at) {
-  u32 x;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
-  return x;
-}
+// [23 more lines of templates/lib/projection/wide_fp8.h]
 MLAF_DEV u32 load_2(u32 at) {
   unsigned short x;
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
@@ -599,88 +442,18 @@ MLAF_DEV u32 number2(u32 codes, float scale, u32 gain) {
   decode2<0>(codes, a, b);
   return pack2(a * scale * unpack_lo(gain), b * scale * unpack_hi(gain));
 }
-MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
-  u32 codes[4][4];
-#pragma unroll
-  for (int j = 0; j < 4; j++)
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      codes[j][i] = load_2(w + (j ^ g >> 1) * 16 + (i & 1) * (8 * 64) + (i >> 1) * 8); // 16 values, swizzled
-#pragma unroll
-  for (int j = 0; j < 4; j++) {
+// [9 more lines of templates/lib/projection/wide_fp8.h]
     const u32 gains[2] = {load_word(gain + 32 * j), load_word(gain + 32 * j + 16)};
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = number2(codes[j][i], scale, gains[i >> 1]);
   }
-}
-
-MLAF_DEV u32 of_warp(u32 x) {
-  u32 y;
-  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
-  return y;
-}
-struct lane_place {
-  u32 shared, row, gain; // row: of W in a stage
-  const float* scales;
-  int g, lane, token;
-};
-
-template <int WIDTH>
-MLAF_DEV void take_step(float (&total)[WIDTH / 2], u32 (&a)[4][4], u32 (&next_a)[4][4], const lane_place& l, int step, int end,
-                        ring& r, int& before, float& square) {
-  const u32 at = l.shared + r.stage * STAGE, x = of_warp(k_major(at));
-  const bool last = step + 1 >= end;
-  ring next = r;
-  next.next();
-  next.stage = last ? r.stage : next.stage;
-  next.lap = last ? r.lap : next.lap;
-  const int next_step = last ? step : step + 1;
-  const u32 full = l.shared + FULL_AT + 8 * next.stage;
-  settle(total);
-  wgmma_fence();
-#pragma unroll
-  for (int j = 0; j < 4; j++) wgmma_rs(total, a[j], x + 2 * j, true);
-  wgmma_commit();
-  wgmma_wait<1>();
-  if (before >= 0) give_back(l.shared + EMPTY_AT + 8 * before, l.lane);
+// [31 more lines of templates/lib/projection/wide_fp8.h]
   if (l.token < WIDTH) square = add_squares(square, at, l.token);
   barrier_wait(full, next.lap);
-  take_w(next_a, l.shared + next.stage * STAGE + l.row, l.g, l.scales[next_step * SCALES], l.gain + 128 * next_step);
-  barrier_wait(full + (X_AT - FULL_AT), next.lap);
-  before = r.stage;
-  r.next();
-}
-
-template <int WIDTH>
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
-  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0), g = lane >> 2, t = lane & 3;
+// [9 more lines of templates/lib/projection/wide_fp8.h]
   const lane_place l = {shared, (u32)(W_AT + (16 * warp + g) * 64 + 2 * t), shared + GAIN_AT + 4 * t,
                         (const float*)(memory + SCALES_AT) + warp - begin * SCALES, g, lane, thread};
-  float total[WIDTH / 2], square = 0.0f;
-#pragma unroll
-  for (int i = 0; i < WIDTH / 2; i++) total[i] = 0.0f;
-  u32 a[2][4][4];
-  int before = -1;
-  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-  take_w(a[0], shared + r.stage * STAGE + l.row, g, l.scales[begin * SCALES], l.gain + 128 * begin);
-  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
-  barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
-#pragma unroll 1
-  for (int step = begin; step < end; step += 2) { // a share has an even number of steps
-    take_step<WIDTH>(total, a[0], a[1], l, step, end, r, before, square);
-    take_step<WIDTH>(total, a[1], a[0], l, step + 1, end, r, before, square);
-  }
-  wgmma_wait<0>();
-  settle(total);
-  give_back(shared + EMPTY_AT + 8 * before, lane);
-  __syncthreads(); // the ring is done with
-  float* const sums = (float*)memory;
-#pragma unroll
-  for (int h = 0; h < 2; h++)
-#pragma unroll
-    for (int j = 0; j < WIDTH / 8; j++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + 16 * warp + g + 8 * h] = total[4 * j + 2 * h + e];
+// [25 more lines of templates/lib/projection/wide_fp8.h]
   if (thread < WIDTH) sums[SQUARES_AT + thread] = square;
 }
 
@@ -702,24 +475,7 @@ MLAF_DEV void multiply_all(const mlaf_projection_scaled_args& args, const place&
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6eea79(
     const __grid_constant__ mlaf_projection_params p) {
-  extern __shared__ __align__(1024) char memory[];
-  if (!FIRST_OF_LAYER) let_next_launch_start();
-  const u32 shared = shared_address(memory);
-  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
-  const int width = width_of(p.a.tokens);
-  const place at = place_of(p.a, my_block() / SPLIT);
-  const int begin = 2 * (STEPS / 2 * rank / SPLIT), end = 2 * (STEPS / 2 * (rank + 1) / SPLIT);
-  ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 1);
-      barrier_init(shared + X_AT + 8 * i, 1);
-      barrier_init(shared + EMPTY_AT + 8 * i, MATH / 32);
-    }
-    barriers_ready();
-    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
-  }
-  lay_scales(p.a, at, begin, end, memory, thread);
+// [18 more lines of templates/lib/projection/wide_fp8.h]
   lay_gain(p.a, memory, thread);
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();

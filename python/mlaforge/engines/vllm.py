@@ -1,0 +1,32 @@
+"""vLLM's plugin (entry point group vllm.general_plugins), called in each of its processes, perhaps twice.
+
+On a GPU `--attention-backend CUSTOM` asks for decode attention by mlaforge. $MLAFORGE_VLLM: "attention" asks for it on vLLM's CPU platform, by the emulator;
+"layer" for whole MLA layers on either. Unset: vLLM runs as before, unless CUSTOM is asked for."""
+import os
+import sys
+
+from mlaforge.engines import unsupported
+
+WANTED = ("attention", "layer")
+
+
+def register():
+    """The entry point. What was asked for and cannot be served ends the process by one line."""
+    wanted = os.environ.get("MLAFORGE_VLLM")
+    if wanted and wanted not in WANTED:
+        sys.exit(f"mlaforge: MLAFORGE_VLLM is {wanted!r}, must be unset or one of {', '.join(WANTED)}")
+    why = unsupported("vllm")
+    if why:
+        if wanted:
+            sys.exit(why)
+        return  # CUSTOM stays unknown to vLLM, which says so to those who ask for it
+    from vllm.platforms import current_platform
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
+    if not current_platform.is_cpu():
+        register_backend(AttentionBackendEnum.CUSTOM, "mlaforge.engines.vllm_gpu.Backend")
+    elif wanted:  # the CPU platform takes one of these two by itself
+        register_backend(AttentionBackendEnum.CPU_MLA, "mlaforge.engines.vllm_cpu.CpuBackend")
+        register_backend(AttentionBackendEnum.AMX_MLA, "mlaforge.engines.vllm_cpu.AmxBackend")
+    if wanted == "layer":
+        from mlaforge.engines import vllm_layer
+        vllm_layer.register()

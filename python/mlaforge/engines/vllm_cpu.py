@@ -1,0 +1,50 @@
+"""vLLM's CPU platform with mlaforge's emulator for decode attention; the rest is the platform's own: CPU_MLA, or AMX_MLA on a host with AMX."""
+import torch
+from vllm.model_executor.layers.attention.mla_attention import MLACommonMetadataBuilder, QueryLenSupport
+from vllm.v1.attention.backends.mla.amx_mla import AMXMLABackend, AMXMLAImpl, AMXMLAMetadataBuilder
+from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend, CPUMLAImpl
+
+from mlaforge.engines.vllm_attention import Decode
+
+
+class CpuBuilder(MLACommonMetadataBuilder):
+    """Drafts run as decode."""
+    query_len_support, reorder_batch_threshold = QueryLenSupport.UNIFORM, 1
+
+
+class AmxBuilder(AMXMLAMetadataBuilder):
+    """Drafts run as decode."""
+    query_len_support, reorder_batch_threshold = QueryLenSupport.UNIFORM, 1
+
+
+class CpuImpl(Decode, CPUMLAImpl):
+    """CPU_MLA's prefill, decode by mlaforge."""
+
+
+class AmxImpl(Decode, AMXMLAImpl):
+    """AMX_MLA's prefill, decode by mlaforge."""
+
+
+class CpuBackend(CPUMLABackend):
+    """In CPU_MLA's place."""
+    supported_dtypes = [torch.float16, torch.bfloat16]
+
+    @staticmethod
+    def get_builder_cls():
+        return CpuBuilder
+
+    @staticmethod
+    def get_impl_cls():
+        return CpuImpl
+
+
+class AmxBackend(AMXMLABackend):
+    """In AMX_MLA's place."""
+
+    @staticmethod
+    def get_builder_cls():
+        return AmxBuilder
+
+    @staticmethod
+    def get_impl_cls():
+        return AmxImpl

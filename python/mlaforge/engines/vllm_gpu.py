@@ -1,0 +1,58 @@
+"""vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, prefill as vLLM chooses it. Written from vLLM's sources; it was not run there."""
+import torch
+from vllm.model_executor.layers.attention.mla_attention import (MLACommonBackend, MLACommonImpl, MLACommonMetadata, MLACommonMetadataBuilder,
+                                                                QueryLenSupport)
+from vllm.v1.attention.backend import AttentionCGSupport, AttentionType, MultipleOf
+
+from mlaforge.engines.vllm_attention import Decode
+
+Q_MOST = 16  # query tokens of a request in decode
+
+
+class Builder(MLACommonMetadataBuilder[MLACommonMetadata]):
+    """Block tables and lengths are read on the device at each launch, so graphs of uniform batches can be replayed."""
+    _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
+    query_len_support, reorder_batch_threshold = QueryLenSupport.UNIFORM, Q_MOST
+
+
+class Impl(Decode, MLACommonImpl[MLACommonMetadata]):
+    """MLACommonImpl's prefill, decode by mlaforge."""
+    supports_dcp = True
+
+    def __init__(self, num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
+                 kv_sharing_target_layer_name, **mla_args):
+        super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
+                         kv_sharing_target_layer_name, **mla_args)
+        named = {"alibi_slopes": alibi_slopes, "sliding_window": sliding_window, "logits_soft_cap": logits_soft_cap, "indexer": mla_args.get("indexer")}
+        for name, value in named.items():
+            if value is not None:
+                raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
+        if attn_type != AttentionType.DECODER:
+            raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
+        self.supports_quant_query_input = False
+
+
+class Backend(MLACommonBackend):
+    """--attention-backend CUSTOM."""
+    supported_dtypes = [torch.float16, torch.bfloat16]
+    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16"]
+
+    @staticmethod
+    def get_name():
+        return "CUSTOM"
+
+    @staticmethod
+    def get_builder_cls():
+        return Builder
+
+    @staticmethod
+    def get_impl_cls():
+        return Impl
+
+    @classmethod
+    def get_supported_head_sizes(cls):
+        return [288, 320, 512, 576]
+
+    @staticmethod
+    def get_supported_kernel_block_sizes(kv_cache_spec=None):
+        return [MultipleOf(1)]

@@ -1,0 +1,112 @@
+"""FlashInfer's entry point for MLA over a paged cache: BatchMLAPagedAttentionWrapper, for PyTorch's tensors.
+
+Queries and cache come in two tensors each, the columns without positions and those with. The cache is read so. Queries that are columns of one
+tensor are taken in place; others are put side by side by one launch, into memory that plan() has set aside."""
+import math
+
+import torch
+
+from .aiter import mla_decode_fwd
+from .tensors import fail
+
+__all__ = ["BatchMLAPagedAttentionWrapper"]
+
+Q_MOST = 16  # query tokens of a request; longer ones become several requests over the same pages
+LOG2_E = math.log2(math.e)
+
+
+def _requests(qo_indptr, kv_indptr, kv_len, page_size, causal):
+    """(query tokens, first entry of kv_indices, cached tokens) of each request that a launch has, from lists of numbers."""
+    made = []
+    for b, cached in enumerate(kv_len):
+        first, last = qo_indptr[b], qo_indptr[b + 1]
+        if last < first or cached < 0 or kv_indptr[b + 1] - kv_indptr[b] < -(-cached // page_size):
+            fail(f"request {b} has {last - first} query tokens, {cached} cached tokens and {kv_indptr[b + 1] - kv_indptr[b]} pages of {page_size}: "
+                 "none may be negative, and pages must hold all cached tokens")
+        for start in range(first, last, Q_MOST) if last - first > Q_MOST else (first,):
+            end = min(start + Q_MOST, last)
+            made.append((end - start, kv_indptr[b], max(cached - (last - end), 0) if causal else cached))
+    return made
+
+
+class BatchMLAPagedAttentionWrapper:
+    """FlashInfer's class of this name. float_workspace_buffer and backend are not looked at. With use_cuda_graph, qo_indptr, kv_indptr, kv_indices and
+    kv_len_arr are the tensors that graphs read: plan() writes to them, and the number of requests is theirs."""
+
+    def __init__(self, float_workspace_buffer, use_cuda_graph=False, qo_indptr=None, kv_indptr=None, kv_indices=None, kv_len_arr=None, backend="auto",
+                 *, ctx=None):
+        self._ctx, self._device, self._graphs, self._plan = ctx, float_workspace_buffer.device, use_cuda_graph, None
+        self._buffers, self._q, self._last = (qo_indptr, kv_indptr, kv_indices, kv_len_arr), None, None
+        if use_cuda_graph and any(x is None for x in self._buffers):
+            fail("use_cuda_graph is True, and one of qo_indptr, kv_indptr, kv_indices and kv_len_arr is None: graphs read these tensors")
+
+    @property
+    def is_cuda_graph_enabled(self):
+        """As the constructor was told."""
+        return self._graphs
+
+    def plan(self, qo_indptr, kv_indptr, kv_indices, kv_len_arr, num_heads, head_dim_ckv, head_dim_kpe, page_size, causal, sm_scale, q_data_type,
+             kv_data_type, use_profiler=False):
+        """For the launches until the next plan(): int32 qo_indptr [B + 1], kv_indptr [B + 1], kv_indices and kv_len_arr [B], on the device or the host; this
+        waits for them. causal: query tokens see the cache up to themselves. sm_scale: a number. One type of 16 bits for queries and cache."""
+        if use_profiler:
+            fail("use_profiler is True, must be False: there is no profiler here")
+        if kv_data_type != q_data_type:
+            fail(f"kv_data_type is {kv_data_type}, must be {q_data_type}, as q_data_type: caches of 8 bits come as one tensor, to mla_decode_fwd")
+        queries, pages, lengths = (x.tolist() for x in (qo_indptr, kv_indptr, kv_len_arr))
+        requests = _requests(queries, pages, lengths, page_size, causal)
+        indices, used = kv_indices, [-(-n // page_size) for _, _, n in requests]
+        if len(requests) != len(lengths) or any(b - a != n for a, b, n in zip(pages, pages[1:], used)):
+            indices = torch.cat([kv_indices[first:first + n] for (_, first, _), n in zip(requests, used)])
+        sums = lambda counts: torch.tensor([0, *torch.tensor(counts, dtype=torch.int64).cumsum(0).tolist()], dtype=torch.int32)
+        lists = [sums([n for n, _, _ in requests]), sums(used), indices.int(),
+                 torch.tensor([n - (p - 1) * page_size if p else 0 for (_, _, n), p in zip(requests, used)], dtype=torch.int32)]
+        self._lists = self._fixed(lists) if self._graphs else [x.to(self._device, non_blocking=True) for x in lists]
+        tokens, shape = queries[-1], (queries[-1], num_heads, head_dim_ckv + head_dim_kpe)
+        if self._q is None or self._q.dtype != q_data_type or self._q.shape[0] < tokens or self._q.shape[1:] != shape[1:]:
+            self._q = torch.empty(shape, dtype=q_data_type, device=self._device)
+        self._plan = dict(max_seqlen_q=max([n for n, _, _ in requests], default=1) or 1, sm_scale=float(sm_scale), causal=bool(causal), page_size=page_size,
+                          mean_kv_len=max(sum(lengths) // max(len(lengths), 1), 1), ctx=self._ctx)
+        self._rank, self._tokens = head_dim_ckv, tokens
+
+    def _fixed(self, lists):
+        """The lists in the constructor's tensors, and last pages in one that is made once."""
+        if self._last is None:
+            self._last = torch.empty_like(self._buffers[3], dtype=torch.int32)
+        held = [*self._buffers[:3], self._last]
+        for name, buffer, values in zip(("qo_indptr", "kv_indptr", "kv_indices", "kv_len_arr"), held, lists):
+            if buffer.dtype != torch.int32:
+                fail(f"{name} of the constructor is {buffer.dtype}, must be int32")
+            if values.shape[0] > buffer.shape[0] or name != "kv_indices" and values.shape[0] != buffer.shape[0]:
+                fail(f"{name} of the constructor has {buffer.shape[0]} entries, and this plan {values.shape[0]}: graphs were made for the former "
+                     f"(a request with more than {Q_MOST} query tokens counts as several)")
+            buffer[:values.shape[0]].copy_(values, non_blocking=True)
+        return held
+
+    def _dense(self, q_nope, q_pe):
+        """[T, H, R + P]: the tensor that both are columns of, or a copy."""
+        item, rank = q_nope.element_size(), q_nope.shape[-1]
+        if q_nope.stride() == q_pe.stride() and q_pe.data_ptr() == q_nope.data_ptr() + item * rank and q_nope.stride()[-2:] == (rank + q_pe.shape[-1], 1):
+            return q_nope.as_strided((*q_nope.shape[:-1], rank + q_pe.shape[-1]), q_nope.stride())
+        return torch.cat((q_nope, q_pe), -1, out=self._q[:q_nope.shape[0]])
+
+    def run(self, q_nope, q_pe, ckv_cache, kpe_cache, out=None, lse=None, return_lse=False, profiler_buffer=None, kv_len=None, page_table=None,
+            return_lse_base_on_e=False):
+        """q_nope [T, H, R], q_pe [T, H, P], ckv_cache [pages, page_size, R], kpe_cache [pages, page_size, P]: out [T, H, R], and with return_lse lse [T, H]
+        float32, to the base 2 unless return_lse_base_on_e. A row without keys has out 0 and lse -inf."""
+        if self._plan is None:
+            fail("plan() was not called")
+        if any(x is not None for x in (profiler_buffer, kv_len, page_table)):
+            fail("profiler_buffer, kv_len and page_table must be None: lengths and pages are plan()'s")
+        if q_nope.shape[0] != self._tokens or q_pe.shape[0] != self._tokens or q_nope.shape[-1] != self._rank:
+            fail(f"q_nope has the shape {tuple(q_nope.shape)} and q_pe {tuple(q_pe.shape)}; plan() was told {self._tokens} query tokens of {self._rank} columns")
+        out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
+        if return_lse and lse is None:
+            lse = torch.empty(q_nope.shape[:2], dtype=torch.float32, device=q_nope.device)
+        if self._tokens:
+            mla_decode_fwd(self._dense(q_nope, q_pe), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
+        if return_lse and not return_lse_base_on_e:
+            lse.mul_(LOG2_E)
+        return (out, lse) if return_lse else out
+
+    forward = run

@@ -1,0 +1,52 @@
+"""PyTorch's state while an entry point is called: it may trace, or record operations for a backward pass, which kernels here do not have."""
+import sys
+
+from .library import fast
+from .tensors import fail
+
+TRACES, RECORDS = 1, 2
+
+
+def _mode():
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    return TRACES if torch.compiler.is_compiling() else RECORDS if torch.is_grad_enabled() else None
+
+
+def mode():
+    """TRACES, RECORDS, or None: a plain call. The first call puts the compiled module's function in this one's place."""
+    global mode
+    module = fast()
+    mode = module.mode if module is not None else _mode
+    return mode()
+
+
+def traced(function, args, named):
+    """The result of an entry point for a tracer that runs Python (torch.export): its operator is recorded."""
+    from . import torch_ops  # noqa: F401: it gives entry points what is traced in their place
+    return function._torchdynamo_inline(*args, **named)
+
+
+def gradient_wanted(named):
+    """The error's text for the first of these arguments, or members of pairs, that requires a gradient; None: there is none."""
+    for name, value in named.items():
+        for tensor in value if isinstance(value, (tuple, list)) else (value,):
+            if getattr(tensor, "requires_grad", False):
+                return f"{name} requires a gradient, and kernels here have no backward pass: call under torch.no_grad(), or hand over {name}.detach()"
+    return None
+
+
+def refuse_gradients(named):
+    """Raises MlafError with gradient_wanted's text, if there is one."""
+    why = gradient_wanted(named)
+    if why:
+        fail(why)
+
+
+def watched(function, values):
+    """The part of an entry point that returns something, while mode() is not None: its result where it is traced, else None."""
+    if mode() == TRACES:
+        return traced(function, (), values)
+    refuse_gradients(values)
+    return None

@@ -1,0 +1,209 @@
+"""Layers with an indexer, over the emulator: the rows that they attend to, the keys that they append."""
+import math
+import random
+import struct
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+D, H, L, N, P, V, R, I, PAGE, PAGES, WIDTH, POSITIONS, TOPK = 128, 4, 64, 64, 64, 64, 512, 32, 16, 9, 4, 64, 11
+LENS, TABLE = [50, 37], [[3, 0, 7, 5], [1, 8, 2, 0]]  # two tokens of each are new
+SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D), "kv_a_layernorm": (R,),
+          "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V), "indexer.wq_b": (I * 128, L), "indexer.wk": (128, D), "indexer.weights_proj": (I, D)}
+
+
+def e4m3(code):
+    exponent, mantissa = code >> 3 & 15, code & 7
+    return (-1 if code & 128 else 1) * (math.ldexp(8 + mantissa, exponent - 10) if exponent else math.ldexp(mantissa, -9))
+
+
+POSITIVE = [e4m3(code) for code in range(127)]
+
+
+def encoded(row):
+    """A row's codes and its scale, a power of two."""
+    scale = 2.0 ** math.ceil(math.log2(max(map(abs, row)) / 448))
+    return bytes(min(range(127), key=lambda c: abs(POSITIVE[c] - abs(x) / scale)) | (128 if x < 0 else 0) for x in row), scale
+
+
+class Indexer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx, cls.rng = mlaforge.Context(device="emu:gfx942"), random.Random(11)
+        cls.numbers, cls.weights = {}, {}
+        for name, shape in SHAPES.items():
+            bits = [bf16(cls.rng.uniform(0.8, 1.2) if len(shape) == 1 else cls.rng.gauss(0, shape[1] ** -0.5)) for _ in range(math.prod(shape))]
+            if name.endswith("weights_proj"):  # hidden states begin with 4: all weights are positive
+                bits = [bf16(0.5 if i % D == 0 else wide(x) / 8) for i, x in enumerate(bits)]
+            cls.numbers[name] = [wide(x) for x in bits]
+            cls.weights[f"layers.0.self_attn.{name}.weight"] = Buffer(cls.ctx, shape, "bfloat16", bits)
+        for word, middle in (("weight", 1), ("bias", 0)):
+            cls.numbers[word] = [cls.rng.gauss(middle, 0.25) for _ in range(128)]
+            cls.weights[f"layers.0.self_attn.indexer.k_norm.{word}"] = Buffer(cls.ctx, (128,), "float32", cls.numbers[word])
+        cls.angles = [[f(t * 10000 ** (-2 * i / P)) for f in (math.cos, math.sin) for i in range(P // 2)] for t in range(POSITIONS)]
+        cls.rotations = Buffer(cls.ctx, (POSITIONS, P), "float32", sum(cls.angles, []))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def layer(self, **more):
+        made = mlaforge.Layer(self.weights, **{**dict(heads=H, rank=R, rope=P, nope=N, v=V, cos_sin_cache=self.rotations, scale=0.1, batch=4,
+                                                      q_lens=(1, 2), page_size=PAGE, kv_len=(64, 64), ctx=self.ctx), **more})
+        self.addCleanup(made.close)
+        return made
+
+    def times(self, name, x):
+        w, n = self.numbers[name], len(x)
+        return [sum(map(float.__mul__, w[i:i + n], x)) for i in range(0, len(w), n)]
+
+    def rotated(self, row, position, style):
+        out, angles = list(row), self.angles[position]
+        for i in range(32):
+            a, b = (2 * i, 2 * i + 1) if style == "pairs" else (i, i + 32)
+            c, s = angles[i], angles[32 + i]
+            out[a], out[b] = row[a] * c - row[b] * s, row[b] * c + row[a] * s
+        return out
+
+    def queries(self, x, position, style):
+        """The sum of the indexer's queries of a token."""
+        low = self.times("q_a_proj", x)
+        by = 1 / math.sqrt(sum(v * v for v in low) / L + 1e-6)
+        q = self.times("indexer.wq_b", [v * by * g for v, g in zip(low, self.numbers["q_a_layernorm"])])
+        heads = [self.rotated(q[128 * h:128 * h + 128], position, style) for h in range(I)]
+        return [sum(column) for column in zip(*heads)]
+
+    def key(self, x, position, style):
+        k = self.times("indexer.wk", x)
+        mean = sum(k) / 128
+        by = 1 / math.sqrt(sum((v - mean) ** 2 for v in k) / 128 + 1e-6)
+        return self.rotated([(v - mean) * by * g + b for v, g, b in zip(k, self.numbers["weight"], self.numbers["bias"])], position, style)
+
+    def ints(self, kind, numbers, *shape):
+        return Buffer(self.ctx, shape or (len(numbers),), kind, numbers)
+
+    def row_of(self, request, position):
+        return TABLE[request][position // PAGE] * PAGE + position % PAGE
+
+    def step(self, style):
+        """Inputs of a step of two requests with two new tokens each. Keys that are to be selected lie along the sum of the queries; others do in
+        half of their columns alone, and against it in the rotated or in the other half."""
+        self.x = [[4.0] + [wide(bf16(self.rng.gauss(0, 1))) for _ in range(D - 1)] for _ in range(4)]
+        self.positions = [LENS[t // 2] - 2 + t % 2 for t in range(4)]
+        pages = [[(bytes(self.rng.choice((0x7f, 0x30)) for _ in range(128)), 1.0) for _ in range(PAGE)] for _ in range(PAGES)]
+        self.chosen = []
+        for b in range(2):
+            sums = [self.queries(self.x[2 * b + i], self.positions[2 * b + i], style) for i in range(2)]
+            along = [9 * (p / math.hypot(*sums[0]) + q / math.hypot(*sums[1])) for p, q in zip(*sums)]  # beyond keys of new tokens
+            best = sorted(self.rng.sample(range(LENS[b] - 2), TOPK))
+            self.chosen.append([self.row_of(b, n) for n in best])
+            for n in range(LENS[b] - 2):
+                signs = (1, 1) if n in best else self.rng.choice(((-1, 1), (1, -1)))
+                row = [x * signs[c >= 64] + self.rng.gauss(0, 0.01) for c, x in enumerate(along)]
+                pages[TABLE[b][n // PAGE]][n % PAGE] = encoded(row)
+        self.planar = b"".join(b"".join(k for k, _ in page) + struct.pack(f"{PAGE}f", *(s for _, s in page)) for page in pages)
+        self.slots = [self.row_of(t // 2, self.positions[t]) for t in range(4)]
+        self.rows = [bf16(self.rng.gauss(0, 1)) for _ in range(PAGES * PAGE * (R + P))]
+
+    def call(self, layer, slots, table, lens, cache, **more):
+        hidden = Buffer(self.ctx, (4, D), "bfloat16", [bf16(v) for x in self.x for v in x])
+        return layer(hidden, self.ints("int64", self.positions), self.ints("int64", slots), cache, self.ints("int32", lens),
+                     self.ints("int32", sum(table, []), len(table), len(table[0])), **more)
+
+    def cache(self, page):
+        return Buffer(self.ctx, (PAGES * PAGE // page, page, R + P), "bfloat16", self.rows)
+
+    def close_to(self, y, want):
+        a, b = ([wide(x) for x in values(t)] for t in (y, want))
+        self.assertLess(math.dist(a, b) / math.hypot(*b), 6e-3)
+
+    def check(self, style):
+        """The output is that of a layer without an indexer over pages of one token, those that are to be selected."""
+        self.step(style)
+        cache, index = self.cache(PAGE), Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)
+        layer = self.layer(index_topk=TOPK, index_style=style)
+        y = self.call(layer, self.slots, TABLE, LENS, cache, q_len=2, index_cache=index)
+        layer.use(None)  # by ctypes, over the same again
+        other = Buffer(self.ctx, (PAGES, PAGE, 1, 132), "uint8", self.planar)
+        self.assertEqual(values(y), values(self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=other)))
+        self.assertEqual(index.read(), other.read())
+        want = self.call(self.layer(page_size=1, rows_anywhere=True), [-1] * 4, [self.chosen[t // 2] for t in range(4)], [TOPK] * 4, self.cache(1))
+        self.close_to(y, want)
+        now, key_bytes, changed = index.read(), 132 * PAGE, set()
+        for i, (a, b) in enumerate(zip(now, self.planar)):
+            at = i % key_bytes
+            if a != b:
+                changed.add(i // key_bytes * PAGE + (at // 128 if at < 128 * PAGE else (at - 128 * PAGE) // 4))
+        self.assertEqual(sorted(changed), sorted(self.slots))
+        for t, slot in enumerate(self.slots):
+            first = slot // PAGE * key_bytes
+            scale, = struct.unpack_from("f", now, first + 128 * PAGE + 4 * (slot % PAGE))
+            got = [e4m3(code) * scale for code in now[first + 128 * (slot % PAGE):first + 128 * (slot % PAGE) + 128]]
+            right = self.key(self.x[t], self.positions[t], style)
+            self.assertLess(math.dist(got, right) / math.hypot(*right), 0.04)
+
+    def test_halves_as_deepseek(self):
+        self.check("halves")
+
+    def test_pairs_as_glm(self):
+        self.check("pairs")
+
+    def test_short_requests_attend_to_all(self):
+        self.step("halves")
+        index = Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)
+        for more in (dict(), dict(index_hadamard=True, index_power_of_two=False)):
+            y = self.call(self.layer(index_topk=64, **more), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index)
+            self.close_to(y, self.call(self.layer(), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2))
+
+    def test_batch_invariant(self):
+        """A request's output has the same bits alone and beside another one."""
+        self.step("halves")
+        layer = self.layer(index_topk=TOPK, batch_invariant=True)
+
+        def outputs(requests):
+            tokens = [t for b in requests for t in (2 * b, 2 * b + 1)]
+            words = [self.ints("int64", [x[t] for t in tokens]) for x in (self.positions, self.slots)]
+            y = layer(Buffer(self.ctx, (len(tokens), D), "bfloat16", [bf16(v) for t in tokens for v in self.x[t]]), *words, self.cache(PAGE),
+                      self.ints("int32", [LENS[b] for b in requests]), self.ints("int32", sum((TABLE[b] for b in requests), []), len(requests), WIDTH),
+                      q_len=2, index_cache=Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar))
+            bits = values(y)
+            return {b: bits[2 * D * i:2 * D * (i + 1)] for i, b in enumerate(requests)}
+        both = outputs([1, 0])
+        self.assertEqual(both, {**outputs([0]), **outputs([1])})
+
+    def test_cache_of_8_bits(self):
+        """Over 656 bytes a token lists select what they select over 16 bits; all rows that count are the call's own or zero."""
+        self.step("halves")
+        self.rows = [0] * len(self.rows)
+        index = Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)
+        cache = Buffer(self.ctx, (PAGES, PAGE, 656), "uint8", bytes(PAGES * PAGE * 656))
+        y = self.call(self.layer(index_topk=64, cache="fp8_ds_mla"), self.slots, TABLE, LENS, cache, q_len=2, index_cache=index)
+        want = self.call(self.layer(), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2)
+        a, b = ([wide(x) for x in values(t)] for t in (y, want))
+        self.assertLess(math.dist(a, b) / math.hypot(*b), 0.05)
+
+    def test_what_does_not_fit_is_named(self):
+        def wrong(text, **change):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.layer(**{**dict(index_topk=TOPK), **change})
+        wrong("prefill_tokens is 64, must be 0 with index_heads 32", prefill_tokens=64)
+        wrong("rope columns", rope_on_read=True)
+        wrong("index_style is 'both'", index_style="both")
+        weights = dict(self.weights)
+        del weights["layers.0.self_attn.indexer.k_norm.bias"]
+        with self.assertRaisesRegex(mlaforge.MlafError, "k_norm.bias is missing"):
+            mlaforge.Layer(weights, heads=H, rank=R, rope=P, nope=N, v=V, cos_sin_cache=self.rotations, scale=0.1, page_size=PAGE, index_topk=4,
+                           ctx=self.ctx)
+        self.step("halves")
+        layer, plain = self.layer(index_topk=TOPK), self.layer()
+        index = Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)
+        for layer, text, more in ((layer, "index_cache is missing", {}), (plain, "the layer has no indexer", dict(index_cache=index)),
+                                  (layer, "index_cache has 8 pages, cache has 9",
+                                   dict(index_cache=Buffer(self.ctx, (8, PAGE, 132), "uint8", self.planar[:8 * 132 * PAGE])))):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, **more)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,190 @@
+"""Adaptors of engines without an engine: versions, and transformers' with a stand-in for it where torch is there."""
+import importlib
+import importlib.util
+import os
+import sys
+import types
+import unittest
+
+from mlaforge import engines
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class Versions(unittest.TestCase):
+    def test_a_tested_version_is_taken(self):
+        for engine, (first, _) in engines.TESTED.items():
+            self.assertIsNone(engines.unsupported(engine, first))
+
+    def test_another_version_gets_one_line_with_what_is_wanted(self):
+        for engine, (first, end) in engines.TESTED.items():
+            for version in ("0.0.1", end, "99.1.dev0+cpu"):
+                said = engines.unsupported(engine, version)
+                self.assertEqual(said, f"mlaforge: {engine} {version} was not tested, must be >={first},<{end}: pip install 'mlaforge[{engine}]'")
+
+    def test_an_engine_that_is_missing_is_said(self):
+        engines.TESTED["no-such-engine"] = ("1", "2")
+        self.addCleanup(engines.TESTED.pop, "no-such-engine")
+        self.assertEqual(engines.unsupported("no-such-engine"), "mlaforge: no-such-engine is not installed: pip install 'mlaforge[no-such-engine]'")
+
+    def test_no_engine_is_imported(self):
+        self.assertFalse({"transformers", "vllm", "sglang"} & set(sys.modules))
+
+
+class Plugins(unittest.TestCase):
+    """Entry points with stand-ins for the engines' registers."""
+
+    def modules(self, **made):
+        """Puts modules of these names in place for a test; __ stands for a dot."""
+        for name, values in made.items():
+            name = name.replace("__", ".")
+            module = types.ModuleType(name)
+            vars(module).update(values)
+            before = sys.modules.get(name)
+            sys.modules[name] = module
+            self.addCleanup(lambda n=name, b=before: sys.modules.pop(n) if b is None else sys.modules.update({n: b}))
+
+    def version(self, engine, version):
+        before = engines.importlib.metadata.version
+
+        def found(name):
+            if name != engine or version is None:
+                raise engines.importlib.metadata.PackageNotFoundError(name)
+            return version
+        engines.importlib.metadata.version = found
+        self.addCleanup(setattr, engines.importlib.metadata, "version", before)
+
+    def vllm(self, wanted, cpu=True, version="0.32.1"):
+        """Backends that the plugin registers, by the names of vLLM's."""
+        from mlaforge.engines import vllm
+        registered = {}
+        platform = types.SimpleNamespace(is_cpu=lambda: cpu)
+        names = types.SimpleNamespace(CUSTOM="CUSTOM", CPU_MLA="CPU_MLA", AMX_MLA="AMX_MLA")
+        self.modules(vllm={}, vllm__platforms={"current_platform": platform}, vllm__v1={}, vllm__v1__attention={}, vllm__v1__attention__backends={},
+                     vllm__v1__attention__backends__registry={"AttentionBackendEnum": names, "register_backend": registered.__setitem__})
+        self.version("vllm", version)
+        self.addCleanup(os.environ.pop, "MLAFORGE_VLLM", None)
+        os.environ.pop("MLAFORGE_VLLM", None)
+        if wanted is not None:
+            os.environ["MLAFORGE_VLLM"] = wanted
+        vllm.register()
+        vllm.register()
+        return registered
+
+    def test_vllm_that_was_not_asked_runs_as_before(self):
+        self.assertEqual(self.vllm(None), {})
+        self.assertEqual(self.vllm(None, version="9.0"), {})
+
+    def test_vllm_on_a_cpu_gets_both_of_its_backends_replaced(self):
+        self.assertEqual(self.vllm("attention"), {"CPU_MLA": "mlaforge.engines.vllm_cpu.CpuBackend", "AMX_MLA": "mlaforge.engines.vllm_cpu.AmxBackend"})
+
+    def test_vllm_on_a_gpu_learns_what_custom_is(self):
+        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend"})
+
+    def test_vllm_ends_by_one_line_where_it_cannot_serve_what_was_asked(self):
+        for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, layer"),
+                                      ("layer", "0.40.0", "vllm 0.40.0 was not tested, must be >=0.32,<0.33"), ("attention", None, "vllm is not installed")):
+            with self.assertRaisesRegex(SystemExit, f"^mlaforge: {said}"):
+                self.vllm(wanted, version=version)
+
+    def sglang(self, version="0.5.23"):
+        from mlaforge.engines import sglang
+        choices, backends = ["triton"], {}
+        self.modules(sglang={}, sglang__srt={}, sglang__srt__arg_groups={}, sglang__srt__arg_groups__choices={"ATTENTION_BACKEND_CHOICES": choices},
+                     sglang__srt__layers={}, sglang__srt__layers__attention={}, sglang__srt__layers__attention__attention_registry={
+                         "ATTENTION_BACKENDS": backends, "register_attention_backend": lambda name: lambda make: backends.setdefault(name, make)})
+        self.version("sglang", version)
+        sglang.register()
+        sglang.register()
+        return choices, backends, sglang
+
+    def test_sglang_learns_the_name_once(self):
+        choices, backends, sglang = self.sglang()
+        self.assertEqual((choices, backends), (["triton", "mlaforge"], {"mlaforge": sglang._create}))
+
+    def test_another_sglang_is_told_by_one_line(self):
+        with self.assertLogs("mlaforge.engines.sglang", "WARNING") as said:
+            choices, backends, _ = self.sglang("0.6.0")
+        self.assertEqual((choices, backends, len(set(said.output))), (["triton"], {}, 1))
+        self.assertIn("sglang 0.6.0 was not tested", said.output[0])
+
+    def test_the_wheel_names_the_plugins_and_the_versions(self):
+        for group, function in engines.ENTRY_POINTS.items():
+            module, name = function.split(":")
+            self.assertTrue(callable(getattr(importlib.import_module(module), name)))
+            self.assertIn(f"[{group}]\nmlaforge = {function}\n", engines.entry_points())
+        self.assertIn("Requires-Dist: vllm >=0.32,<0.33 ; extra == 'vllm'\n", engines.extras())
+
+
+class CacheLayerMixin:
+    def __init__(self):
+        self.keys = self.values = None
+        self.is_initialized = False
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class LatentRows(unittest.TestCase):
+    """The cache of patched models, loaded with a stand-in for transformers.cache_utils."""
+
+    @classmethod
+    def setUpClass(cls):
+        names = {"transformers": types.ModuleType("transformers"), "transformers.cache_utils": types.ModuleType("transformers.cache_utils")}
+        names["transformers.cache_utils"].CacheLayerMixin = CacheLayerMixin
+        before = {name: sys.modules.get(name) for name in names}
+        sys.modules.update(names)
+        try:
+            spec = importlib.util.find_spec("mlaforge.engines.transformers_cache")
+            cls.module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(cls.module)
+        finally:
+            for name, module in before.items():
+                if module is None:
+                    del sys.modules[name]
+                else:
+                    sys.modules[name] = module
+
+    def layer(self, batch=2, tokens=5, page=4, columns=3):
+        made = self.module.LatentLayer(page, columns)
+        rows = made.reserve(torch.zeros(1), batch, tokens)
+        rows.copy_(torch.arange(rows.numel(), dtype=torch.float32).view(rows.shape))
+        made.length = tokens
+        return made
+
+    def test_rows_stay_where_requests_are_when_pages_are_added(self):
+        made = self.layer()
+        before = made.rows.view(2, 8, 3).clone()
+        made.reserve(torch.zeros(1), 2, 9)
+        self.assertEqual(tuple(made.rows.shape), (8, 4, 3))  # twice as many pages
+        self.assertTrue(torch.equal(made.rows.view(2, 16, 3)[:, :8], before))
+        self.assertEqual(float(made.rows.view(2, 16, 3)[:, 8:].abs().sum()), 0)
+
+    def test_beams_take_whole_requests(self):
+        made = self.layer()
+        before = made.rows.view(2, 8, 3).clone()
+        made.reorder_cache(torch.tensor([1, 1]))
+        self.assertTrue(torch.equal(made.rows.view(2, 8, 3), before[[1, 1]]))
+        made.batch_repeat_interleave(3)
+        self.assertEqual((made.batch, tuple(made.rows.shape)), (6, (12, 4, 3)))
+        made.batch_select_indices(torch.tensor([0]))
+        self.assertEqual((made.batch, tuple(made.rows.shape)), (1, (2, 4, 3)))
+
+    def test_crop_takes_off_tokens_or_goes_to_a_length(self):
+        for tokens, left in ((-2, 3), (0, 5), (4, 4), (7, 5), (-9, 0)):
+            made = self.layer()
+            made.crop(tokens)
+            self.assertEqual(made.length, left, tokens)
+
+    def test_another_number_of_requests_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "the cache holds 2 requests, hidden states are of 3"):
+            self.layer().reserve(torch.zeros(1), 3, 6)
+
+    def test_a_module_that_was_not_patched_is_refused(self):
+        with self.assertRaisesRegex(NotImplementedError, "was not patched"):
+            self.layer().update(None, None)
+
+
+if __name__ == "__main__":
+    unittest.main()

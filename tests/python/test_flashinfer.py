@@ -1,0 +1,116 @@
+"""FlashInfer's wrapper over the emulator, against double precision. Skips only where torch is missing."""
+import itertools
+import math
+import unittest
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+import mlaforge
+from buffers import EmulatorTest
+
+H, R, P = 4, 64, 32
+SCALE = 0.1
+
+
+def reference(q, rows, causal):
+    """One request: q [n, H, R + P] over rows [L, R + P]: out [n, H, R], lse [n, H] to the base 2."""
+    scores = torch.einsum("nhc,tc->nht", q.double(), rows.double()) * SCALE
+    n, length = q.shape[0], rows.shape[0]
+    if causal:
+        hidden = torch.arange(length)[None] > torch.arange(n)[:, None] + length - n
+        scores = scores.masked_fill(hidden[:, None], -math.inf)
+    lse = scores.logsumexp(-1)
+    return torch.einsum("nht,tr->nhr", (scores - lse[..., None]).exp().nan_to_num(0.0), rows[:, :R].double()), lse / math.log(2)
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Wrapper(EmulatorTest):
+    def case(self, queries, lengths, page, spare=0):
+        """Tables with `spare` pages more than lengths need, and tensors whose unused parts are NaN."""
+        self.random = torch.Generator().manual_seed(page + sum(lengths))
+        pages = [-(-n // page) + spare for n in lengths]
+        total = sum(pages)
+        order = torch.randperm(total + 2, generator=self.random)[:total].int()
+        cache = torch.full((total + 2, page, R + P), math.nan).bfloat16()
+        first = list(itertools.accumulate(pages, initial=0))
+        for b, n in enumerate(lengths):
+            rows = torch.randn(n, R + P, generator=self.random).bfloat16()
+            for i, at in enumerate(range(0, n, page)):
+                cache[order[first[b] + i], :min(page, n - at)] = rows[at:at + page]
+        q = torch.randn(sum(queries), H, R + P, generator=self.random).bfloat16()
+        ints = lambda values: torch.tensor(values, dtype=torch.int32)
+        return q, cache, ints(list(itertools.accumulate(queries, initial=0))), ints(first), order, ints(lengths)
+
+    def check(self, out, lse, q, cache, qo, kv, order, lengths, causal):
+        for b, n in enumerate(lengths.tolist()):
+            x = q[qo[b]:qo[b + 1]]
+            rows = cache[order[kv[b]:kv[b + 1]].long()].reshape(-1, R + P)[:n]
+            want, want_lse = reference(x, rows, causal)
+            got, got_lse = out[qo[b]:qo[b + 1]].double(), lse[qo[b]:qo[b + 1]].double()
+            if x.shape[0] and n:
+                self.assertLess(float((got - want).norm() / want.norm()), 5e-3)
+            self.assertTrue(torch.equal(got_lse.isinf(), want_lse.isinf()))
+            self.assertLess(float((got_lse - want_lse)[want_lse.isfinite()].abs().max()) if want_lse.isfinite().any() else 0.0, 1e-3)
+
+    def plan(self, wrapper, qo, kv, order, lengths, page, causal):
+        wrapper.plan(qo, kv, order, lengths, H, R, P, page, causal, SCALE, torch.bfloat16, torch.bfloat16)
+
+    def wrapper(self, **how):
+        from mlaforge.flashinfer import BatchMLAPagedAttentionWrapper
+        return BatchMLAPagedAttentionWrapper(torch.empty(16), ctx=self.ctx, **how)
+
+    def test_decode_and_ragged_queries(self):
+        for queries, lengths, page, causal, spare in (([1, 1, 1], [5, 16, 40], 16, False, 0), ([1, 3, 2], [9, 17, 33], 1, True, 0),
+                                                      ([2, 2], [40, 7], 16, False, 2), ([1, 1], [0, 20], 16, True, 1), ([20, 37], [50, 37], 16, True, 0)):
+            with self.subTest(queries=queries, lengths=lengths, page=page, causal=causal):
+                q, cache, *lists = self.case(queries, lengths, page, spare)
+                made = self.wrapper()
+                self.plan(made, *lists, page, causal)
+                ckv, kpe = cache[..., :R].contiguous(), cache[..., R:].contiguous()
+                out, lse = made.run(q[..., :R], q[..., R:], ckv, kpe, return_lse=True)
+                self.check(out, lse, q, cache, *lists, causal)
+                apart, lse_e = made.run(q[..., :R].contiguous(), q[..., R:].contiguous(), ckv, kpe, return_lse=True, return_lse_base_on_e=True)
+                self.assertTrue(torch.equal(apart, out))
+                self.assertTrue(torch.equal(lse_e * math.log2(math.e), lse))
+
+    def test_queries_that_are_columns_of_one_tensor_are_not_copied(self):
+        made = self.wrapper()
+        q = torch.zeros(3, H, R + P)
+        self.assertEqual(made._dense(q[..., :R], q[..., R:]).data_ptr(), q.data_ptr())
+
+    def test_a_graphs_tensors_are_written_in_place(self):
+        q, cache, qo, kv, order, lengths = self.case([1, 1], [5, 40], 16)
+        held = [torch.empty_like(qo), torch.empty_like(kv), torch.full((64,), -1, dtype=torch.int32), torch.empty_like(lengths)]
+        made = self.wrapper(use_cuda_graph=True, qo_indptr=held[0], kv_indptr=held[1], kv_indices=held[2], kv_len_arr=held[3])
+        self.plan(made, qo, kv, order, lengths, 16, False)
+        self.assertTrue(torch.equal(held[2][:len(order)], order))
+        addresses = [x.data_ptr() for x in made._lists]
+        q2, cache2, *lists = self.case([1, 1], [30, 2], 16)
+        self.plan(made, *lists, 16, False)
+        self.assertEqual([x.data_ptr() for x in made._lists], addresses)
+        out, lse = made.run(q2[..., :R], q2[..., R:], cache2[..., :R].contiguous(), cache2[..., R:].contiguous(), return_lse=True)
+        self.check(out, lse, q2, cache2, *lists, False)
+        with self.assertRaisesRegex(mlaforge.MlafError, "qo_indptr of the constructor has 3 entries, and this plan 4"):
+            self.plan(made, *self.case([1, 1, 1], [4, 4, 4], 16)[2:], 16, False)
+
+    def test_refusals_name_the_argument(self):
+        q, cache, *lists = self.case([1], [5], 16)
+        made = self.wrapper()
+        with self.assertRaisesRegex(mlaforge.MlafError, r"plan\(\) was not called"):
+            made.run(q[..., :R], q[..., R:], cache[..., :R], cache[..., R:])
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv_data_type is torch.float8_e4m3fn, must be torch.bfloat16"):
+            made.plan(*lists, H, R, P, 16, False, SCALE, torch.bfloat16, torch.float8_e4m3fn)
+        with self.assertRaisesRegex(mlaforge.MlafError, "request 0 has 1 query tokens, 5 cached tokens and 1 pages of 4"):
+            self.plan(made, *lists, 4, False)
+        self.plan(made, *lists, 16, False)
+        with self.assertRaisesRegex(mlaforge.MlafError, "told 1 query tokens of 64 columns"):
+            made.run(q.repeat(2, 1, 1)[..., :R], q.repeat(2, 1, 1)[..., R:], cache[..., :R], cache[..., R:])
+        with self.assertRaisesRegex(mlaforge.MlafError, "use_cuda_graph is True, and one of"):
+            self.wrapper(use_cuda_graph=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

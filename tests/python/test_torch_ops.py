@@ -1,0 +1,186 @@
+"""Every entry point as an operator of PyTorch, over the emulator: opcheck, torch.compile, torch.export, gradients. Skips only where torch is missing."""
+import gc
+import inspect
+import unittest
+import warnings
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+import mlaforge
+from buffers import EmulatorTest
+from test_entries import Entries
+
+NOT_TRACED = ("ctx", "stream", "self")
+CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")  # PyTorch cannot compare float8 on a CPU, as the first wants to
+COMPOSED = ("flash_attn_varlen_func",)  # of another entry point's operator
+
+
+def outputs(values):
+    return [x.clone() for x in values.values() if isinstance(x, torch.Tensor)]
+
+
+def bits(x):
+    return x.contiguous().view(torch.uint8) if x.element_size() == 1 or x.dtype.is_floating_point else x
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Operators(Entries):
+    """Arguments of test_entries.py, with random numbers, as PyTorch's tensors on the CPU."""
+    FREE = ()
+    # Entries' own tests run in test_entries.py.
+    test_wrong_arguments_are_named = test_good_arguments_of_the_same_calls = test_what_newcomers_met = None
+    test_one_rule_for_page_sizes = test_every_public_callable_has_a_docstring = test_version = None
+    test_exit_with_a_context_of_the_module_is_silent = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        warnings.filterwarnings("ignore", category=UserWarning, module="torch")
+
+    def new(self, *shape, dtype="bfloat16", values=None):
+        kind = getattr(torch, dtype)
+        if values is not None:
+            return torch.tensor(values, dtype=kind).reshape(shape)
+        if not kind.is_floating_point:
+            return torch.zeros(shape, dtype=kind)
+        return (torch.randn(shape, generator=self.random) * 0.3).to(kind)
+
+    def entries(self):
+        """(name, function or method, good arguments) of all that take tensors."""
+        self.random = torch.Generator().manual_seed(5)
+        for call, good in self.calls():
+            if any(isinstance(x, torch.Tensor) for x in good.values()):
+                yield getattr(call, "__qualname__", "?"), call, good
+
+    def context_of(self, call):
+        return {"ctx": self.ctx} if "ctx" in inspect.signature(call).parameters else {}
+
+    def recorded(self, call, named):
+        """(operator, its arguments) as the traced function makes them: the compiler's part is left out."""
+        from mlaforge.torch_ops import OPERATORS
+        made = []
+        for operator in OPERATORS:
+            operator.call = lambda *values, of=operator: made.append((of.overload, values))
+        try:
+            traced = getattr(call, "__func__", call)._torchdynamo_inline
+            traced(*([call.__self__] if hasattr(call, "__self__") else []), **named)
+        finally:
+            for operator in OPERATORS:
+                operator.call = operator.overload
+        self.assertEqual(len(made), 1)
+        return made[0]
+
+    def test_each_entry_point_has_an_operator_of_its_arguments(self):
+        from mlaforge.torch_ops import OPERATORS
+        by_function = {operator.function: operator for operator in OPERATORS}
+        found = 0
+        for name, call, _ in self.entries():
+            function = getattr(call, "__func__", call)
+            self.assertTrue(hasattr(function, "_torchdynamo_inline") or inspect.isclass(call), name)
+            if function in by_function:
+                operator = by_function[function]
+                wanted = [n for n in inspect.signature(function).parameters if n not in NOT_TRACED]
+                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith("_kpe")]
+                self.assertEqual(set(has), set(wanted), name)
+                found += 1
+            else:
+                self.assertTrue(inspect.isclass(call) or name in COMPOSED, name)
+        self.assertEqual(found, len(OPERATORS) + 1)  # flash_mla_with_kvcache comes twice
+
+    def test_opcheck(self):
+        with torch.no_grad():
+            for name, call, good in self.entries():
+                if inspect.isclass(call) or name in COMPOSED:
+                    continue
+                with self.subTest(name):
+                    overload, values = self.recorded(call, {**good, **self.context_of(call)})
+                    narrow = any(isinstance(x, torch.Tensor) and x.element_size() == 1 and x.dtype.is_floating_point for x in values)
+                    said = torch.library.opcheck(overload, values, test_utils=CHECKS[1 if narrow else 0:])
+                    self.assertEqual(set(said.values()), {"SUCCESS"})
+
+    def test_compiled_graphs_give_the_same_bits(self):
+        for name, call, good in self.entries():
+            if inspect.isclass(call):
+                continue
+            with self.subTest(name), torch.no_grad():
+                self.random = torch.Generator().manual_seed(6)
+                copy = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in good.items()}
+                context = self.context_of(call)
+                call(**good, **context)
+                compiled = torch.compile(lambda named: (call(**named, **context), 1)[1], fullgraph=True, backend="aot_eager")
+                compiled(copy)
+                for key in good:
+                    if isinstance(good[key], torch.Tensor):
+                        self.assertTrue(torch.equal(bits(good[key]), bits(copy[key])), f"{name}: {key}")
+                torch.compiler.reset()
+
+    def test_an_input_that_wants_a_gradient_is_named(self):
+        for name, call, good in self.entries():
+            if inspect.isclass(call):
+                continue
+            first = next(k for k, v in good.items() if isinstance(v, torch.Tensor) and v.dtype in (torch.bfloat16, torch.float32))
+            wants = {**good, first: good[first].clone().requires_grad_()}
+            context = self.context_of(call)
+            with self.subTest(name):
+                with self.assertRaisesRegex(mlaforge.MlafError, f"^MLAF_E_ARG: {first} requires a gradient"):
+                    call(**wants, **context)
+                with torch.no_grad():
+                    call(**wants, **context)
+
+    def decode(self):
+        self.random = torch.Generator().manual_seed(7)
+        call, good = next((c, g) for c, g in self.calls() if getattr(c, "__name__", "") == "flash_mla_with_kvcache")
+        rest = {k: v for k, v in good.items() if k != "q"}
+        return good["q"], lambda q: call(q * 1, **rest, ctx=self.ctx)
+
+    def test_inductor_and_export_take_a_decode_step(self):
+        q, step = self.decode()
+        want = step(q)
+        for how in ({}, {"mode": "reduce-overhead"}):
+            for x, y in zip(torch.compile(step, fullgraph=True, **how)(q), want):
+                self.assertTrue(torch.equal(x, y))
+        module = type("Step", (torch.nn.Module,), {"forward": lambda self, q: step(q)})()
+        exported = torch.export.export(module, (q,))
+        names = [str(node.target) for node in exported.graph.nodes if node.op == "call_function"]
+        self.assertIn("mlaforge.flash_mla_with_kvcache.default", names)
+        for x, y in zip(exported.module()(q), want):
+            self.assertTrue(torch.equal(x, y))
+
+    def test_a_compiled_function_names_the_gradient_and_the_stream(self):
+        q, step = self.decode()
+        with self.assertRaisesRegex(Exception, "q requires a gradient"):
+            torch.compile(step, fullgraph=True, backend="aot_eager")(q.clone().requires_grad_())
+        call, good = next((c, g) for c, g in self.calls() if getattr(c, "__name__", "") == "mla_decode_fwd")
+        with self.assertRaisesRegex(Exception, "stream is given, must be None in a compiled graph"):
+            torch.compile(lambda named: call(**named, stream=1), fullgraph=True, backend="aot_eager")(good)
+
+    def test_a_schedule_of_tensors_is_that_of_lists(self):
+        self.random = torch.Generator().manual_seed(9)
+        chunked = next(c.__self__ for c, _ in self.calls() if getattr(c, "__qualname__", "") == "ChunkedPrefill.schedule")
+        lists, tensors = chunked.schedule([2, 3], [3, 40]), chunked.schedule(torch.tensor([2, 3], dtype=torch.int32), torch.tensor([3, 40]))
+        self.assertEqual(list(lists.host), list(tensors.host))
+
+    def test_a_type_that_the_library_does_not_know_is_named(self):
+        q, cache = torch.zeros(1, 1, 2, 96, dtype=torch.bfloat16), torch.zeros(2, 16, 1, 96, dtype=torch.float8_e5m2)
+        with self.assertRaisesRegex(mlaforge.MlafError, "k_cache is float8_e5m2, must be bfloat16"):
+            mlaforge.flash_mla_with_kvcache(q, cache, torch.zeros(1, 1, dtype=torch.int32), torch.ones(1, dtype=torch.int32), 64, ctx=self.ctx)
+
+    def test_a_layer_that_is_gone_is_said(self):
+        self.random = torch.Generator().manual_seed(8)
+        layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")
+        overload, values = self.recorded(layer.forward, good)
+        overload(*values)
+        del layer
+        self.doCleanups()
+        gc.collect()
+        with self.assertRaisesRegex(mlaforge.MlafError, "the layer of a compiled graph is gone"):
+            overload(*values)
+
+
+del Entries
+
+if __name__ == "__main__":
+    unittest.main()

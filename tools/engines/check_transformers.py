@@ -1,0 +1,112 @@
+"""transformers with patched and with stock models: logits and generate() against double precision. Called by tools/engines.sh."""
+import copy
+import sys
+import time
+
+import torch
+import transformers
+
+import tiny
+from mlaforge.engines import transformers as ours
+
+PATCH = dict(page_size=16, kv_len=(64, 64), q_lens=(1, 4), prefill_tokens=16, positions=256)
+ROWS = []
+
+
+def row(name, good, text):
+    ROWS.append(good)
+    print(f"transformers  {name:34} {'ok  ' if good else 'FAIL'} {text}", flush=True)
+
+
+def logits(model, ids, following, mask):
+    """Logits of a prefill and of steps of one token."""
+    cache, parts = transformers.DynamicCache(config=model.config), []
+    for i, x in enumerate([ids, *following.split(1, 1)]):
+        seen = None if mask is None else torch.cat([mask, mask.new_ones(len(ids), i)], 1)
+        parts.append(model(x, use_cache=True, attention_mask=seen, past_key_values=cache).logits)
+    return torch.cat(parts, 1).double()
+
+
+def compare_logits(name, stock, mine, exact, mask):
+    random = torch.Generator().manual_seed(7)
+    ids, following = torch.randint(1, 90, (2, 40), generator=random), torch.randint(1, 90, (2, 6), generator=random)
+    calls = sum(mine.mlaforge.calls.values())
+    want, before, after = (logits(m, ids, following, mask) for m in (exact, stock, mine))
+    seen = torch.ones(2, want.shape[1], dtype=torch.bool)
+    if mask is not None:
+        seen[:, :40] = mask.bool()
+    error = lambda x: float((x - want)[seen].norm() / want[seen].norm())
+    made = sum(mine.mlaforge.calls.values()) - calls
+    good = made > 0 and error(after) <= tiny.LOG_ERROR * error(before)
+    row(name, good, f"error of logits {error(after):.2e}, stock {error(before):.2e}; {made} calls of layers")
+
+
+def generate(name, stock, mine, judge, ids, mask, **how):
+    calls, start = sum(mine.mlaforge.calls.values()), time.time()
+    first, made = ids.shape[1], {}
+    for who, model in (("stock", stock), ("ours", mine)):
+        model_how = {k: v(model) if callable(v) else v for k, v in how.items()}
+        made[who] = model.generate(ids, attention_mask=mask, max_new_tokens=10, do_sample=False, **model_how)
+    calls = sum(mine.mlaforge.calls.values()) - calls
+    same, beams = 0, how.get("num_beams", 1) > 1
+    worst = 0.0
+    for b in range(len(ids)):
+        prompt = ids[b][mask[b].bool()].tolist()
+        a, s = (made[who][b, first:].tolist() for who in ("ours", "stock"))
+        same += a == s
+        if beams:  # what beams maximise is the whole text's log p
+            total = lambda t: float(judge.log_p(prompt, t).gather(1, torch.tensor(t)[:, None]).sum())
+            worst = max(worst, total(s) - total(a))
+        else:
+            worst = max(worst, *judge.regret(prompt, a))
+    row(name, calls > 0 and worst <= tiny.REGRET, f"{same} of {len(ids)} rows as stock, worst regret {worst:.3f}; {calls} calls, {time.time() - start:.0f} s")
+
+
+def modes(kind, stock, mine, judge):
+    random = torch.Generator().manual_seed(7)
+    ids, mask = torch.randint(1, 90, (2, 40), generator=random), torch.ones(2, 40, dtype=torch.long)
+    mask[0, :25] = 0
+    one = (ids[1:], mask[1:])
+    again = (ids[1:, :4].repeat(1, 10), mask[1:])
+    for name, (x, m), how in (
+            ("greedy, left padding", (ids, mask), {}), ("3 beams, left padding", (ids, mask), dict(num_beams=3)), ("greedy, batch 1", one, {}),
+            ("prompt lookup", again, dict(prompt_lookup_num_tokens=3)), ("assisted by the stock model", one, dict(assistant_model=lambda model: stock)),
+            ("static cache", one, dict(cache_implementation="static")), ("no cache", one, dict(use_cache=False)),
+            ("prefill_chunk_size 5", one, dict(prefill_chunk_size=5)), ("batch 5 after batch 2", (ids[1:].repeat(5, 1), mask[1:].repeat(5, 1)), {})):
+        generate(f"{kind}: {name}", stock, mine, judge, x, m, **how)
+
+
+def refusals(mine, ids):
+    def refused(name, text, call):
+        try:
+            call()
+            said = "nothing was refused"
+        except (NotImplementedError, ValueError) as why:
+            said = str(why)
+        row(f"refused: {name}", text in said, said.splitlines()[0][:120])
+    refused("mask of 4 dimensions", "attention_mask has the shape", lambda: mine(ids, attention_mask=torch.ones(1, 1, ids.shape[1], ids.shape[1])))
+    refused("too many positions", "must be at most 256", lambda: mine(ids[:, :1].expand(1, 300)))
+    refused("packed sequences", "packed sequences", lambda: mine(ids[:, :6], position_ids=torch.tensor([[0, 1, 2, 0, 1, 2]]), use_cache=False))
+
+
+def main():
+    torch.set_grad_enabled(False)
+    for kind, how in (("dense", {}), ("experts", dict(first_k_dense_replace=2, initializer_range=0.05))):
+        stock = tiny.model(**how)
+        exact, mine = tiny.precise(stock), copy.deepcopy(stock)
+        ours.patch(mine, **PATCH)
+        padded = torch.ones(2, 40, dtype=torch.long)
+        padded[0, :5] = 0
+        compare_logits(f"{kind}: logits", stock, mine, exact, None)
+        compare_logits(f"{kind}: logits, left padding", stock, mine, exact, padded)
+        modes(kind, stock, mine, tiny.Judge(exact))
+        if kind == "dense":
+            refusals(mine, torch.randint(1, 90, (1, 12)))
+        ours.unpatch(mine)
+        same = torch.equal(mine(torch.arange(1, 9)[None]).logits, stock(torch.arange(1, 9)[None]).logits)
+        row(f"{kind}: unpatch gives stock's bits", same, "")
+    return 0 if all(ROWS) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
