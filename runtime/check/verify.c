@@ -7,7 +7,7 @@
 
 #include "check/buffers.h"
 
-enum { MAX_CASES = 8 };
+enum { MAX_CASES = 12 };
 
 struct mlaf_suite {
   mlaf_point problem;

@@ -64,6 +64,9 @@ Entries of a table behind a token's length are not read. Nothing behind a length
     { "all equal", tokens = 3, topk = 100, page_tokens = 16, max_length = 260, shut = true },
     { "rounded", tokens = 4, q_tokens = 4, topk = 100, page_tokens = 64, max_length = 384, rounded = true },
     { "long", tokens = 1, topk = 2048, page_tokens = 64, max_length = 4740, gaps = true },
+    { "long, ties", tokens = 1, topk = 300, page_tokens = 64, max_length = 13600, few = 3 },
+    { "many of many", tokens = 1, topk = 2500, page_tokens = 64, max_length = 4340, few = 40 },
+    { "more than there are", tokens = 1, topk = 3600, page_tokens = 64, max_length = 4340, absent = true, special = true },
     { "one", tokens = 1, topk = 1, page_tokens = 256, max_length = 68 },
   },
   -- One set: in a server a layer's keys are read once a step, and are larger than any cache. Their draw is as in the cases.

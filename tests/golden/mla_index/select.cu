@@ -46,4 +46,4 @@ MLAF_DEV u32 key_of(u32 bits) {
 
 extern "C" __global__ void __launch_bounds__(1024, 1) mlaf_mla_index_select_348ed8c9(const mlaf_index_kernel_args a) {
   __shared__ shared_part s;
-// [27 more lines of templates/mla_index/select.cu.in]
+// [28 more lines of templates/mla_index/select.cu.in]
