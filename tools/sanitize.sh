@@ -55,6 +55,7 @@ h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=splits/s3,rows=1,t
 h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=fitted/s1,rows=4,team=2
 h80,r512,p64,q1,bf16,page64,b2,s330 mma:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
 h80,r512,p64,q1,bf16,rope_pairs,page64,b2,s330 mma_rotate:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
+h64,r512,p0,q1,bf16,fp8_v4,page1,b2,s330 mma_cache:blocks=2,cols=4,stages=3,teams=2,tile=32/s5,rows=1,team=4
 h16,r512,p64,q1,bf16,rope_halves,page64,b2,s330 sm90_few_rotate:cluster=2,load=tma,rows=16,schedule=fitted,wgs=2/s1
 h16,r512,p64,q1,bf16,rope_pairs,page1,b2,s330 sm90_few_rotate:cluster=2,load=gather,rows=16,schedule=splits,wgs=2/s1
 h128,r512,p64,q1,bf16,rope_halves,page64,b2,s330 sm90_many_rotate:cluster=2,schedule=fitted/s1,rows=4,team=2

@@ -29,7 +29,7 @@ MLAF_DEV void copy_tile(const source& s, const token_at& of_lane, u32 to, int wa
     const u32 row = __shfl_sync(~0u, of_lane.row, i), scales = __shfl_sync(~0u, of_lane.scales, i);
     const u32 at = to + (warp + WARPS * i) * ROW_BYTES;
     const bool real = row != NO_ROW;
-    const char* const from = real ? row_of(*s.args, row) : s.args->ckv;
+    const char* const from = real ? row_of(*s.args, row) : s.args->q; // which is not read: the first pool may be none
     copy16(at + 16 * lane, from + 16 * lane, real);
     if (lane < TOKEN_ROW / 16 - 32) copy16(at + 16 * (lane + 32), from + 16 * (lane + 32), real);
     else if (lane == TOKEN_ROW / 16 - 32)

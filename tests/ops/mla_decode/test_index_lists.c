@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "mlaforge/mlaforge.h"
+#include "on_device.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/calls.h"
 #include "ops/mla_decode/execute.h"
@@ -13,7 +13,6 @@
 #include "ops/mla_decode/reference.h"
 #include "plan/plan.h"
 #include "plan/second_kernel.h"
-#include "run/built.h"
 
 static uint32_t seed = 7;
 static int32_t draw(int32_t n) {
@@ -80,31 +79,6 @@ static int32_t kept(const lists_case *c, const made *m, int32_t t, int32_t *out)
 }
 
 /* --- on a device --- */
-
-static void *put(mlaf_ctx *ctx, const void *x, size_t bytes) {
-  void *p = NULL;
-  assert_int_equal(mlaf_mem_alloc(ctx, bytes ? bytes : 16, &p), MLAF_OK);
-  if (x && bytes) assert_int_equal(mlaf_mem_write(ctx, p, x, bytes), MLAF_OK);
-  return p;
-}
-
-static const char *said(mlaf_ctx *ctx) {
-  static char text[600];
-  mlaf_ctx_last_message(ctx, text, sizeof text);
-  return text;
-}
-
-static mlaf_ctx *open_on(const char *device) {
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  char why[500] = "";
-  mlaf_ctx *ctx = NULL;
-  built_cache();
-  need_compiler(strchr(device, ':') + 1);
-  o.device = device;
-  o.flags = MLAF_CTX_NO_DB;
-  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s: %s", device, why);
-  return ctx;
-}
 
 static mlaf_plan *plan_of(mlaf_ctx *ctx, const lists_case *c, uint32_t flags) {
   mlaf_problem p = MLAF_PROBLEM_INIT;

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "mlaforge/mlaforge.h"
+#include "on_device.h"
 #include "ops/mla_decode/calls.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/tokens.h"
 #include "plan/ctx.h"
-#include "run/built.h"
 
 enum { ROW = 576, SCALES = 8, COLUMNS = 512 };
 
@@ -121,31 +120,6 @@ static void expect(const pools_case *c, const pool *pools, const float *sink, co
 }
 
 /* --- launches --- */
-
-static void *put(mlaf_ctx *ctx, const void *x, size_t bytes) {
-  void *p = NULL;
-  assert_int_equal(mlaf_mem_alloc(ctx, bytes ? bytes : 16, &p), MLAF_OK);
-  if (x && bytes) assert_int_equal(mlaf_mem_write(ctx, p, x, bytes), MLAF_OK);
-  return p;
-}
-
-static const char *said(mlaf_ctx *ctx) {
-  static char text[600];
-  mlaf_ctx_last_message(ctx, text, sizeof text);
-  return text;
-}
-
-static mlaf_ctx *open_on(const char *device) {
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  char why[500] = "";
-  mlaf_ctx *ctx = NULL;
-  built_cache();
-  need_compiler(strchr(device, ':') + 1);
-  o.device = device;
-  o.flags = MLAF_CTX_NO_DB;
-  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s: %s", device, why);
-  return ctx;
-}
 
 static mlaf_plan *plan_of(mlaf_ctx *ctx, const pools_case *c, mlaf_kv_format cache, uint32_t flags) {
   mlaf_problem p = MLAF_PROBLEM_INIT;

@@ -85,6 +85,15 @@ class Pools(EmulatorTest):
         self.first.lists = [[16, 17, 18, 19, 20]] * 2 + [list(range(20))] * 2
         self.compare(out, lse, [self.first])
 
+    def test_warm_up(self):
+        with mlaforge.Context(device="emu:gfx942") as ctx:
+            shape = dict(heads=HEADS, rank=COLUMNS, rope=0, batch=(4, 4), kv_len=(28, 28), block_tables=False, cache_format="fp8_v4")
+            made = ctx.warm_up(page_size=1, pools=True, **shape)
+            self.assertGreater(made["workspace"], 4 * 4 * 28)
+            self.assertEqual(ctx.warm_up(page_size=1, pools=True, **shape)["compiles"], 0)
+            with self.assertRaisesRegex(mlaforge.MlafError, "pools is True, page_size 64 and q_len 1: both must be 1"):
+                ctx.warm_up(pools=True, **shape)
+
     def test_refused_by_name(self):
         for text, how in (
                 ("extra_k_cache and extra_indices_in_kvcache are a second pool: both are wanted", dict(extra_k_cache=self.extra.cache)),
