@@ -115,7 +115,8 @@ static const node *add(mlaf_series_chains *chains, const mlaf_series *g, uint64_
   x->kernels = kernels;
   if (ops->chain_open(g->dev, g->list, g->n, &x->chain, &ignored)) x->chain = NULL;
   x->next = atomic_load_explicit(&chains->first, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(&chains->first, &x->next, x, memory_order_release, memory_order_relaxed)) continue;
+  while (!atomic_compare_exchange_weak_explicit(&chains->first, &x->next, x, memory_order_release, memory_order_relaxed))
+    continue;
   atomic_fetch_add_explicit(&chains->n, 1, memory_order_relaxed);
   return x;
 }
