@@ -1,4 +1,5 @@
 """Layers with an indexer, over the emulator: the rows that they attend to, the keys that they append."""
+import bisect
 import math
 import random
 import struct
@@ -19,12 +20,13 @@ def e4m3(code):
 
 
 POSITIVE = [e4m3(code) for code in range(127)]
+MIDDLES = [(a + b) / 2 for a, b in zip(POSITIVE, POSITIVE[1:])]
 
 
 def encoded(row):
     """A row's codes and its scale, a power of two."""
     scale = 2.0 ** math.ceil(math.log2(max(map(abs, row)) / 448))
-    return bytes(min(range(127), key=lambda c: abs(POSITIVE[c] - abs(x) / scale)) | (128 if x < 0 else 0) for x in row), scale
+    return bytes(bisect.bisect(MIDDLES, abs(x) / scale) | (128 if x < 0 else 0) for x in row), scale
 
 
 class Indexer(unittest.TestCase):
@@ -36,13 +38,17 @@ class Indexer(unittest.TestCase):
             bits = [bf16(cls.rng.uniform(0.8, 1.2) if len(shape) == 1 else cls.rng.gauss(0, shape[1] ** -0.5)) for _ in range(math.prod(shape))]
             if name.endswith("weights_proj"):  # hidden states begin with 4: all weights are positive
                 bits = [bf16(0.5 if i % D == 0 else wide(x) / 8) for i, x in enumerate(bits)]
-            cls.numbers[name] = [wide(x) for x in bits]
-            cls.weights[f"layers.0.self_attn.{name}.weight"] = Buffer(cls.ctx, shape, "bfloat16", bits)
+            cls.add(name, shape, bits)
         for word, middle in (("weight", 1), ("bias", 0)):
             cls.numbers[word] = [cls.rng.gauss(middle, 0.25) for _ in range(128)]
             cls.weights[f"layers.0.self_attn.indexer.k_norm.{word}"] = Buffer(cls.ctx, (128,), "float32", cls.numbers[word])
         cls.angles = [[f(t * 10000 ** (-2 * i / P)) for f in (math.cos, math.sin) for i in range(P // 2)] for t in range(POSITIONS)]
         cls.rotations = Buffer(cls.ctx, (POSITIONS, P), "float32", sum(cls.angles, []))
+
+    @classmethod
+    def add(cls, name, shape, bits):
+        cls.numbers[name] = [wide(x) for x in bits]
+        cls.weights[f"layers.0.self_attn.{name}.weight"] = Buffer(cls.ctx, shape, "bfloat16", bits)
 
     @classmethod
     def tearDownClass(cls):
@@ -214,6 +220,36 @@ class Indexer(unittest.TestCase):
                                    dict(index_cache=Buffer(self.ctx, (8, PAGE, 132), "uint8", self.planar[:8 * 132 * PAGE])))):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, **more)
+
+
+class Weights8(Indexer):
+    """Matrices of 8 bits, the indexer's among them but for weights_proj."""
+    test_batch_invariant = test_cache_of_8_bits = test_pages_may_lie_apart = test_what_does_not_fit_is_named = test_pairs_as_glm = None
+
+    @classmethod
+    def add(cls, name, shape, bits):
+        if len(shape) == 1 or name.endswith("weights_proj"):
+            return super().add(name, shape, bits)
+        codes, scale = encoded([wide(x) for x in bits])
+        blocks = [-(-n // 128) for n in shape]
+        cls.numbers[name] = [e4m3(code) * scale for code in codes]
+        cls.weights[f"layers.0.self_attn.{name}.weight"] = Buffer(cls.ctx, shape, "float8_e4m3fn", codes)
+        cls.weights[f"layers.0.self_attn.{name}.weight_scale_inv"] = Buffer(cls.ctx, tuple(blocks), "float32", [scale] * math.prod(blocks))
+
+    def test_indexer_of_16_bits(self):
+        """Its matrices may have 16 bits beside others of 8: numbers that are equal select alike."""
+        self.step("halves")
+        ys = []
+        for wide_index in (False, True):
+            weights = dict(self.weights)
+            for name in ("indexer.wq_b", "indexer.wk") if wide_index else ():
+                weights[f"layers.0.self_attn.{name}.weight"] = Buffer(self.ctx, SHAPES[name], "bfloat16", [bf16(x) for x in self.numbers[name]])
+                del weights[f"layers.0.self_attn.{name}.weight_scale_inv"]
+            layer = mlaforge.Layer(weights, heads=H, rank=R, rope=P, nope=N, v=V, cos_sin_cache=self.rotations, scale=0.1, batch=4, q_lens=(1, 2),
+                                   page_size=PAGE, kv_len=(64, 64), index_topk=TOPK, ctx=self.ctx)
+            self.addCleanup(layer.close)
+            ys.append(self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)))
+        self.close_to(*ys)
 
 
 if __name__ == "__main__":
