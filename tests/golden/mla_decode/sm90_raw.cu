@@ -192,7 +192,28 @@ MLAF_DEV facts& facts_of(char* base, int which) { return *(facts*)(base + FACTS_
 
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
 constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
-// [37 more lines of templates/mla_decode/sm90_raw/query.h]
+constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 8, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
+
+MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
+MLAF_DEV u32 pack_f16(float lo, float hi) {
+  u32 y;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(hi), "f"(lo));
+  return y;
+}
+
+MLAF_DEV void take_q(char* base, int rows, float scale) {
+  const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
+  uint4 x[Q_EACH][2];
+  float top = 0.0f;
+#pragma unroll
+  for (int j = 0; j < Q_EACH; j++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int k = first + Q_THREADS * j;
+      x[j][i] = make_uint4(0, 0, 0, 0);
+      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
+      top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
+// [16 more lines of templates/mla_decode/sm90_raw/query.h]
     if (k >= R / 16) {
 #pragma unroll
       for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
@@ -225,7 +246,11 @@ MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   constexpr bool joined = true;
   walk where;
-// [32 more lines of templates/mla_decode/sm90_raw/load.h]
+// [28 more lines of templates/mla_decode/sm90_raw/load.h]
+      bring(a, smem + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
+      advance(at, 1);
+      at.tile++;
+    }
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
     if (where.whole) return;
   }

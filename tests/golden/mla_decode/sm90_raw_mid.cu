@@ -53,7 +53,7 @@ constexpr int AT_ONCE = 16; // rows of a copy
 constexpr int BUFFERS = 2, V_BUFFERS = 1;
 constexpr int AHEAD = 1, V_AHEAD = AHEAD;
 constexpr int Q_SLAB = 128 * N;
-constexpr float LIFT = 13.0f, SLACK = 2.0f, LOWEST = -1e30f; // as sm90_raw/softmax.h
+constexpr float LIFT = 10.0f, SLACK = 5.0f, LOWEST = -1e30f;
 constexpr int PS = 1; // places of P
 struct shared_memory {
   char q[55296], p[PS][128 * N]; // swizzled
@@ -94,17 +94,7 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
 }
 
 enum { REFUSED = 2 }; // of work's `bad`
-
-struct work {
-  i64 row;        // first row of this block, counted over all requests
-  int rows;       // of its N that exist
-  int row0;       // first row within the request
-  int n;          // query tokens of the request
-  int tokens;     // cached
-  int begin, end; // of this piece; begin is a multiple of 64
-  const int* pages;
-  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
-  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+// [11 more lines of templates/mla_decode/sm90_few/work.h]
 };
 
 struct walk {
@@ -123,16 +113,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     {
-      if (at.done) return false;
-      at.done = true;
-      const int share = blockIdx.y, shares = gridDim.y;
-      q_begin = at.mine.qo;
-      q_tokens = at.mine.next_qo - q_begin;
-      first_page = at.mine.page;
-      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
-      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
-      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
-      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
+// [10 more lines of templates/mla_decode/sm90_few/work.h]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.n = smaller(q_tokens, Q_LEN);
@@ -149,44 +130,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.row = w.n = w.rows = 0;
       w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
     }
-    return true;
-  }
-}
-
-MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
-  if (bad < REFUSED) return;
-  const int* const q = a.qo_indptr + (bad - REFUSED);
-  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
-}
-
-MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
-
-struct place {
-  int slot;
-  u32 lap;
-  int tile;
-};
-MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
-  at.slot += boxes;
-#pragma unroll
-  for (int i = 0; i < 2; i++)
-    if (at.slot >= RING) {
-      at.slot -= RING;
-      at.lap ^= 1;
-    }
-}
-MLAF_DEV place behind(place at, int tiles) {
-  const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
-}
-MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
-MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
-
-MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
-  const bool outside = (u32)id >= (u32)a.num_pages;
-  bad |= outside;
-  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
-}
+// [38 more lines of templates/mla_decode/sm90_few/work.h]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
   const i64 left = a.total_q * H - row;
   if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
@@ -233,22 +177,7 @@ MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
       x[j][i] = make_uint4(0, 0, 0, 0);
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(q + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
-    }
-  const u32 exponent = bits_of(max_over_lanes<1, Q_THREADS>(top)) >> 23;
-  const u32 kept = exponent < 20 ? 20 : exponent > 254 ? 254 : exponent;
-  const float by = float_of(268 - kept << 23);
-  if (n >= N) return;
-  if (first == 0) *(float*)(base + ROWS_AT + 4 * n) = scale * float_of(kept - 14 << 23);
-#pragma unroll
-  for (int j = 0; j < Q_EACH; j++) {
-    const int k = first + Q_THREADS * j;
-    if (k >= Q_BLOCKS) break;
-    const uint4 p = second ? x[j][1] : x[j][0], q = second ? x[j][0] : x[j][1];
-    const u32 w[8] = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
-    char* const to = base + Q_AT + k / 4 * Q_SLAB + n * 128;
-    uint4* const a = (uint4*)(to + ((2 * k ^ n) % 8 << 4));
-    uint4* const b = (uint4*)(to + ((2 * k + 1 ^ n) % 8 << 4));
-    u32 y[8];
+// [16 more lines of templates/mla_decode/sm90_raw/query.h]
     if (k >= R / 16) {
 #pragma unroll
       for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
@@ -292,34 +221,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   constexpr bool joined = true;
   walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  for (int k = 0;; k++) {
-    const bool none = !next_work(a, where, w);
-    if (warp == 3) announce(a, base, smem, k, w, at, none);
-    if (none) return;
-    const int tiles = tiles_of(w);
-    auto token_of = [&](int i) { return w.begin + i / COPIES * 64 + 16 * warp + i % COPIES * AT_ONCE; };
-    auto fetch = [&](int i) { return token_of(i) < w.end ? w.pages[(u32)token_of(i) / PAGE] : 0; };
-    int ids = fetch(lane), ahead = fetch(lane + 32);
-#pragma unroll 1
-    for (int t = 0; t < tiles; t++) {
-      const int first = t * COPIES, mine = token_of(first + lane % COPIES), rows = w.end - token_of(first);
-      if (first % 32 == 0 && t > 0) {
-        ids = ahead;
-        ahead = fetch(first + 32 + lane);
-      }
-      bool bad = false;
-      const u32 row = row_of(a, __shfl_sync(~0u, ids, (first + lane % COPIES) % 32), mine, bad);
-      bad = __any_sync(~0u, bad && mine < w.end);
-      barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
-      const u32 full = full_barrier(smem, at.slot);
-      if (lane == 0) {
-        if (bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
-        barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
-      }
-      __syncwarp();
+// [28 more lines of templates/mla_decode/sm90_raw/load.h]
       bring(a, smem + RING_AT + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
       advance(at, 1);
       at.tile++;
@@ -356,173 +258,21 @@ MLAF_DEV float2 load_8(u32 at) {
 }
 
 MLAF_DEV int thread_now() {
-  int x;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
-  return x;
-}
-
-typedef float2 of_rows[N / 8];
-MLAF_DEV void load_rows(of_rows& x, u32 at) {
-#pragma unroll
-  for (int j = 0; j < N / 8; j++) x[j] = load_8(at + 32 * j + threadIdx.x % 4 * 8);
-}
-
-MLAF_DEV float exp2_here(float x) {
-  float y;
-  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
-#pragma unroll
-  for (int j = 0; j < N / 8; j += 2) {
-    u32 packed[4];
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
-      sum[j + k / 2].x += first;
-      sum[j + k / 2].y += second;
-      packed[k] = pack_f16(first, second);
-    }
-    store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
-  }
-}
+// [31 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 constexpr int NEXT = 8 * PITCH;
 
 MLAF_DEV void store_scales(u32 to, u32 scales) {
-  const int lane = threadIdx.x & 31, g = lane % 4;
-#pragma unroll
-  for (int h = 0; h < 2; h++)
-    asm volatile("{\n.reg .b16 y;\ncvt.rn.f16.f32 y, %1;\nst.shared.b16 [%0], y;\n}" ::"r"(to + 128 * g + lane / 4 * 2 + 16 * h),
-                 "f"(load_4(scales + NEXT * h + 4 * g)) : "memory");
-}
-
-MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
-  constexpr int STEPS = R / 16, EACH = STEPS / GROUPS;
-  u32 x[AHEAD + 1][4], a[BUFFERS][4];
-  float part[N / 2];
-  const int second = threadIdx.x % 32 / 16 * 16;
-#pragma unroll
-  for (int k = 0; k < ROPE / 16; k++) {
-    if (k >= BUFFERS) mma_wait<BUFFERS - 1>();
-    load_matrices(a[k % BUFFERS], at + second + TOKEN - 2 * ROPE + 32 * k);
-    mma_begin();
+// [17 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     mma_bf16(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
     mma_commit();
-  }
-  at += second;
-#pragma unroll
-  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
-#pragma unroll
-  for (int c = 0; c < STEPS; c++) {
-    u32 (&own)[4] = a[c % BUFFERS];
-    const u32 (&from)[4] = x[c / 2 % (AHEAD + 1)];
-    if (c % 2 == 0 && c / 2 + AHEAD < STEPS / 2) load_matrices(x[(c / 2 + AHEAD) % (AHEAD + 1)], at + 32 * (c / 2 + AHEAD));
-    if (c < BUFFERS || c % EACH >= BUFFERS) mma_wait<BUFFERS - 1>();
-    to_f16(from[c % 2 * 2], own[0], own[2]);
-    to_f16(from[c % 2 * 2 + 1], own[1], own[3]);
-    mma_begin();
-    mma_f16(part, own, q + (c / 4 * Q_SLAB + c % 4 * 32) / 16, c % EACH > 0);
-    mma_commit();
-    if (c % EACH < EACH - 1) continue;
-    const float by[2] = {load_4(scales + c / EACH * 4), load_4(scales + NEXT + c / EACH * 4)};
-    mma_wait<0>();
-    if (c < EACH) settle(s);
-    settle(part);
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[i], by[i / 2 % 2], s[i]);
-  }
-}
+// [24 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void clear_rows(char* tile, int valid) {
-  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
-    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
-  named_sync(1, 128);
-}
-
-MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m, u32 i) {
-  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
-    const float top = max_over_lanes<4, 32>(fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
-    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), top);
-  }
-  named_sync(1, 128);
-  if (n < N) {
-    float top = load_4(smem + SUMS_AT + 4 * n);
-#pragma unroll
-    for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (k * N + n)));
-    const float m = load_4(smem + REFS_AT + 4 * n), now = top > m + (LIFT + SLACK) ? top - LIFT : m;
-    store_4(smem + REFS_AT + 4 * n, now);
-    store_4(smem + FACTORS_AT + 4 * (i % PS * N + n), exp2_fast(m - now));
-  }
-  named_sync(1, 128);
-  of_rows by;
-  load_rows(by, smem + FACTORS_AT + i % PS * (4 * N));
-  load_rows(m, smem + REFS_AT);
-#pragma unroll
-  for (int j = 0; j < N / 8; j++) sum[j].x *= by[j].x, sum[j].y *= by[j].y;
-}
-
-MLAF_DEV bool relative(const float (&s)[N / 2], const of_rows& m, float (&x)[N / 2]) {
-  bool high = false;
-#pragma unroll
-  for (int i = 0; i < N / 2; i++) {
-    x[i] = s[i] - (i % 2 ? m[i / 4].y : m[i / 4].x);
-    high |= x[i] > LIFT + SLACK;
-  }
-  return high;
-}
-
-MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
-  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
-    const float all = sum_over_lanes<4, 32>(c % 2 ? sum[c / 2].y : sum[c / 2].x);
-    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), all);
-  }
-  named_sync(1, 128);
-  if (n < N) {
-    float all = 0.0f;
-#pragma unroll
-    for (int i = 0; i < 4; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
+// [51 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     const float scale = 1.0f;
     store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
-    if (n < w.rows) {
-      const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
-      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
-      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
-    }
-  }
-  barrier_arrive(smem + END_AT);
-}
-
-MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
-  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
-  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
-  const work& w = ((const facts*)(base + FACTS_AT))->w;
-  place at = {0, 0, 1};
-#pragma unroll 1
-  for (u32 k = 0;; k++) {
-    barrier_wait(smem + FULL_Q_AT, k & 1);
-    if (((const facts*)(base + FACTS_AT))->none) return;
-    auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
-    const int end = w.end, all_see = sees(0);
-    bool poisoned = w.bad;
-    of_rows sum;
-#pragma unroll
-    for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
-    if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
-    named_sync(Q_READY, MATH);
-#pragma unroll 1
-    for (int token0 = w.begin; token0 < end; token0 += 64) {
-      float s[N / 2], x[N / 2];
-      barrier_wait(full_barrier(smem, at.slot), at.lap);
-      if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
-      const u32 i = at.tile - 1; // P's number
+// [34 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
       const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
       scores(k_at + TILE * at.slot, q, scales, s);
       of_rows by, m;
@@ -540,37 +290,10 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
       store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
       const bool higher = named_any(1, 128, relative(s, m, x));
-      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
-      if (higher) {
-        raise(smem, s, sum, m, i);
-        relative(s, m, x);
-      }
-      store_p(x, sum, p_at + i % PS * (128 * N));
-      fence_async();
-      __syncwarp();
-      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
-      advance(at, 1);
-      at.tile++;
-    }
-    if (poisoned) {
-#pragma unroll
-      for (int j = 0; j < N / 8; j++) sum[j] = make_float2(not_a_number(), not_a_number());
-    }
-    finish_rows(a, smem, w, sum);
-    barrier_arrive(smem + EMPTY_Q_AT);
-  }
-}
+// [20 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
-#pragma unroll
-  for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_8(factors + 32 * j + 8 * (threadIdx.x % 4));
-#pragma unroll
-    for (int i = 0; i < HALF; i++)
-#pragma unroll
-      for (int h = 0; h < 2; h++) o[i][4 * j + 2 * h] *= f.x, o[i][4 * j + 2 * h + 1] *= f.y;
-  }
-}
+// [9 more lines of templates/mla_decode/sm90_raw_mid/values.h]
 
 MLAF_DEV u32 times_f16(u32 x, u32 y) {
   asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
@@ -579,18 +302,7 @@ MLAF_DEV u32 times_f16(u32 x, u32 y) {
 
 MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
   constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
-  u32 x[V_AHEAD + 1][4], a[V_BUFFERS][4];
-  auto place = [&](int n) { return at + n % PAIRS * 128 + n / PAIRS * STEP_16; };
-#pragma unroll
-  for (int n = 0; n < V_AHEAD; n++) load_transposed(x[n], place(n));
-#pragma unroll
-  for (int n = 0; n < STEPS; n++) {
-    u32 (&own)[4] = a[n % V_BUFFERS];
-    const u32 (&from)[4] = x[n / 2 % (V_AHEAD + 1)];
-    if (n % 2 == 0 && n / 2 + V_AHEAD < STEPS / 2) load_transposed(x[(n / 2 + V_AHEAD) % (V_AHEAD + 1)], place(n / 2 + V_AHEAD));
-    if (n >= V_BUFFERS) mma_wait<V_BUFFERS - 1>();
-    to_f16(by_column(from[n % 2 * 2]), own[0], own[1]);
-    to_f16(by_column(from[n % 2 * 2 + 1]), own[2], own[3]);
+// [12 more lines of templates/mla_decode/sm90_raw_mid/values.h]
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const u32 by = load_s32(scales + n / 2 % PAIRS * 128 + n / HALF * 32 + 16 * h);
@@ -598,118 +310,17 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
       own[2 * h + 1] = times_f16(own[2 * h + 1], by);
     }
     mma_begin();
-    mma_f16(o[n % HALF], own, p + n / HALF * 2, true);
-    mma_commit();
-  }
-  mma_wait<0>();
-#pragma unroll
-  for (int b = 0; b < HALF; b++) settle(o[b]);
-}
-
-template <int G>
-MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, char* base, u32 smem, const float (&o)[HALF][N / 2]) {
-  constexpr int UNITS = HALF * 8; // of 16 bytes, in a row of this half
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-#pragma unroll
-  for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const int n = 8 * j + 2 * (lane % 4) + c;
-#pragma unroll
-      for (int i = 0; i < HALF; i++) {
-        const u32 unit = UNITS * G + 8 * i + 2 * warp + lane / 16;
-        const float by = c ? f.y : f.x;
-        store_u32(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4) + lane / 4 % 4 * 4,
-                  pack2(o[i][4 * j + c] * by, o[i][4 * j + 2 + c] * by));
-      }
-    }
-  }
-  named_sync(2 + G, 128);
-  char* const to = a.o + w.row * (2 * R);
-  const int rows = w.rows;
-#pragma unroll 4
-  for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
-    const int n = i / UNITS, unit = UNITS * G + i % UNITS;
-    *(uint4*)(to + n * (2 * R) + 16 * unit) = load_16(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4));
-  }
-}
-
-template <int G>
-MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, const float (&o)[HALF][N / 2]) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, rows = w.rows;
-  float* const to = a.part_o + (w.part + w.row0) * R + 64 * HALF * G + 16 * warp + lane / 4 * 2;
-#pragma unroll
-  for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const int n = 8 * j + 2 * (lane % 4) + c;
-      if (n >= rows) continue;
-#pragma unroll
-      for (int i = 0; i < HALF; i++)
-        *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
-    }
-  }
-}
-
-template <int G>
-MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const u32 v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
+// [59 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const float scale = a.scale_log2e;
   const work& w = ((const facts*)(base + FACTS_AT))->w;
-  place at = {0, 0, 1};
-#pragma unroll 1
-  for (u32 k = 0;; k++) {
-    barrier_wait(smem + FULL_Q_AT, k & 1);
-    if (((const facts*)(base + FACTS_AT))->none) return;
-    refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
-    take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
-    fence_async();
-    named_sync(Q_READY, MATH);
-    const int tiles = tiles_of(w);
-    float o[HALF][N / 2];
-#pragma unroll
-    for (int i = 0; i < HALF; i++)
-#pragma unroll
-      for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
-#pragma unroll 1
-    for (int t = 0; t < tiles; t++) {
-      const u32 i = at.tile - 1; // P's number
-      barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
-      if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
+// [20 more lines of templates/mla_decode/sm90_raw_mid/values.h]
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
       multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
-      barrier_arrive_if(lane == 0, smem + P_EMPTY_AT + i % PS * 8);
-      advance(at, 1);
-      at.tile++;
-    }
-    barrier_wait(smem + END_AT, k & 1);
-    if (w.part < 0) write_o<G>(a, w, base, smem, o);
-    else write_partial<G>(a, w, smem, o);
-    barrier_arrive(smem + EMPTY_Q_AT);
-  }
-}
+// [10 more lines of templates/mla_decode/sm90_raw_mid/values.h]
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-  if (thread < RING) {
-    barrier_init(full_barrier(smem, thread), 4);
-    barrier_init(empty_barrier(smem, thread), 8);
-    ((int*)(base + BAD_AT))[thread] = 0;
-  }
-  if (thread == 32) {
-    barrier_init(smem + FULL_Q_AT, 1);
-    barrier_init(smem + EMPTY_Q_AT, MATH);
-    barrier_init(smem + END_AT, 128);
-  }
-  if (thread >= 64 && thread < 64 + PS) {
-    barrier_init(smem + P_FULL_AT + 8 * (thread - 64), 4);
-    barrier_init(smem + P_EMPTY_AT + 8 * (thread - 64), 8);
-  }
-  barriers_ready();
-}
+// [16 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mid_68780874(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
