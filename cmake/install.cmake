@@ -78,7 +78,7 @@ add_custom_target(completion ALL DEPENDS ${completions})
 install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mlaforge/tuning
         FILES_MATCHING PATTERN "*.tsv" PATTERN "README.md")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY python/mlaforge DESTINATION ${MLAF_PYTHON_DIR} FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY python/mlaforge DESTINATION ${MLAF_PYTHON_DIR} FILES_MATCHING PATTERN "*.py" PATTERN "jax_ffi.cc")
 if(TARGET mlaforge_fast)
   install(TARGETS mlaforge_fast LIBRARY DESTINATION ${MLAF_PYTHON_DIR}/mlaforge)
 endif()

@@ -122,7 +122,7 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
-    add_test(NAME python/torch_ops COMMAND ${MLAF_PYTHON} -m unittest test_torch_ops test_flashinfer test_engines WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+    add_test(NAME python/torch_ops COMMAND ${MLAF_PYTHON} -m unittest test_torch_ops test_flashinfer test_engines test_jax WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/torch_ops PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     add_test(NAME python/batch_invariant COMMAND ${MLAF_PYTHON} -m unittest test_batch_invariant
@@ -176,6 +176,16 @@ if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
   target_link_libraries(example-layer PRIVATE mlaforge_shared m)
   add_test(NAME layer/example COMMAND example-layer)
   set_tests_properties(layer/example PROPERTIES LABELS t1
+    ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+endif()
+
+# A decoding loop with a paged cache that is too small, in the same way.
+if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
+  add_executable(example-engine ${CMAKE_SOURCE_DIR}/examples/engine_c/main.c)
+  target_include_directories(example-engine PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(example-engine PRIVATE mlaforge_shared m)
+  add_test(NAME layer/example_engine COMMAND example-engine)
+  set_tests_properties(layer/example_engine PROPERTIES LABELS t1
     ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 

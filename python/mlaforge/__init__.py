@@ -35,5 +35,7 @@ for _module in _pkgutil.iter_modules(__path__):
         _operation = _importlib.import_module("." + _module.name, __name__)
         globals().update({_name: getattr(_operation, _name) for _name in _operation.__all__})
         __all__ += _operation.__all__
-if "torch" in _sys.modules:  # operators for torch.compile; a program that imports torch later imports mlaforge.torch_ops itself
+from .torch_state import has_operators as _has_operators
+
+if _has_operators(_sys.modules.get("torch")):  # a program that imports torch later imports mlaforge.torch_ops itself
     from . import torch_ops as _torch_ops

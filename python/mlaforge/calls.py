@@ -82,10 +82,8 @@ def _memory():
     return kept
 
 
-def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables, rotate=0,
-                rope_table=None, **lists):
-    kept = _memory()
-    memory, address = kept
+def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cache, o, lse, *tables, rotate=0, rope_table=None, **lists):
+    """Fills the bytes of a mlaf_call; returns what it points to and nobody else holds. alloc: the address of its function, 0 for none."""
     memory[:] = EMPTY
     HEAD.pack_into(memory, 0, CALL_SIZE, causal)
     if scale is None:
@@ -97,7 +95,7 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     except (struct.error, OverflowError):  # what does not fit its field is refused there
         TAIL.pack_into(memory, TAIL_AT, _int32(q_len), _int32(mean), scale if abs(scale) < 3e38 else float("inf"), rotate,
                        plan_opts)
-    ADDRESS.pack_into(memory, ALLOC_AT, _ALLOC_ADDRESS)
+    ADDRESS.pack_into(memory, ALLOC_AT, alloc)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
     if isinstance(cache, tuple) and len(cache) == 3 and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale
@@ -117,10 +115,18 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
         _pack(memory, CALL_VIEWS[name], tensor)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
+    return dense
+
+
+def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, *arguments, **more):
+    kept = _memory()
+    memory, address = kept
+    dense = pack(memory, plan_opts, _ALLOC_ADDRESS, causal, q_len, mean, scale, workspace, q, *arguments, **more)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     _here.call, _here.held = (q, stream), None
     status = library().mlaf_call_run(handle, address, stream or None)
     _here.call = _here.held = None
+    del dense
     _here.memory = kept
     return status
 

@@ -145,8 +145,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_with_kvcache, locals())) is not None:
         return made
-    lists = Lists(indices, topk_length, attn_sink, extra_k_cache, extra_indices_in_kvcache, extra_topk_length)
-    sparse = any(x is not None for x in lists)
+    sparse = not (indices is topk_length is attn_sink is extra_k_cache is extra_indices_in_kvcache is extra_topk_length is None)
     if not sparse and (block_table is None or cache_seqlens is None):
         fail("block_table and cache_seqlens are wanted")
     if empty_lse != INFINITY and empty_lse != -INFINITY:
@@ -158,6 +157,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
         cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v), None) if is_fp8_kvcache else k_cache
         if sparse:
+            lists = Lists(indices, topk_length, attn_sink, extra_k_cache, extra_indices_in_kvcache, extra_topk_length)
             if causal:
                 fail("causal is True with indices, must be False: lists say what each query token sees")
             if indices is None:

@@ -7,7 +7,7 @@ from .entry import entry
 from .library import I32, I64, PTR, U32
 from .made import DTYPES, rows_of, run, tuned
 from .mla_index import COLUMNS, TOKEN, planar
-from .tensors import check_tensor, dtype_name, empty, fail, row_stride, style_of
+from .tensors import check_tensor, dtype_name, empty, fail, is_dense, row_stride, style_of
 
 __all__ = ["mla_index_append"]
 
@@ -42,10 +42,20 @@ def _table(table, dtype):
     return {"cos": table.data_ptr(), "table_rows": table.shape[0], "table_row_stride": row_stride(table, 0, "cos_sin_cache")}, number != "float32"
 
 
+def _result(ctx, name, given, like, shape, dtype):
+    """The caller's tensor, dense, or a new one."""
+    if given is None:
+        return empty(ctx, like, shape, dtype)
+    check_tensor(name, given, dtype, *shape)
+    if not is_dense(given):
+        fail(f"{name} has the strides {tuple(given.stride())}, must be dense")
+    return given
+
+
 @entry(k="[T, 128]", norm_weight="[128]", norm_bias="[128]", slots="[T]", positions="[T]", cos_sin_cache="[positions, 64]",
-       cache="[pages, page, 132] or [pages, page, 1, 132]", q="[T, H, 128]", weights="[T, H]", seq_lens="[B]")
+       cache="[pages, page, 132] or [pages, page, 1, 132]", q="[T, H, 128]", weights="[T, H]", seq_lens="[B]", q8="[T, H, 128]", w8="[T, H]", lengths="[T]")
 def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache, cache, *, q=None, weights=None, weights_scale=None, seq_lens=None,
-                     eps=1e-6, style="halves", hadamard=False, power_of_two=True, ctx=None, stream=None):
+                     eps=1e-6, style="halves", hadamard=False, power_of_two=True, q8=None, w8=None, lengths=None, ctx=None, stream=None):
     """Keys of new tokens go to the cache of mla_index, and queries get 8 bits, in one launch.
 
     k [T, 128] bfloat16 or float16, what wk makes of hidden states: through LayerNorm (norm_weight, norm_bias [128] float32), RoPE of the first 64
@@ -57,7 +67,8 @@ def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache,
     hadamard: rows are multiplied by the orthonormal Hadamard matrix before they are quantised. power_of_two: scales are powers of two (ue8m0).
     seq_lens [B] int32: cached tokens of each request, its T / B new ones included.
 
-    Returns (q8 [T, H, 128] float8_e4m3fn, w8 [T, H] float32, lengths [T] int32), the arguments of mla_index; None where there is no q, no seq_lens."""
+    Returns (q8 [T, H, 128] float8_e4m3fn, w8 [T, H] float32, lengths [T] int32), the arguments of mla_index; None where there is no q, no seq_lens. q8,
+    w8 and lengths: dense tensors to write them to."""
     ctx = context.of_call(ctx)
     dtype = dtype_name(k, "k")
     if dtype not in DTYPES or len(k.shape) != 2:
@@ -71,9 +82,9 @@ def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache,
     for name, tensor, kind, n in (("norm_weight", norm_weight, "float32", COLUMNS), ("norm_bias", norm_bias, "float32", COLUMNS),
                                   ("slots", slots, "int64", tokens), ("positions", positions, "int64", tokens)):
         args.update(rows_of(name, name, tensor, kind, (n,), ()))
-    q8 = w8 = lengths = None
     if heads:
-        q8, w8 = empty(ctx, q, (tokens, heads, COLUMNS), "float8_e4m3fn"), empty(ctx, q, (tokens, heads), "float32")
+        q8 = _result(ctx, "q8", q8, q, (tokens, heads, COLUMNS), "float8_e4m3fn")
+        w8 = _result(ctx, "w8", w8, q, (tokens, heads), "float32")
         args.update(q8=q8.data_ptr(), w8=w8.data_ptr(), w_scale=(COLUMNS * heads) ** -0.5 if weights_scale is None else weights_scale,
                     **rows_of("q", "q", q, dtype, (tokens, heads, COLUMNS), ("token", "head")),
                     **rows_of("weights", "w", weights, dtype, (tokens, heads), ("token",)))
@@ -81,7 +92,7 @@ def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache,
         requests = seq_lens.shape[0]
         if requests < 1 or tokens % requests:
             fail(f"seq_lens has {requests} requests for {tokens} tokens, must have one for each, of as many tokens")
-        lengths = empty(ctx, k, (tokens,), "int32")
+        lengths = _result(ctx, "lengths", lengths, k, (tokens,), "int32")
         args.update(q_tokens=max(tokens // requests, 1), lengths=lengths.data_ptr(), **rows_of("seq_lens", "seq_lens", seq_lens, "int32", (requests,), ()))
     words = f"{DTYPES[dtype]},{style}{',hadamard' if hadamard else ''}"
     run(ctx, f"mla_index_append:h{heads},{words},t{tuned(tokens, 1048576)}", _struct(IndexAppendArgs, **args), k, stream)

@@ -18,6 +18,7 @@ from .mla_chunked_prefill import ChunkedPrefill
 from .mla_dequant import mla_dequant
 from .mla_gather_kv_b import gather_kv_b_proj, mla_gather_kv_b
 from .mla_index import CTX_MOST, mla_index
+from .mla_index_append import mla_index_append
 from .mla_layer import Layer
 from .mla_merge import merge_attn_states
 from .mla_merge_parts import merge_attn_parts
@@ -144,7 +145,7 @@ def _layer(layer, hidden, positions, slots, cache, seq_lens=None, block_table=No
     if one._fast is None or one._ctx._address is None or one._ctx.emulated or torch.is_grad_enabled():
         return False
     made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
-                    None, None, same_tables)
+                    None, None, same_tables, None)
     return made is not None and made.__class__ is not int
 
 
@@ -218,6 +219,13 @@ OPERATORS = [
              "Tensor q, Tensor weights, Tensor cache, Tensor block_table, Tensor lengths, SymInt topk, SymInt? max_length=None, Tensor(a!)? out=None, "
              "Tensor(b!)? logits=None",
              {"out": lambda v: v["q"].new_empty((v["q"].shape[0], v["topk"]), dtype=torch.int32), "logits": _index_logits}, "out"),
+    Operator(mla_index_append,
+             "Tensor k, Tensor norm_weight, Tensor norm_bias, Tensor slots, Tensor positions, Tensor cos_sin_cache, Tensor(a!) cache, Tensor? q=None, "
+             "Tensor? weights=None, Tensor(b!)? q8=None, Tensor(c!)? w8=None, Tensor? seq_lens=None, Tensor(d!)? lengths=None, float? weights_scale=None, "
+             "float eps=1e-6, str style=\"halves\", bool hadamard=False, bool power_of_two=True",
+             {"q8": lambda v: None if v["q"] is None else torch.empty_like(v["q"], dtype=torch.float8_e4m3fn, memory_format=torch.contiguous_format),
+              "w8": lambda v: None if v["q"] is None else v["q"].new_empty(v["q"].shape[:2], dtype=torch.float32),
+              "lengths": lambda v: None if v["seq_lens"] is None else v["k"].new_empty(v["k"].shape[:1], dtype=torch.int32)}, ("q8", "w8", "lengths")),
     Operator(merge_attn_states,
              "Tensor(a!) output, Tensor prefix_output, Tensor prefix_lse, Tensor suffix_output, Tensor suffix_lse, Tensor(b!)? output_lse=None, "
              "bool base_2=False"),
@@ -245,7 +253,7 @@ OPERATORS = [
              "Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor? seq_lens=None, Tensor? block_table=None, Tensor(b!)? out=None, "
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
-             "Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12)),
+             "Tensor(e!)? index_cache=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12)),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

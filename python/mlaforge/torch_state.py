@@ -1,4 +1,5 @@
 """PyTorch's state while an entry point is called: it may trace, or record operations for a backward pass, which kernels here do not have."""
+import re
 import sys
 
 from .library import fast
@@ -7,9 +8,15 @@ from .tensors import fail
 TRACES, RECORDS = 1, 2
 
 
+def has_operators(torch):
+    """True of a PyTorch of 2.6 and later, which registers operators as torch_ops.py does; older ones make plain calls."""
+    found = re.match(r"(\d+)\.(\d+)", getattr(torch, "__version__", ""))
+    return found is not None and tuple(map(int, found.groups())) >= (2, 6)
+
+
 def _mode():
     torch = sys.modules.get("torch")
-    if torch is None:
+    if not hasattr(torch, "compiler") or not hasattr(torch.compiler, "is_compiling"):
         return None
     return TRACES if torch.compiler.is_compiling() else RECORDS if torch.is_grad_enabled() else None
 

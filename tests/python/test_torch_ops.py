@@ -1,6 +1,7 @@
 """Every entry point as an operator of PyTorch, over the emulator: opcheck, torch.compile, torch.export, gradients. Skips only where torch is missing."""
 import gc
 import inspect
+import types
 import unittest
 import warnings
 
@@ -156,6 +157,12 @@ class Operators(Entries):
         call, good = next((c, g) for c, g in self.calls() if getattr(c, "__name__", "") == "mla_decode_fwd")
         with self.assertRaisesRegex(Exception, "stream is given, must be None in a compiled graph"):
             torch.compile(lambda named: call(**named, stream=1), fullgraph=True, backend="aot_eager")(good)
+
+    def test_an_older_torch_makes_plain_calls(self):
+        from mlaforge import torch_state
+        for version, has in (("2.5.1", False), ("1.13.1+cu117", False), ("2.6.0", True), ("2.13.0+cpu", True), ("3.0", True), ("unknown", False)):
+            self.assertEqual(torch_state.has_operators(types.SimpleNamespace(__version__=version)), has, version)
+        self.assertFalse(torch_state.has_operators(None))
 
     def test_a_schedule_of_tensors_is_that_of_lists(self):
         self.random = torch.Generator().manual_seed(9)

@@ -22,7 +22,7 @@ def prompts(lengths, repeated):
 
 
 def child(script, environment, settings):
-    """What the script prints behind "RESULT ", or the last line that says what went wrong."""
+    """The script's result, which it prints behind "RESULT ", or the last line that says what went wrong."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, script), json.dumps(settings)], env={**os.environ, **environment}, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
     sys.stderr.write(done.stdout)

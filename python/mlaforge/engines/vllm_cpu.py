@@ -26,7 +26,7 @@ class AmxImpl(Decode, AMXMLAImpl):
 
 
 class CpuBackend(CPUMLABackend):
-    """In CPU_MLA's place."""
+    """Replaces CPU_MLA."""
     supported_dtypes = [torch.float16, torch.bfloat16]
 
     @staticmethod
@@ -39,7 +39,7 @@ class CpuBackend(CPUMLABackend):
 
 
 class AmxBackend(AMXMLABackend):
-    """In AMX_MLA's place."""
+    """Replaces AMX_MLA."""
 
     @staticmethod
     def get_builder_cls():

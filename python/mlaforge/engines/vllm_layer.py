@@ -16,7 +16,7 @@ LAYERS = {}  # by name, for the operator
 
 
 class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
-    """In the wrapper's place. vLLM traces it once, in its profile run, so the work is an operator that the compiler does not look into."""
+    """Replaces the wrapper. vLLM traces it once, in its profile run, so the work is an operator that the compiler does not look into."""
     _layer = None
 
     def __init__(self, *args, **named):
