@@ -13,6 +13,7 @@ local DEFAULTS = {
   sm90_many = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
   sm90_small_rank = { buffers = 4, schedule = "splits", warps = 2 },
   sm90_raw = { boxes = 1, ring = 4, places = 1, wgs = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0, warps = 2 },
+  sm90_raw_mid = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2 },
 }
 
 local function parameters(name, words)
@@ -29,7 +30,7 @@ end
 
 local function show(name, words)
   if not DEFAULTS[name] then
-    error(("no kernel '%s': sm90_few, sm90_many, sm90_mid, sm90_raw or sm90_small_rank"):format(name), 0)
+    error(("no kernel '%s': sm90_few, sm90_many, sm90_mid, sm90_raw, sm90_raw_mid or sm90_small_rank"):format(name), 0)
   end
   local kernel, v = loader.require("ops/mla_decode/protocol/" .. name), parameters(name, words)
   local wrong = 0
@@ -107,6 +108,18 @@ local function write_known()
     if right then list[#list + 1] = ("[%d] = true"):format(ring) end
   end
   print(("  sm90_raw = { %s },"):format(table.concat(list, ", ")))
+  list = {}
+  for ring = 2, 6 do
+    local right = true
+    for _, schedule in ipairs({ "splits", "fitted" }) do
+      for ps = 1, 2 do
+        local v = parameters("sm90_raw_mid", { "ring=" .. ring, "schedule=" .. schedule, "ps=" .. ps })
+        right = right and not protocol.first(loader.require("ops/mla_decode/protocol/sm90_raw_mid"), v)
+      end
+    end
+    if right then list[#list + 1] = ("[%d] = true"):format(ring) end
+  end
+  print(("  sm90_raw_mid = { %s },"):format(table.concat(list, ", ")))
   print("}")
 end
 

@@ -5,7 +5,7 @@ static const char *const styles[] = {
     [MLAF_ROPE_PAIRS] = "pairs", [MLAF_ROPE_HALVES] = "halves", [MLAF_ROPE_UNROTATED] = "unrotated"};
 
 /* Numbers of a model, in the table's order; those behind `shown` in JSON alone. */
-enum { WHOLES = 9, WHOLES_SHOWN = 7, REALS = 10, REALS_SHOWN = 4 };
+enum { WHOLES = 11, WHOLES_SHOWN = 7, REALS = 10, REALS_SHOWN = 4 };
 typedef struct model_numbers {
   struct {
     const char *name;
@@ -23,7 +23,7 @@ static model_numbers numbers_of(const mlaf_model *m) {
   return (model_numbers){
       .whole = {{"heads", m->heads}, {"rank", m->rank}, {"rope", m->rope}, {"qk_nope", m->qk_nope}, {"v_head", m->v_head},
                 {"hidden", m->hidden}, {"q_lora", m->q_lora_rank}, {"original", r->original},
-                {"q_scale_original", m->q_scale_original}},
+                {"q_scale_original", m->q_scale_original}, {"index_heads", m->index_heads}, {"index_topk", m->index_topk}},
       .real = {{"eps", m->eps, 6}, {"base", r->base, 9}, {"factor", r->factor, 6},
                {"scale", mlaf_softmax_scale(m->qk_nope, r), 6},
                {"beta_fast", r->beta_fast}, {"beta_slow", r->beta_slow}, {"mscale", r->mscale},
@@ -37,6 +37,7 @@ static void model_json(const mlaf_model *m, const model_numbers *n) {
   for (int i = 0; i < WHOLES; i++) cJSON_AddNumberToObject(e, n->whole[i].name, n->whole[i].value);
   for (int i = 0; i < REALS; i++) cJSON_AddNumberToObject(e, n->real[i].name, n->real[i].value);
   cJSON_AddStringToObject(e, "style", styles[m->rotation.style]);
+  cJSON_AddStringToObject(e, "index_style", styles[m->index_style]);
   cJSON_AddStringToObject(e, "unverified", m->unverified);
   cJSON_AddStringToObject(e, "source", m->source);
   mlaf_cli_emit(e);

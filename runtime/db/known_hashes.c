@@ -46,7 +46,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
       /* mla_decode/combine_wave_invariant gfx942 */
     {"1c6f3fdfd0571626", "e1f35845e0591d1bea0393832daaf885789eedb3b88e9af342ea05e725c6ec86"},
       /* mla_decode/sm90_mid_gather sm_90a */
-    {"1cdfdc1bb30c0376", "34b9166ddf6590afbe0e4c3e1573893fa6a18fd536b138d8ff9e25abb62fe6ed"}, /* mla_decode/mma sm_90a */
+    {"1cdfdc1bb30c0376", "4bc3d4340fd114c6acc2d57a811d63af3d4463d73c4cc26d48042b288fc23d9f"}, /* mla_decode/mma sm_90a */
     {"1e34c3c53d53a799", "2a5b83a6db80b766c0d60cb5f8e7b70968de07e723b88f53e3554ff3e93149f2"}, /* mla_q_b/stream_fp8 sm_90a */
     {"1f58124c6ff7f7c2", "801481663ba30b173e0215ff582293efec4db0cd4730517e0ef8a7e5433bb4e8"}, /* mla_q_b/mma_fp8_append sm_90a */
     {"1f7c88343551ecac", "8759e730929887d454b1c4d567713b129d391a32ef16fdde810e84a28b945123"}, /* mla_q_absorb/mma_fp8 sm_90a */
@@ -178,7 +178,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"6bff2e1d438aacd3", "e77f72e13a98b811179d6c2894fb909abac874f904781179819a811ab8aa8419"}, /* mla_gather_kv_b/mfma gfx950 */
     {"6c167320aaabe81d", "5c050fc21e631fbbc8e61e4ee1f83bff9880638cedd8093ac554034e83203d19"}, /* mla_prefill/sm90_fp8 sm_90a */
     {"6ca08f10d7bee181", "9ad0ffd1a7e94f796fbc734509881ba98842f09cc56594f6a2161d963ad151b2"}, /* mla_decode/mfma_lds gfx942 */
-    {"6da1b95e0f465270", "3a020fc567fbd0ac88887edadd7b5a55737538f1a3c533bda5dffc19492a7a61"}, /* mla_decode/mma_rotate sm_80 */
+    {"6da1b95e0f465270", "1e1790e7e666b4230cdda321c34503683e7e80c93427265f8b940264a0cc5b07"}, /* mla_decode/mma_rotate sm_80 */
     {"6dd9f8c6cebc185b", "61ff20c5f0e8af2d5d663edbc9b4449eedcd58a63070c6f5e8d2031a1e08b85f"}, /* mla_q_absorb/ring sm_90a */
     {"6e19b1ae22409607", "54ca597a535835657ea717a393792b3ba905582fd9e11d3599f8743ec41adb13"}, /* mla_merge/rows sm_80 */
     {"6f4e417030598a53", "0d8c0ea030e4951ca8a61fc9c29729e392d11e2cef7a519f36e55e84a3a68961"}, /* mla_q_absorb/aside gfx942 */
@@ -302,7 +302,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"bca4455dd9513827", "f5c652573bc7daee560ee0fd96efdedac8d812db6a122aff9a800d9fc886c528"}, /* mla_decode/mfma_reg gfx950 */
     {"bdd6924ebb60a765", "437c5d08dc60bf9e2f8fc7b396d33e34e5e2cba27c76f937a1dff8ac2759d9cd"}, /* mla_v_out/stream_fp8 sm_90a */
     {"be8ffb9ae2e2a544", "2ba1759a118aa753e14ac19a65d320537f5f7bf56f5e85a2be2fa5d8ca05eb48"}, /* mla_qkv_a/dot gfx942 */
-    {"beaa4ccc646b8464", "c2b085332487e47315996821cdd16b3c8f9de80c0f0b2c6314e4c85d7b3a7a02"}, /* mla_decode/mma sm_80 */
+    {"beaa4ccc646b8464", "243cece82fadce15b851b87af7f9778d5b4edf7f37cabec4577655e855fdb30e"}, /* mla_decode/mma sm_80 */
     {"c08bc396b464ef4a", "6492fa35c586fcfbc687209df2dce2776964ef59b3ddd7f1c95c9d168b4ab9a1"}, /* mla_prefill/mfma_asm gfx942 */
     {"c09735b7730a2983", "bbe7a78957724633aec1b707571b2dff9a64596792de077792418b2997d586c5"}, /* mla_o_proj/stream_fp8 sm_90a */
     {"c0f8b61afcd80638", "6d7bda318c28d4db4007fd1b230a8c27ed616c124cc0f3bf8018de067d296c0b"}, /* mla_q_b/mfma_fp8 gfx942 */
@@ -358,7 +358,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"e94b7ed6319322fe", "969f6735b316bbd10871298561917aa2340547dd35f35fca8010c59a0b024db5"}, /* mla_decode/sm90_many sm_90a */
     {"e9bc18543f6bc1be", "893a8279769ee8ee0a9ce23d8c76e86faa8a2f8959bd245aceecbeaa9f820d5c"},
       /* mla_prefill/mfma_invariant gfx942 */
-    {"ea7c7b4870086b48", "34b9166ddf6590afbe0e4c3e1573893fa6a18fd536b138d8ff9e25abb62fe6ed"}, /* mla_decode/mma sm_90a */
+    {"ea7c7b4870086b48", "4bc3d4340fd114c6acc2d57a811d63af3d4463d73c4cc26d48042b288fc23d9f"}, /* mla_decode/mma sm_90a */
     {"ece7b8b51660bd3a", "e50173d02b7492e1e330566934c4ded0e60ec487d7614a25ed7ae95ab66fd10d"}, /* mla_q_absorb/dot gfx942 */
     {"eda0723824ec859e", "a2e4c907187f96cfbfe455e4c1be3e2b1c280313a7a3838c209f706071cb45d6"}, /* mla_qkv_a/mfma gfx942 */
     {"edd8c1b1a97ba061", "b819c3fc55c5cb6626113788485aa9f883c472aab065723ac57311f212fdccc0"}, /* mla_q_absorb/stay gfx942 */
@@ -381,7 +381,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"f6ec20d4a70d28b0", "110f024ba5cba47e05251fac504a843d418d60e93976c82b7f9ed75f0a148c49"}, /* mla_q_b/staged gfx942 */
     {"f80b0b3bf7b847a6", "580cd01bf5ab9ca49fb74ee866c535a3d4faf53f24cf7bdfedbc889639408f20"}, /* mla_q_b/ring_fp8 sm_90a */
     {"f83c1ce4924bf461", "51b309294b845aade4b4b40e2eb398215aea9d5e7fde8415d76d286c6cbdfb00"}, /* mla_o_proj/stream sm_90a */
-    {"f87373c9516fbbcc", "3a020fc567fbd0ac88887edadd7b5a55737538f1a3c533bda5dffc19492a7a61"}, /* mla_decode/mma_rotate sm_80 */
+    {"f87373c9516fbbcc", "1e1790e7e666b4230cdda321c34503683e7e80c93427265f8b940264a0cc5b07"}, /* mla_decode/mma_rotate sm_80 */
     {"f9d40e1e27a0ba48", "e89c78989b20c2938bb155d89dbe85fab0b0162b2064ae523dfbf58baca98f7c"}, /* mla_prefill/mfma_fp8 gfx942 */
     {"fa7567379258e5ab", "e6507ff3310c7382d5619a60938a74774896052f10a59098202f8584e9f0b42a"}, /* mla_o_proj/dot gfx942 */
     {"faf8f403fe6608d3", "f09f115713353e05f6155f11054e3a42752d593d0eef0d72393c3d724da8d691"}, /* mla_o_proj/dot_fp8 sm_90a */
@@ -389,7 +389,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"fbcb8fa6b7ca3b32", "b959897e221ae47268d0740bee89885c53e3ace5ae649527349cb749693b12a2"}, /* mla_qkv_a/ring sm_90a */
     {"fd76828542943bfa", "a631d2d0c021b5f6ba200d24cf9c3366efbe905af601e020b4e754b33f89ce6b"}, /* mla_o_proj/ring_fp8 sm_90a */
     {"fda4bad61cc9fc3b", "f09f115713353e05f6155f11054e3a42752d593d0eef0d72393c3d724da8d691"}, /* mla_o_proj/dot_fp8 sm_90a */
-    {"fe1339afab641a22", "c2b085332487e47315996821cdd16b3c8f9de80c0f0b2c6314e4c85d7b3a7a02"}, /* mla_decode/mma sm_80 */
+    {"fe1339afab641a22", "243cece82fadce15b851b87af7f9778d5b4edf7f37cabec4577655e855fdb30e"}, /* mla_decode/mma sm_80 */
     {"fe32902222c7f464", "ee501e583f85c0a91ddc96be02dd7b67bd96895f46467ae48663c6ed643e4ba5"}, /* mla_qkv_a/mma_fp8 sm_90a */
     {"fec965e3184d8131", "c3429ca9d75093ec41650f9acf5ef6e3161ec45601df0e7288fa14cabb303f51"}, /* mla_q_b/mma sm_80 */
     {"fed5809399af3475", "861fe02e6c9a504c6a9e988e8e7931fdbd341e5aa33d3c419175023c335753c0"}, /* mla_prefill/mfma gfx950 */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAMETERS_ALIGN = 64 /* tensor maps in them want it */, CHAINS_MOST = 1024 };
+enum { PARAMETERS_ALIGN = 64 /* tensor maps in them want it */, CHAINS_MOST = 256 };
 
 typedef struct node {
   uint64_t kernels; /* their hash */

@@ -136,20 +136,21 @@ static void queries_are_scaled_by_position(void **state) {
     }
 }
 
-/* One head of GLM-5 whose indexer takes 24 tokens. Found wrong: a reference that pairs other rope columns, an entry of a list
- * that is another's, a key of a token that was there. */
+/* One head of GLM-5 whose indexer takes 24 tokens. New tokens are in one call as requests of two each over the same pages, as
+ * those of a prompt may be. Found wrong: a reference that pairs other rope columns, an entry of a list that is another's, a key
+ * of a token that was there. */
 static void an_indexer_passes(void **state) {
-  static const layer_request two[] = {{60, 2}, {31, 2}};
+  static const layer_request two[] = {{60, 6}, {31, 4}};
   mlaf_model small = *mlaf_model_find("glm-5");
   layer_rig r;
   layer_checked x;
   open_rig();
   small.index_topk = 24;
-  const layer_setup s = {.model = &small, .tp = 64, .page_size = 16, .window = 2, .requests = two, .batch = 2, .checked = 4,
+  const layer_setup s = {.model = &small, .tp = 64, .page_size = 16, .window = 2, .requests = two, .batch = 2, .checked = 10,
                          .indexed = true};
   failure = (mlaf_err){.status = MLAF_OK};
   if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", failure.text);
-  assert_true(x.tokens == 4 && x.key_worst > 0.01 && x.list_worst < LAYER_LIST_BOUND && x.worst > 1e-4);
+  assert_true(x.tokens == 10 && x.key_worst > 0.01 && x.list_worst < LAYER_LIST_BOUND && x.worst > 1e-4);
   const int32_t style = r.index.form.rope_style;
   r.index.form.rope_style = MLAF_ROPE_HALVES;
   assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);

@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "ops/mla_decode/launch.h"
 #include "gen/gen.h"
+#include "ops/mla_decode/calls.h"
 #include "ops/mla_decode/fields.h"
 #include "need.h"
 #include "point.h"
@@ -188,6 +189,18 @@ static batch *make_batch(const char *target) {
   return b;
 }
 
+static void free_batch(batch *b) {
+  for (size_t i = 0; i < b->n; i++) {
+    free((char *)b->jobs[i].source);
+    mlaf_compile_job_clear(&b->jobs[i]);
+    free(b->kernels[i].template_name);
+    free(b->kernels[i].params);
+  }
+  mlaf_gen_close(b->gen);
+  while (b->n_values) free(b->values[--b->n_values].text);
+  free(b);
+}
+
 /* Compile and check all, and free the batch. */
 static void check_batch(mlaf_compiler *compiler, batch *b) {
   mlaf_err err = {0};
@@ -196,16 +209,10 @@ static void check_batch(mlaf_compiler *compiler, batch *b) {
   for (size_t i = 0; i < b->n; i++) {
     check_kernel(&b->kernels[i], &b->jobs[i]);
     most = b->kernels[i].vgpr_budget > most ? b->kernels[i].vgpr_budget : most;
-    free((char *)b->jobs[i].source);
-    mlaf_compile_job_clear(&b->jobs[i]);
-    free(b->kernels[i].template_name);
-    free(b->kernels[i].params);
   }
   print_message("%s: %zu kernels, largest budget %u registers\n", b->target, b->n, most);
   assert_true(most <= 512);
-  mlaf_gen_close(b->gen);
-  while (b->n_values) free(b->values[--b->n_values].text);
-  free(b);
+  free_batch(b);
 }
 
 /* Kernels of all problems of a list, and at the edge; `least` of them at least. */
@@ -219,16 +226,47 @@ static void check_problems(const char *target, const char *const *problems, bool
   mlaf_compiler_close(compiler);
 }
 
+/* The kernels that make page lists of further forms of arguments, and apply sinks: no scratch, nothing spilled. */
+static void check_second_forms(const char *target) {
+  const mlaf_second_form *const *forms = mlaf_decode_calls.second;
+  mlaf_compiler *compiler = open_compiler(target);
+  batch *b = make_batch(target);
+  mlaf_err err = {0};
+  for (; *forms; forms++)
+    for (int i = 0; i < (*forms)->n_kernels; i++) {
+      const mlaf_kernel_ref *ref = &(*forms)->kernels[i];
+      mlaf_kernel_desc k = {.template_name = (char *)(uintptr_t)ref->template_name, .params = (char *)(uintptr_t)ref->params};
+      snprintf(k.symbol, sizeof k.symbol, "%s", ref->symbol);
+      add_kernel(b, &k);
+    }
+  assert_true(b->n >= 4);
+  if (mlaf_compile(compiler, b->jobs, b->n, NULL, NULL, &err)) fail_msg("%s", err.text);
+  for (size_t i = 0; i < b->n; i++) {
+    mlaf_kernel_meta m = {0};
+    size_t n = 0;
+    const mlaf_compile_job *job = &b->jobs[i];
+    if (job->status) fail_msg("%s: %s", b->kernels[i].template_name, job->log);
+    if (mlaf_code_meta(job->code, job->code_size, &m, 1, &n, &err)) fail_msg("%s", err.text);
+    if (n != 1 || m.scratch_bytes || m.vgpr_spills || m.sgpr_spills)
+      fail_msg("%s of %s: scratch %u", b->kernels[i].template_name, target, m.scratch_bytes);
+  }
+  free_batch(b);
+  mlaf_compiler_close(compiler);
+}
+
 static void resources_are_as_stated(void **state) {
   static const char *const problems[] = {"mla_decode:h16,b64,s4096", "mla_decode:h128,p0,b8,s4096,page1",
-                                         "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048", NULL};
+                                         "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048",
+                                         "mla_decode:h64,p0,fp8_v4,page1,b64,s2048", NULL};
   check_problems("gfx942", problems, true, 20);
+  check_second_forms("gfx942");
 }
 
 /* The other CDNA targets: the same templates with other instructions, another LDS, other waits. */
 static void cdna_families_are_as_stated(void **state) {
   static const char *const problems[] = {"mla_decode:h16,b16,s4096", "mla_decode:h128,b16,s4096",
-                                         "mla_decode:h64,r256,p32,q3,causal,f16,page1,b4,s2048", NULL};
+                                         "mla_decode:h64,r256,p32,q3,causal,f16,page1,b4,s2048",
+                                         "mla_decode:h64,p0,fp8_v4,page1,b64,s2048", NULL};
   check_problems("gfx950", problems, false, 10);
   check_problems("gfx90a", problems, false, 10);
 }
@@ -236,9 +274,12 @@ static void cdna_families_are_as_stated(void **state) {
 /* No GPU is needed for this: NVRTC compiles for any. */
 static void nvidia_families_are_as_stated(void **state) {
   static const char *const problems[] = {"mla_decode:h16,b16,s4096", "mla_decode:h128,b16,s4096",
-                                         "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048", NULL};
+                                         "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048",
+                                         "mla_decode:h64,p0,fp8_v4,page1,b64,s2048", NULL};
   check_problems("sm_90a", problems, true, 15);
   check_problems("sm_80", problems, false, 5);
+  check_second_forms("sm_90a");
+  check_second_forms("sm_80");
 }
 
 /* "nvidia": the kernels for NVRTC, which is a test of its own since not everybody has one. */

@@ -156,6 +156,17 @@ class Indexer(unittest.TestCase):
             y = self.call(self.layer(index_topk=64, **more), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index)
             self.close_to(y, self.call(self.layer(), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2))
 
+    def test_pages_may_lie_apart(self):
+        """Gaps behind pages of both caches, with NaN in them, change nothing."""
+        self.step("halves")
+        layer, row, page, apart = self.layer(index_topk=TOPK), R + P, 132 * PAGE, 132 * PAGE + 48
+        want = self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar))
+        pages = [self.rows[i:i + PAGE * row] for i in range(0, len(self.rows), PAGE * row)]
+        cache = Buffer(self.ctx, (PAGES, PAGE, row), "bfloat16", sum((x + [0x7fff] * (PAGE * row) for x in pages), [])[:-PAGE * row], (2 * PAGE * row, row, 1))
+        keys = b"".join(self.planar[i:i + page] + b"\xff" * 48 for i in range(0, len(self.planar), page))
+        y = self.call(layer, self.slots, TABLE, LENS, cache, q_len=2, index_cache=Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", keys[:-48], (apart, 132, 1)))
+        self.assertEqual(values(y), values(want))
+
     def test_batch_invariant(self):
         """A request's output has the same bits alone and beside another one."""
         self.step("halves")

@@ -8,7 +8,7 @@ local protocol, rules, known = loader.require("protocol"), loader.require("ops/m
 local OPS = protocol.ops
 local explore = dofile(T.root .. "/tests/lua/explore.lua")
 local KERNELS = {}
-for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_raw", "sm90_small_rank" }) do
+for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_raw", "sm90_raw_mid", "sm90_small_rank" }) do
   KERNELS[name] = loader.require("ops/mla_decode/protocol/" .. name) end
 
 local function with(base, change)
@@ -25,6 +25,7 @@ local WHOLE = with(HOPT, with(WALK, { ring = 22, cluster = 2, o_boxes = 5 }))
 local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 }
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
 local RAW = { boxes = 1, ring = 5, places = 1, wgs = 2, warps = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0 }
+local RAW_MID = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2 }
 local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
 
 local function first(name, v, all)
@@ -143,6 +144,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_raw", RAW }, { "sm90_raw", with(RAW, { ring = 3, cluster = 2, raises = 1 }) },
     { "sm90_raw", with(RAW, { ring = 4, schedule = "fitted", o_boxes = 1, raises = 2 }) },
     { "sm90_raw", with(RAW, { schedule = "fitted", cluster = 2, o_boxes = 1, warps = 4 }) },
+    { "sm90_raw_mid", with(RAW_MID, { raises = 2, warps = 4 }) }, { "sm90_raw_mid", with(RAW_MID, { ps = 1, ring = 4 }) },
+    { "sm90_raw_mid", with(RAW_MID, { schedule = "splits" }) },
     { "sm90_small_rank", HOPW },
     { "sm90_small_rank", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
@@ -164,6 +167,8 @@ test("the model's functions are the template's", function()
     sm90_raw = { "mla_decode/sm90_raw.cu.in", "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/products.h",
       "mla_decode/sm90_raw/query.h", "mla_decode/sm90_raw/softmax.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/lib/meet.h" },
+    sm90_raw_mid = { "mla_decode/sm90_raw_mid.cu.in", "mla_decode/sm90_raw_mid/scores.h", "mla_decode/sm90_raw_mid/values.h",
+      "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/query.h" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
         "mla_decode/sm90_many/load.h", "mla_decode/sm90_many/ahead.h",
@@ -246,6 +251,12 @@ test("what is written down of rings is what the check says", function()
     end
   end
   ok(known.sm90_raw[3] and known.sm90_raw[6])
+  for ring = 2, 5 do
+    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" } }) do
+      local found, text = first("sm90_raw_mid", with(RAW_MID, with(change, { ring = ring })))
+      ok(not known.sm90_raw_mid[ring] or not found, "sm90_raw_mid %d: %s", ring, text)
+    end
+  end
   eq(rules.sm90_small_rank({ buffers = 2 }, {}, { schedule = "splits" }):match("^2 buffers: deadlock"), "2 buffers: deadlock")
 end)
 
@@ -512,6 +523,21 @@ local SEEDS = {
   end },
   { "sums are read before the end is told", "sm90_mid", HOPP, TILES, "race", "inverse", function(m)
     edit(m, "values", { "WAIT" }, "END", "work_on_values()", drop)
+  end },
+  { "P is made while the values still multiply by the one two tiles before", "sm90_raw_mid", RAW_MID, { 5 }, "race", "P [01] of",
+    function(m) edit(m, "scores", { "WAIT" }, "P_EMPTY", "work_on_scores()", drop) end },
+  { "P is there before its numbers are", "sm90_raw_mid", RAW_MID, { 3 }, "race", "P [01] of", function(m)
+    edit(m, "scores 1", { "ARRIVE" }, "P_FULL", "work_on_scores()", earlier(1))
+  end },
+  { "a tile is given back by half of the values", "sm90_raw_mid", RAW_MID, { 6 }, "count", "empty", function(m)
+    counts(m, "empty%[%d%]", -2)
+  end },
+  { "Q is read before the values made it", "sm90_raw_mid", RAW_MID, { 2, 1 }, "race", "Q", function(m)
+    edit(m, "scores", { "ARRIVE", "WAIT" }, "Q_READY", "work_on_scores()", drop)
+    counts(m, "Q_READY", -2)
+  end },
+  { "the next piece's facts are written before O is stored", "sm90_raw_mid", RAW_MID, { 2, 1 }, "race", "facts", function(m)
+    edit(m, "producer 2", { "WAIT" }, "empty_q", "announce()", drop)
   end },
   { "two buffers where three are needed", "sm90_small_rank", with(HOPW, { buffers = 2 }), { 3 }, "deadlock", "wait_full",
     function() end },

@@ -28,7 +28,8 @@ test("every family's template is there, and every kernel template has a family",
   end
   -- Kernels in templates/ itself serve no problem: they measure the device, read page tables and index lists, apply sinks,
   -- compare outputs, copy keys.
-  for _, name in ipairs({ "attn_sink", "block_tables", "concat_keys", "index_lists", "read_ceiling", "soak_compare" }) do
+  for _, name in ipairs({ "attn_sink", "block_tables", "concat_keys", "index_lists", "index_pools", "read_ceiling",
+    "soak_compare" }) do
     ok(loader.has_kernel(name), "no template %s", name)
     of[name] = true
   end

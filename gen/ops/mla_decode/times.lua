@@ -56,6 +56,7 @@ return {
       crowded = 14000, groups = 2, requests = 8,
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
+      again = 5000,   -- a further turn of clusters, beside its wave
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
@@ -67,6 +68,8 @@ return {
     -- From 12 shapes, flat and with scales, of 1 to 128 requests: tiles out of L2 for `tile`, `row` (each one above 16) and
     -- `scales_row` (docs/lab/kernels-hopper.md).
     sm90_raw = { tile = 980, row = 28, scales_row = 12, scattered = 1.03, loss = 0.12, wave = 3400, fixed = 900, merge = 90 },
+    -- From five shapes at 64 rows, flat and with scales (docs/lab/kernels-hopper.md).
+    sm90_raw_mid = { tile = 1500, row = 15, scales = 250, scattered = 1.03, loss = 0.05, wave = 3400, fixed = 4500 },
     -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before
     -- the decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
     early = { places = -1500, full = 600, cut = 200 },
@@ -87,7 +90,7 @@ return {
     -- (docs/lab/perf-log/ragged.md).
     once = 0.09,
     -- The factor of a tile's time against boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
-    scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06, sm90_few_two = 1.1 },
+    scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06 },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
     -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.

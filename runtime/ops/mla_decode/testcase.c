@@ -158,7 +158,7 @@ static void place_nan(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) 
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   const mlaf_stored_token at = mlaf_batch_token(x, t->ckv, x->kv_indices[x->kv_indptr[b] + k / p->page_size], k % p->page_size);
   const uint32_t column = mlaf_rng_below(rng, (uint32_t)mlaf_format_latent(f, p->rank));
-  if (f->powers && s->seed % 2) at.scales[column / (uint32_t)f->group] = 0xff;
+  if (f->powers && mlaf_rng_below(rng, 2)) at.scales[column / (uint32_t)f->group] = 0xff;
   else
     at.latent[column] = mlaf_stored_fnuz(f->latent) ? 0x80 : mlaf_rng_below(rng, 2) ? 0x7f : 0xff;
 }

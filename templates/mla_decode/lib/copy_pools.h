@@ -1,5 +1,5 @@
 // Copies of a tile's tokens from pools of pages (mla_decode/lib/pools.h) to shared memory: each row, and its scales behind it.
-//@ needs("MINE", "PAGE", "ROW_BYTES", "TILE", "WARPS")
+//@ needs("MINE", "NO_ROW", "PAGE", "ROW_BYTES", "TILE", "WARPS")
 constexpr u32 TOKEN_ROW = ${token_row}, TOKEN_SCALES = ${token_scales}; // bytes
 //@ include("mla_decode/lib/pools.h")
 static_assert(TOKEN_SCALES == 8 && TOKEN_ROW / 16 > 32 && TOKEN_ROW / 16 < 64, "a warp copies a row in two rounds");

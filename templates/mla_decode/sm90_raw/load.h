@@ -1,6 +1,7 @@
 // The producer: rows of the cache as they are, by the copy engine. Warp w of four brings tokens [16w, +16) of a tile: a row a
 // lane, or all as one copy, where pages are of 16 tokens or multiples and rows follow each other.
-//@ -- latent: bytes of a token's latent; apart: its rope may lie in another tensor, `rope` bytes.
+//@ -- latent: bytes of a token's latent; apart: its rope may lie in another tensor, `rope` bytes; leaves: a block whose lengths
+//@ -- are alike is over without a word that no piece is left; ring: its address.
 //@ needs("AT_ONCE", "BAD_AT", "EVICT_FIRST", "PAGE", "PITCH", "TILE", "TOKEN")
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
@@ -68,13 +69,15 @@ MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
         barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
       }
       __syncwarp();
-      bring(a, smem + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
+      bring(a, ${ring} + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
       advance(at, 1);
       at.tile++;
     }
 //@ if meets then
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
 //@ end
+//@ if leaves then
     if (where.whole) return;
+//@ end
   }
 }

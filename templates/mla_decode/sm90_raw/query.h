@@ -2,9 +2,11 @@
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
 // slab for 64 columns.
 //@ -- scales: 0 where the rope columns are bytes, too. Else they are of the problem's type, and so is Q there, in its own order.
-//@ needs("N", "Q_AT", "Q_SLAB", "R", "RAW_Q_AT", "ROPE", "ROWS_AT")
+//@ -- from: where Q's first row lies, an expression; of: the parameter of take_q() that it needs, or ""; least: threads of a row
+//@ -- where there are more than 16.
+//@ needs("N", "Q_AT", "Q_SLAB", "R", "ROPE", "ROWS_AT")
 constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
-constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 8, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
+constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : ${least}, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
 
 MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
 MLAF_DEV u32 pack_f16(float lo, float hi) {
@@ -13,9 +15,9 @@ MLAF_DEV u32 pack_f16(float lo, float hi) {
   return y;
 }
 
-// By all math threads; `rows`: of the piece. Behind it Q is ready, and so are the factors of scores (from ROWS_AT on). Of eight
+// By 256 threads; `rows`: of the piece. Behind it Q is ready, and so are the factors of scores (from ROWS_AT on). Of eight
 // threads four read a block's second half first: they ask for the same banks else.
-MLAF_DEV void take_q(char* base, int rows, float scale) {
+MLAF_DEV void take_q(char* base, ${of}int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
   uint4 x[Q_EACH][2];
   float top = 0.0f;
@@ -25,7 +27,7 @@ MLAF_DEV void take_q(char* base, int rows, float scale) {
     for (int i = 0; i < 2; i++) {
       const int k = first + Q_THREADS * j;
       x[j][i] = make_uint4(0, 0, 0, 0);
-      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
+      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(${from} + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
     }
   const u32 exponent = bits_of(max_over_lanes<1, Q_THREADS>(top)) >> 23;

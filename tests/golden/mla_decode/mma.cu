@@ -113,7 +113,11 @@ struct source {
     for (int c = 0; c < (CHUNKS + 31) / 32; c++)
       if (lane + 32 * c < CHUNKS)
         copy16(at + 16 * (lane + 32 * c), s.column[c] + (row == NO_ROW ? 0 : (u64)row * s.stride[c]), row != NO_ROW);
-// [55 more lines of templates/mla_decode/mma.cu.in]
+  }
+}
+
+MLAF_DEV void meet_team(int team) { asm volatile("bar.sync %0, %1;" :: "r"(team + 1), "n"(32 * COLS) : "memory"); }
+// [51 more lines of templates/mla_decode/mma.cu.in]
 
 extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_015f6c54(const __grid_constant__ mlaf_decode_params params) {
   extern __shared__ __align__(128) char memory[];
@@ -123,7 +127,16 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   float* maxima = (float*)(memory + (ROWS + STAGES * TILE) * PITCH + ROWS * PITCH_P) + team * 16 * BLOCKS * COLS; // [row][w]
 
   wait_for_previous_launch();
-// [21 more lines of templates/mla_decode/mma.cu.in]
+// [12 more lines of templates/mla_decode/mma.cu.in]
+  s.num_pages = a.num_pages;
+  split_range(tokens, TILE, a.splits, split, s.begin, s.end);
+  const i64 out_row = (i64)token0 * H + first_row; // of O and LSE
+  if (a.splits > 1 && s.begin >= s.end) {
+    for (int r = thread; r < ROWS && first_row + r < live; r += 32 * WARPS)
+      a.part_lse[split * (a.total_q * H) + out_row + r] = minus_inf();
+    return;
+  }
+#pragma unroll
   for (int c = 0; c < (CHUNKS + 31) / 32; c++) {
     const int chunk = lane + 32 * c;
     const bool latent = chunk < R / 8;
@@ -132,10 +145,15 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   }
 
   const char* q = a.q + out_row * (2 * (R + ROPE));
-// [10 more lines of templates/mla_decode/mma.cu.in]
+// [9 more lines of templates/mla_decode/mma.cu.in]
+    const u32 row = find_row(s, d, warp, lane, bad);
     if (d < count) copy_tile(s, row, tiles_at + d * TILE * PITCH, warp, lane);
     end_copy_group();
-// [18 more lines of templates/mla_decode/mma.cu.in]
+  }
+  u32 ahead = find_row(s, STAGES - 1, warp, lane, bad);
+
+  const int g = lane >> 2, team_row = team * 16 * BLOCKS;
+// [14 more lines of templates/mla_decode/mma.cu.in]
     tile_rotation<TILE, 32 * WARPS> angles;
     load_rotations(angles, a.rope_table, a.rope_rows, s.begin + i * TILE, thread);
     wait_for_copies<STAGES - 2>();

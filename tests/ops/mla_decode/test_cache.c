@@ -89,6 +89,33 @@ static void tokens_have_their_own_scales(void **state) {
   assert_true(isnan(key_of(&s, 128)) && isnan(key_of(&s, 0))); /* the whole row: it sees the token */
 }
 
+/* DeepSeek-V4's tokens: powers of two behind the page's rows, of which a page has three here; columns of bf16 that are V, too. */
+static void powers_lie_behind_their_page(void **state) {
+  enum { ROW = 576, TOKENS = 3, COLUMNS = 512 };
+  static unsigned char page[4 * ROW];
+  static uint16_t q[COLUMNS];
+  const int32_t from[] = {0, 1}, last = TOKENS, index = 0;
+  const uint16_t wide = mlaf_bf16_encode(-1.625f);
+  double o[COLUMNS], lse;
+  mlaf_batch x = {.batch = 1, .num_pages = 1, .total_q = 1, .q = q, .ckv = (void *)page, .ckv_row_stride = ROW, .page_rows = 4,
+                  .kpe_row_stride = ROW, .scale = 1, .qo_indptr = from, .kv_indptr = from, .kv_indices = &index,
+                  .kv_last_page_lens = &last};
+  assert_int_equal(mlaf_problem_parse("mla_decode:h1,r512,p0,fp8_v4,page3", &x.problem, NULL, 0), MLAF_OK);
+  for (int code = 0; code < 256; code++)
+    for (int token = 0; token < TOKENS; token++) {
+      memset(page, 0, sizeof page);
+      page[token * ROW + 64] = 0x38;                                  /* 1, of the second group */
+      memcpy(page + token * ROW + 448 + 2 * 63, &wide, sizeof wide);  /* the last column */
+      page[TOKENS * ROW + 8 * token + 1] = (unsigned char)code;
+      page[TOKENS * ROW + 8 * token + 7] = 0xff;                      /* means nothing */
+      assert_int_equal(mlaf_reference(&x, o, &lse, NULL, NULL), MLAF_OK);
+      if (code == 255) assert_true(isnan(o[64]) && isnan(o[0]));
+      else
+        expect(3 * o[64], ldexp(1, code - 127), "power", code);
+      if (code < 255) expect(3 * o[511], -1.625, "column of bf16", code);
+    }
+}
+
 /* --- data --- */
 
 /* Bytes of the cache that no token owns are NaN in its own numbers: pages of nobody, tokens behind the last, padding. */
@@ -181,6 +208,10 @@ static void kernels_verify(void **state) {
       {"gfx950", "mla_decode:h3,r256,p32,f16,fp8_ds_mla,page1", MLAF_INJECT_NONE},
       {"gfx90a", "mla_decode:h3,r64,p32,bf16,e4m3fnuz,page64", MLAF_INJECT_NONE},
       {"gfx90a", "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page3", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r512,p0,bf16,fp8_v4,page1", MLAF_INJECT_LONG_Q},
+      {"gfx942", "mla_decode:h3,r512,p0,q2,causal,bf16,fp8_v4,page61", MLAF_INJECT_OOB_PAGE},
+      {"gfx950", "mla_decode:h3,r512,p0,bf16,fp8_v4,page1", MLAF_INJECT_NONE},
+      {"gfx90a", "mla_decode:h3,r512,p0,bf16,fp8_v4,page2", MLAF_INJECT_NAN_Q},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     bench b;
@@ -195,6 +226,8 @@ static void kernels_verify(void **state) {
 #define FLAT "mla_decode:h3,r64,p32,bf16,e4m3fn,page16"
 #define OWN "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page16"
 #define SCATTERED "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page1"
+#define V4        "mla_decode:h3,r512,p0,bf16,fp8_v4,page16"
+#define V4_ODD    "mla_decode:h3,r512,p0,bf16,fp8_v4,page3"
 
 static const struct {
   const char *problem, *from, *to;
@@ -218,6 +251,19 @@ static const struct {
     {OWN, "out[j][1] = u32x2{exact_bf16(rest[0], rest[1])", "out[j][1] = u32x2{exact_bf16(rest[1], rest[0])"},
     {OWN, "kv.tokens - 1 - t) * kv.row_bytes", "kv.tokens - t) * kv.row_bytes"}, /* a row behind the last */
     {SCATTERED, "v * kv.row_bytes}", "v * (kv.row_bytes - 16)}"},
+    {V4, "k_scales[i / 4] >> 8 * (i % 4)", "k_scales[i / 4] >> 8 * (i % 2)"},     /* another group's power for K */
+    {V4, ">> (16 * (j % 2) + (lane & 8))", ">> (16 * (j % 2))"},                  /* and for V */
+    {V4, "float_of(bits > 1u << 22 ? bits : 1u << 22)", "float_of(bits + (1u << 23))"},
+    {V4, "slot * (TOKEN_ROW - TOKEN_SCALES)", "slot * TOKEN_ROW"},               /* the first token's scales for all */
+    {V4, "page * (extra ? a.extra_page_rows : a.page_rows)", "page * PAGE"},     /* no room for scales */
+    {V4, "q[k] = exact_bf16(x.x, x.y)", "q[k] = exact_bf16(x.x / 2, x.y / 2)"},  /* K read as half, and Q not doubled */
+    {V4, "group > 1 ? 1.0f : times", "group > 1 ? times : times"},
+    {V4, "column[c] = last_are_wide(lane) ? wide[c] : column[c]", "column[c] = column[c]"},
+    {V4, "448 + 16 * (lane & 7)", "448 + 8 * (lane & 7)"},
+    {V4, "16 * (lane >> 4), NB + 64 * i", "16 * (lane >> 4), NB + 32 * i"},
+    {V4_ODD, "(x & m.seven) + m.one;", "0;"},                                    /* NaN codes are numbers */
+    {V4, "k_scales.y & 0xffffffu", "k_scales.y"},                                /* the byte that means nothing */
+    {V4, "found)) at = found;", "found)) at = found, at.row ^= 1;"},
 };
 
 static void mistakes_are_found(void **state) {
@@ -235,6 +281,7 @@ static void mistakes_are_found(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
+      cmocka_unit_test(powers_lie_behind_their_page),
       cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
       cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);

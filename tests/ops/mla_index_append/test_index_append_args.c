@@ -1,7 +1,5 @@
 /* mla_index_append: the words of its checks. */
-#include <string.h>
-
-#include "cmocka_all.h"
+#include "ops/checked.h"
 #include "ops/mla_index_append/launch.h"
 
 static mlaf_index_append_args good(void) {
@@ -17,30 +15,18 @@ static mlaf_index_append_args good(void) {
                                   .w_scale = 0.01f};
 }
 
-static mlaf_status checked(const mlaf_index_append_args *a, mlaf_err *err) {
-  mlaf_bound b = {.stage = {{.threads = 64, .rows_per_wg = 4}}};
-  assert_int_equal(mlaf_point_parse(NULL, "mla_index_append:h64,bf16,halves,t64", &b.point, NULL, 0), MLAF_OK);
-  *err = (mlaf_err){MLAF_OK, ""};
-  return mlaf_index_append_calls.check_args(&b, 1, a, err);
-}
+static const args_kernel of = {"mla_index_append:h64,bf16,halves,t64", 64, 4};
 
 static void arguments_are_checked(void **state) {
   mlaf_err err;
   mlaf_index_append_args a = good();
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a.num_pages = 0, a.keys = NULL, a.scales = NULL; /* no page is there */
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a = good(), a.lengths = NULL, a.seq_lens = NULL;
-  assert_int_equal(checked(&a, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   a = good(), a.keys_page_stride = 132 * 64, a.scales_page_stride = 33 * 64; /* as in a planar cache */
-  assert_int_equal(checked(&a, &err), MLAF_OK);
-#define WRONG(change, word)                                                            \
-  do {                                                                                 \
-    a = good();                                                                        \
-    change;                                                                            \
-    assert_int_equal(checked(&a, &err), MLAF_E_ARG);                                   \
-    if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);    \
-  } while (0)
+  assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
   WRONG(a.k = NULL, "k is NULL");
   WRONG(a.q = NULL, "q is NULL");
   WRONG(a.w = NULL, "w is NULL");
@@ -62,7 +48,7 @@ static void arguments_are_checked(void **state) {
   WRONG(a.w_scale = 1e7f, "w_scale");
   WRONG(a.flags = 4, "flags");
   const mlaf_index_append_args nothing = MLAF_INDEX_APPEND_ARGS_INIT;
-  assert_int_equal(checked(&nothing, &err), MLAF_OK);
+  assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
 int main(void) {

@@ -27,14 +27,14 @@ local function nanoseconds(p, v, arch, family, slots)
   local soft_clk = times.soft_clk + times.row_clk * v.rows
   local alone = (mma_clk + soft_clk) // v.wgs
   local clk = math.max(mma_clk, alone) + times.beside * math.min(mma_clk, alone)
-  local slower = v.load == "gather" and (v.wgs == 2 and hopper.SCATTERED.sm90_few_two or hopper.SCATTERED.sm90_few) or 1
+  local slower = v.load == "gather" and hopper.SCATTERED.sm90_few or 1
   local block_ns = clk * 1000 / measured.clk_mhz + times.tile -- a block alone draws no more than 60 GB/s
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss)
   local crowded = v.schedule == "fitted" and groups > measured.groups and p.batch > measured.requests and measured.crowded or 0
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),
-    groups = groups, slots = slots, width = v.cluster,
+    groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded end,
     tile = function(...) return slower * tile(...) end,

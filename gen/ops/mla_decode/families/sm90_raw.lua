@@ -30,8 +30,23 @@ local function plan_of(p, v, isa)
     scales = scales_of(p) }, isa)
 end
 
+local function bytes_rule(p)
+  local name = shape.cache(p).name
+  if not CACHES[name] then return ("cache %s: its bytes are not what the conversion takes"):format(name) end
+  if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
+end
+
+local function load_rule(p, v)
+  if v.load == "pages" and p.page_size % 16 ~= 0 then
+    return ("load=pages: pages of %d tokens hold no 16 rows"):format(p.page_size)
+  end
+  if v.load == "rows" and p.page_size % 16 == 0 then return "load=rows: copies of 16 rows serve better" end
+end
+
 return {
   scales_of = scales_of,
+  bytes_rule = bytes_rule,
+  load_rule = load_rule,
   template = "mla_decode/sm90_raw",
   arch = { hopper = true },
   problem = shape.CACHE_FIELDS,
@@ -44,11 +59,7 @@ return {
   },
   rules = {
     shape.cache_rule,
-    function(p)
-      local name = shape.cache(p).name
-      if not CACHES[name] then return ("cache %s: its bytes are not what the conversion takes"):format(name) end
-      if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
-    end,
+    bytes_rule,
     hopper.schedule_rule,
     function(p, v) return hopper.groups_rule(p, v, 8, MOST_GROUPS) end,
     function(p, v)
@@ -57,12 +68,7 @@ return {
         return ("schedule=fitted: loaders that walk leave too few registers for %d rows"):format(v.rows)
       end
     end,
-    function(p, v)
-      if v.load == "pages" and p.page_size % 16 ~= 0 then
-        return ("load=pages: pages of %d tokens hold no 16 rows"):format(p.page_size)
-      end
-      if v.load == "rows" and p.page_size % 16 == 0 then return "load=rows: copies of 16 rows serve better" end
-    end,
+    load_rule,
     function(p, v, arch)
       if v.cluster > 2 and p.batch * ceil_div(p.heads * p.q_len, v.rows) > arch.device.clusters[v.cluster] then
         return ("clusters of %d blocks: %d requests fill the device without"):format(v.cluster, p.batch)

@@ -8,17 +8,23 @@ local WGS = 2        -- math warpgroups
 
 local function up(x, to) return (x + to - 1) // to * to end
 
--- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all). Byte offsets
--- from a base aligned to 1024; { refused = reason } when it does not fit.
-function plan.make(v, isa)
-  local p = { wgs = WGS, threads = 128 * WGS + 128, facts_bytes = FACTS }
-  p.token = v.scales > 0 and v.rank + 4 * v.scales + 2 * v.rope or v.rank + v.rope
+-- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales.
+function plan.tile(v)
+  local p = { token = v.scales > 0 and v.rank + 4 * v.scales + 2 * v.rope or v.rank + v.rope }
   -- The rows of a matrix of ldmatrix lie in eight different groups of banks where a token's chunks of 16 bytes are odd. Else a
   -- chunk is left free behind each token, or behind 16 that come as one copy.
   local odd = p.token // 16 % 2 == 1
   p.joined = not odd and v.load == "pages"
   p.pitch = (odd or p.joined) and p.token or p.token + 16
   p.tile = 64 * p.pitch + (p.joined and 64 or 0)
+  return p
+end
+
+-- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all). Byte offsets
+-- from a base aligned to 1024; { refused = reason } when it does not fit.
+function plan.make(v, isa)
+  local p = plan.tile(v)
+  p.wgs, p.threads, p.facts_bytes = WGS, 128 * WGS + 128, FACTS
   local slabs = (v.rank + v.rope) // 64
   p.q_bytes = up(v.rows * 128 * slabs, 1024)
   -- O goes out through Q's place in strips of so many columns when the ring is in use: rows of strip + 4 floats.

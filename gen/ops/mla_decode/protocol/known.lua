@@ -47,4 +47,5 @@ return {
   sm90_many = { [2] = true, [4] = true, [6] = true, [8] = true },
   sm90_small_rank = { [3] = true, [4] = true, [5] = true, [6] = true, [7] = true, [8] = true },
   sm90_raw = { [2] = true, [3] = true, [4] = true, [5] = true, [6] = true },
+  sm90_raw_mid = { [2] = true, [3] = true, [4] = true, [5] = true, [6] = true },
 }

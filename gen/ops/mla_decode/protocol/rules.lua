@@ -68,4 +68,10 @@ function rules.sm90_raw(plan, v)
   return ask("sm90_raw", of, words({ ring = plan.ring, boxes = 1 }))
 end
 
+function rules.sm90_raw_mid(plan, v)
+  if known.sm90_raw_mid[plan.ring] then return nil end
+  local of = loader.require("ops/mla_decode/protocol/sm90_raw_mid").of(plan, v)
+  return ask("sm90_raw_mid", of, words({ ring = plan.ring, boxes = 1 }))
+end
+
 return rules

@@ -1,0 +1,64 @@
+-- Transposed decode from 8-bit caches with roles on Hopper: a tile's bytes become f16 once for up to 64 query rows. Fields:
+-- gen/ops.lua.
+local shape = require("ops/mla_decode/shape")
+local hopper = require("ops/mla_decode/hopper")
+local partials = require("ops/mla_decode/partials")
+local protocol = require("ops/mla_decode/protocol/rules")
+local mid_plan = require("ops/mla_decode/plans/sm90_raw_mid")
+local raw = require("ops/mla_decode/families/sm90_raw")
+local ceil_div = shape.ceil_div
+
+local times = require("ops/mla_decode/times").measured.sm90_raw_mid
+local MOST_GROUPS = 2 -- row groups that read the same tokens through L2
+
+-- Nanoseconds of a launch.
+local function nanoseconds(p, v, arch)
+  local groups, scales = ceil_div(p.heads * p.q_len, v.rows), raw.scales_of(p)
+  local block_ns = times.tile + times.row * v.rows + (scales > 0 and times.scales or 0)
+  return hopper.launch(p, v, arch, {
+    family = "sm90_raw_mid", cut = 0, bits = partials.bits("sm90_raw_mid", v.schedule),
+    groups = groups, slots = arch.device.cus, wave = times.wave,
+    fixed = function() return times.fixed end,
+    tile = hopper.tile(p, arch, groups, block_ns * (v.load == "rows" and times.scattered or 1), times.loss),
+  })
+end
+
+return {
+  template = "mla_decode/sm90_raw_mid",
+  arch = { hopper = true },
+  problem = shape.CACHE_FIELDS,
+  combine = partials.merge("sm90_raw_mid"),
+  params = {
+    load = raw.params.load,
+    rows = { 32, 48, 64 }, -- query rows of a block: N of its matrix products
+    schedule = hopper.SCHEDULES,
+  },
+  rules = {
+    shape.cache_rule,
+    raw.bytes_rule,
+    function(p)
+      if raw.scales_of(p) > 0 and p.dtype == "f16" then
+        return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
+      end
+      if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_raw serves so few"):format(p.heads * p.q_len) end
+    end,
+    hopper.schedule_rule,
+    function(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end,
+    raw.load_rule,
+  },
+  cost = function(p, v, arch)
+    local scales = raw.scales_of(p)
+    local g = mid_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales }, arch.isa)
+    local why = g.refused or protocol.sm90_raw_mid(g, v)
+    if why then return { refused = why } end
+    return hopper.cost({
+      threads = 512,
+      rows_per_wg = v.rows,
+      lds_bytes = g.bytes,
+      regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_raw_mid.lua
+      step = 64,
+      inflight = (g.ring - 1) * g.tile // 16,
+      launch = nanoseconds(p, v, arch),
+    }, v, "sm90_raw_mid")
+  end,
+}

@@ -1,0 +1,208 @@
+-- The barriers between the threads of templates/mla_decode/sm90_raw_mid.cu.in, for gen/protocol.lua. Functions here are named as
+-- those of the template that they stand for; two warps stand for four (gen/ops/mla_decode/protocol/sm90_few.lua).
+local protocol = require("protocol")
+local mid = require("ops/mla_decode/protocol/sm90_mid")
+
+local sm90_raw_mid = {}
+
+local PRODUCERS = 2 -- both copy rows of every tile; the last one brings facts, too
+
+-- A kernel of a plan (gen/ops/mla_decode/plans/sm90_raw_mid.lua) with its parameters. ps: places of P.
+function sm90_raw_mid.of(plan, v)
+  return { boxes = 1, ring = plan.ring, ps = plan.ps, schedule = v.schedule, raises = 1, warps = 2 }
+end
+
+-- v: boxes (1), ring, ps, schedule, raises (tiles of a piece, from the first on, where m is set anew), warps.
+local function block(m, v)
+  local x = { v = v, full = {}, empty = {}, slots = {}, bad = {} }
+  for s = 0, v.ring - 1 do
+    x.full[s], x.empty[s] = m:barrier(("full[%d]"):format(s), PRODUCERS), m:barrier(("empty[%d]"):format(s), 2 * v.warps)
+    x.slots[s], x.bad[s] = {}, m:place(("BAD[%d]"):format(s))
+    for w = 1, PRODUCERS do x.slots[s][w] = m:place(("slot %d, rows of producer %d"):format(s, w)) end
+  end
+  x.full_q, x.empty_q, x.ended = m:barrier("full_q", 1), m:barrier("empty_q", 3 * v.warps), m:barrier("END", v.warps)
+  x.made, x.begun = m:named("MADE", PRODUCERS), m:named("BEGUN", PRODUCERS + 3 * v.warps)
+  x.own, x.q_ready, x.half = m:named("named 1", v.warps), m:named("Q_READY", 3 * v.warps), {}
+  x.p_full, x.p_empty, x.p, x.raised, x.factors, x.scales = {}, {}, {}, {}, {}, {}
+  x.q, x.facts, x.refs, x.sums, x.inverse, x.zeros = { all = m:place("Q") }, m:place("facts"), {}, {}, {}, {}
+  local function of_warps(name)
+    local out = {}
+    for w = 0, v.warps - 1 do out[w] = m:place(("%s of warp %d"):format(name, w)) end
+    return out
+  end
+  for i = 0, v.ps - 1 do
+    x.p_full[i], x.p_empty[i] = m:barrier(("P_FULL[%d]"):format(i), v.warps), m:barrier(("P_EMPTY[%d]"):format(i), 2 * v.warps)
+    x.p[i], x.factors[i], x.scales[i] = of_warps("P " .. i), of_warps("factors " .. i), of_warps("scales " .. i)
+    x.raised[i] = m:place("raised " .. i)
+  end
+  for g = 0, 1 do x.half[g], x.q[g] = m:named("named " .. 2 + g, v.warps), of_warps("Q of half " .. g) end
+  x.refs, x.sums, x.inverse, x.zeros = of_warps("refs"), of_warps("sums"), of_warps("inverse"), of_warps("zeros")
+  x.o = { [0] = of_warps("O of half 0"), of_warps("O of half 1") }
+  return x
+end
+
+local function read_all(a, list, v, version, what)
+  for w = 0, v.warps - 1 do a:read(list[w], version, what) end
+end
+local function read_tile(x, a, i, what)
+  for _, place in ipairs(x.slots[i % x.v.ring]) do a:read(place, i, what) end
+end
+
+-- ---- Producer -----------------------------------------------------------------------------------------------------------
+local function produce(x, a, who, pieces)
+  local i = 0
+  for k = 0, #pieces do
+    if who == PRODUCERS then
+      a:wait(x.empty_q, k - 1, "announce()")
+      a:write(x.facts, k, "announce()")
+      a:arrive(x.full_q, k, "announce()")
+    end
+    for _ = 1, pieces[k + 1] or 0 do
+      local s, n = i % x.v.ring, i // x.v.ring
+      a:wait(x.empty[s], n - 1, "produce()")
+      if who == 1 then a:write(x.bad[s], i, "produce()") end -- all who write it write the same
+      a:arrive(x.full[s], n, "produce()", 1)
+      a:copy(x.full[s], n, "bring()", x.slots[s][who], i)
+      i = i + 1
+    end
+  end
+end
+
+-- ---- Scores -------------------------------------------------------------------------------------------------------------
+local function raise(x, a, w, i)
+  local v = x.v
+  a:write(x.sums[w], "maxima " .. i, "raise()")
+  a:sync(x.own, "raise()")
+  read_all(a, x.sums, v, "maxima " .. i, "raise()")
+  a:write(x.refs[w], i, "raise()")
+  a:write(x.factors[i % v.ps][w], i, "raise()")
+  a:sync(x.own, "raise()")
+  read_all(a, x.factors[i % v.ps], v, i, "raise()")
+end
+
+-- Tile t of piece k, the i-th of all; set: the tile that m was set by last.
+local function score_tile(x, a, w, k, t, last, i, set)
+  local v, s = x.v, i % x.v.ring
+  a:wait(x.full[s], i // v.ring, "work_on_scores()")
+  if last then
+    a:write(x.zeros[w], i, "clear_rows()")
+    a:sync(x.own, "clear_rows()")
+  end
+  a:read(x.bad[s], i, "work_on_scores()")
+  a:read(x.q.all, k, "scores()")
+  for g = 0, 1 do read_all(a, x.q[g], v, k, "scores()") end
+  read_tile(x, a, i, "scores()")
+  a:wait(x.p_empty[i % v.ps], i // v.ps - 1, "work_on_scores()")
+  a:write(x.scales[i % v.ps][w], i, "store_scales()")
+  read_all(a, x.refs, v, set, "relative()")
+  a:sync(x.own, "work_on_scores()")
+  if w == 0 then a:write(x.raised[i % v.ps], i, "work_on_scores()") end
+  if t < v.raises then
+    raise(x, a, w, i)
+    read_all(a, x.refs, v, i, "relative()")
+  end
+  a:write(x.p[i % v.ps][w], i, "store_p()")
+  a:arrive(x.p_full[i % v.ps], i // v.ps, "work_on_scores()")
+  return t < v.raises and i or set
+end
+
+local function work_on_scores(x, a, w, pieces)
+  local v, i = x.v, 0
+  for k = 0, #pieces do
+    a:wait(x.full_q, k, "work_on_scores()")
+    a:read(x.facts, k, "work_on_scores()")
+    local tiles, set = pieces[k + 1], "begin " .. k
+    if not tiles then return end
+    a:write(x.refs[w], set, "work_on_scores()")
+    a:sync(x.q_ready, "work_on_scores()")
+    for t = 0, tiles - 1 do set = score_tile(x, a, w, k, t, t == tiles - 1, i + t, set) end
+    i = i + tiles
+    a:write(x.sums[w], "sums " .. k, "finish_rows()")
+    a:sync(x.own, "finish_rows()")
+    read_all(a, x.sums, v, "sums " .. k, "finish_rows()")
+    a:read(x.refs[w], set, "finish_rows()") -- of its own row
+    a:write(x.inverse[w], k, "finish_rows()")
+    a:read(x.facts, k, "finish_rows()")
+    a:arrive(x.ended, k, "finish_rows()")
+    a:arrive(x.empty_q, k, "work_on_scores()")
+  end
+end
+
+-- ---- Values -------------------------------------------------------------------------------------------------------------
+local function multiply_tile(x, a, t, last, i)
+  local v = x.v
+  a:wait(x.p_full[i % v.ps], i // v.ps, "work_on_values()")
+  a:read(x.raised[i % v.ps], i, "work_on_values()")
+  if t < v.raises then read_all(a, x.factors[i % v.ps], v, i, "rescale()") end
+  if last then read_all(a, x.zeros, v, i, "multiply_v()") end
+  read_all(a, x.scales[i % v.ps], v, i, "multiply_v()")
+  read_tile(x, a, i, "multiply_v()")
+  read_all(a, x.p[i % v.ps], v, i, "multiply_v()")
+  a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_values()")
+  a:arrive(x.p_empty[i % v.ps], i // v.ps, "work_on_values()")
+end
+
+local function work_on_values(x, a, g, w, pieces)
+  local v, i = x.v, 0
+  for k = 0, #pieces do
+    a:wait(x.full_q, k, "work_on_values()")
+    a:read(x.facts, k, "work_on_values()")
+    local tiles = pieces[k + 1]
+    if not tiles then return end
+    a:write(x.q[g][w], k, "take_q()")
+    if g == 0 and w == 0 then a:write(x.q.all, k, "take_q()") end -- one warp stands for all that O's rows lie across
+    a:sync(x.q_ready, "work_on_values()")
+    for t = 0, tiles - 1 do multiply_tile(x, a, t, t == tiles - 1, i + t) end
+    i = i + tiles
+    a:wait(x.ended, k, "work_on_values()")
+    read_all(a, x.inverse, v, k, "write_o()")
+    a:write(x.o[g][w], k, "write_o()")
+    if g == 0 and w == 0 then a:write(x.q.all, "O " .. k, "write_o()") end
+    a:sync(x.half[g], "write_o()")
+    read_all(a, x.o[g], v, k, "write_o()")
+    a:read(x.facts, k, "write_o()")
+    a:arrive(x.empty_q, k, "work_on_values()")
+  end
+end
+
+local function make_barriers(x, a, who)
+  if who == 1 then
+    local list = {}
+    for s = 0, x.v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
+    a:make(list, "make_barriers()")
+  else
+    local list = { x.full_q, x.empty_q, x.ended }
+    for i = 0, x.v.ps - 1 do list[2 * i + 4], list[2 * i + 5] = x.p_full[i], x.p_empty[i] end
+    a:make(list, "make_barriers()")
+  end
+  a:sync(x.made, "kernel")
+  a:pass(x.begun, "kernel")
+end
+
+-- pieces: the tiles of each.
+function sm90_raw_mid.model(v, pieces)
+  local m = protocol.new()
+  local x = block(m, v)
+  for who = 1, PRODUCERS do
+    local a = m:agent("producer " .. who)
+    make_barriers(x, a, who)
+    produce(x, a, who, pieces)
+  end
+  for w = 0, v.warps - 1 do
+    local a = m:agent("scores " .. w)
+    a:sync(x.begun, "kernel")
+    work_on_scores(x, a, w, pieces)
+  end
+  for g = 0, 1 do
+    for w = 0, v.warps - 1 do
+      local a = m:agent(("values %d.%d"):format(g, w))
+      a:sync(x.begun, "kernel")
+      work_on_values(x, a, g, w, pieces)
+    end
+  end
+  return m
+end
+
+sm90_raw_mid.cases = mid.cases
+
+return sm90_raw_mid

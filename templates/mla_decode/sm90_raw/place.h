@@ -1,0 +1,13 @@
+//@ -- joined: 16 rows of a tile come as one copy; step_8: from a position to that 8 behind it, in tokens.
+//@ needs("PITCH")
+// ---- Tiles ------------------------------------------------------------------------------------------------------------
+// Token of a tile at a position, which is its row of S^T and its column of P^T. The 8 rows of a matrix of ldmatrix are to lie in
+// different banks${joined and ": two of each 16 that were one copy" or ""}.
+//@ if joined then
+MLAF_DEV int token_at(int position) { return position % 8 / 2 * 16 + position / 8 * 2 + position % 2; }
+MLAF_DEV int place_of(int token) { return token * PITCH + token / 16 * 16; }
+//@ else
+MLAF_DEV int token_at(int position) { return position; }
+MLAF_DEV int place_of(int token) { return token * PITCH; }
+//@ end
+constexpr int STEP_8 = ${step_8}, STEP_16 = 2 * STEP_8 * PITCH; // from a position to that 8 behind it: tokens. 16: bytes

@@ -1,0 +1,258 @@
+// The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
+// that each token has a scale for; 0: none), kind (the problem's type), step_8.
+//@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
+//@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
+//@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
+//@ needs("SLACK", "STEP_8", "SUMS_AT", "TILE", "TOKEN")
+
+// Read anew each time, so that nothing made of it is kept while tiles are computed.
+MLAF_DEV int thread_now() {
+  int x;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+  return x;
+}
+
+// Two numbers for each group of 8 rows: those of the rows that the thread has in it.
+typedef float2 of_rows[N / 8];
+MLAF_DEV void load_rows(of_rows& x, u32 at) {
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) x[j] = load_8(at + 32 * j + threadIdx.x % 4 * 8);
+}
+
+// exp2_fast() that stays where it stands: ptxas has no registers for all of them at once.
+MLAF_DEV float exp2_here(float x) {
+  float y;
+  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// P^T to shared memory: a row of 128 bytes for each query row, swizzled. x: scores relative to m; sum: of P of this thread's
+// tokens; p: of the lane's row of its matrices.
+MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
+#pragma unroll
+  for (int j = 0; j < N / 8; j += 2) {
+    u32 packed[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
+      sum[j + k / 2].x += first;
+      sum[j + k / 2].y += second;
+      packed[k] = pack_f16(first, second);
+    }
+    store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
+  }
+}
+
+// S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has the address for; q: operand() of Q.
+//@ if scales > 0 then
+// The sums of each group of columns are multiplied by the tokens' scales (scales: address of those of row lane/4; those of the row
+// 8 behind it are NEXT bytes on).
+constexpr int NEXT = ${step_8} * PITCH;
+
+// Scales to f16, for the values: lane 4r + g has group g of row r, at 2 (16 warp + r) from 128 g on.
+MLAF_DEV void store_scales(u32 to, u32 scales) {
+  const int lane = threadIdx.x & 31, g = lane % 4;
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+    asm volatile("{\n.reg .b16 y;\ncvt.rn.f16.f32 y, %1;\nst.shared.b16 [%0], y;\n}" ::"r"(to + 128 * g + lane / 4 * 2 + 16 * h),
+                 "f"(load_4(scales + NEXT * h + 4 * g)) : "memory");
+}
+
+MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
+  constexpr int STEPS = R / 16, EACH = STEPS / GROUPS;
+  u32 x[AHEAD + 1][4], a[BUFFERS][4];
+  float part[N / 2];
+  const int second = threadIdx.x % 32 / 16 * 16;
+#pragma unroll
+  for (int k = 0; k < ROPE / 16; k++) {
+    if (k >= BUFFERS) mma_wait<BUFFERS - 1>();
+    load_matrices(a[k % BUFFERS], at + second + TOKEN - 2 * ROPE + 32 * k);
+    mma_begin();
+    mma_${kind}(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
+    mma_commit();
+  }
+  at += second;
+#pragma unroll
+  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
+#pragma unroll
+  for (int c = 0; c < STEPS; c++) {
+    u32 (&own)[4] = a[c % BUFFERS];
+    const u32 (&from)[4] = x[c / 2 % (AHEAD + 1)];
+    if (c % 2 == 0 && c / 2 + AHEAD < STEPS / 2) load_matrices(x[(c / 2 + AHEAD) % (AHEAD + 1)], at + 32 * (c / 2 + AHEAD));
+    if (c < BUFFERS || c % EACH >= BUFFERS) mma_wait<BUFFERS - 1>();
+    to_f16(from[c % 2 * 2], own[0], own[2]);
+    to_f16(from[c % 2 * 2 + 1], own[1], own[3]);
+    mma_begin();
+    mma_f16(part, own, q + (c / 4 * Q_SLAB + c % 4 * 32) / 16, c % EACH > 0);
+    mma_commit();
+    if (c % EACH < EACH - 1) continue;
+    const float by[2] = {load_4(scales + c / EACH * 4), load_4(scales + NEXT + c / EACH * 4)};
+    mma_wait<0>();
+    if (c < EACH) settle(s);
+    settle(part);
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[i], by[i / 2 % 2], s[i]);
+  }
+}
+//@ else
+MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
+  constexpr int STEPS = TOKEN / 16;
+  u32 x[AHEAD + 1][4], a[BUFFERS][4];
+  at += threadIdx.x % 32 / 16 * 16;
+#pragma unroll
+  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
+#pragma unroll
+  for (int c = 0; c < STEPS; c++) {
+    u32 (&own)[4] = a[c % BUFFERS];
+    const u32 (&from)[4] = x[c / 2 % (AHEAD + 1)];
+    if (c % 2 == 0 && c / 2 + AHEAD < STEPS / 2) load_matrices(x[(c / 2 + AHEAD) % (AHEAD + 1)], at + 32 * (c / 2 + AHEAD));
+    if (c >= BUFFERS) mma_wait<BUFFERS - 1>();
+    to_f16(from[c % 2 * 2], own[0], own[2]);
+    to_f16(from[c % 2 * 2 + 1], own[1], own[3]);
+    mma_begin();
+    mma_f16(s, own, q + (c / 4 * Q_SLAB + c % 4 * 32) / 16, c > 0);
+    mma_commit();
+  }
+}
+//@ end
+
+// Tokens beyond the sequence hold anything: their values must be zero, since 0 * NaN is NaN.
+MLAF_DEV void clear_rows(char* tile, int valid) {
+  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
+    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
+  named_sync(1, 128);
+}
+
+// Sets m anew where a score is too far above it: for the values O's factors, with P number i.
+MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m, u32 i) {
+  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float top = max_over_lanes<4, 32>(fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), top);
+  }
+  named_sync(1, 128);
+  if (n < N) {
+    float top = load_4(smem + SUMS_AT + 4 * n);
+#pragma unroll
+    for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (k * N + n)));
+    const float m = load_4(smem + REFS_AT + 4 * n), now = top > m + (LIFT + SLACK) ? top - LIFT : m;
+    store_4(smem + REFS_AT + 4 * n, now);
+    store_4(smem + FACTORS_AT + 4 * (i % PS * N + n), exp2_fast(m - now));
+  }
+  named_sync(1, 128);
+  of_rows by;
+  load_rows(by, smem + FACTORS_AT + i % PS * (4 * N));
+  load_rows(m, smem + REFS_AT);
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) sum[j].x *= by[j].x, sum[j].y *= by[j].y;
+}
+
+// x = s relative to m. True if one is too high.
+MLAF_DEV bool relative(const float (&s)[N / 2], const of_rows& m, float (&x)[N / 2]) {
+  bool high = false;
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) {
+    x[i] = s[i] - (i % 2 ? m[i / 4].y : m[i / 4].x);
+    high |= x[i] > LIFT + SLACK;
+  }
+  return high;
+}
+
+// The rows' sums over all threads: their inverse for the values, the LSE for the caller.
+MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
+  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float all = sum_over_lanes<4, 32>(c % 2 ? sum[c / 2].y : sum[c / 2].x);
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), all);
+  }
+  named_sync(1, 128);
+  if (n < N) {
+    float all = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
+    const float scale = ${scales > 0 and "1.0f" or "a.kv_scale ? *a.kv_scale : 1.0f"};
+    store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
+    if (n < w.rows) {
+      const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  barrier_arrive(smem + END_AT);
+}
+
+MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
+  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+  const work& w = ((const facts*)(base + FACTS_AT))->w;
+  place at = {0, 0, 1};
+#pragma unroll 1
+  for (u32 k = 0;; k++) {
+    barrier_wait(smem + FULL_Q_AT, k & 1);
+    if (((const facts*)(base + FACTS_AT))->none) return;
+    // Tokens that a row sees: all of them, or by its query token. Rows are in the order of their tokens: row 0 sees least.
+    auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
+    const int end = w.end, all_see = sees(0);
+    bool poisoned = w.bad;
+    of_rows sum;
+#pragma unroll
+    for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
+    if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
+    named_sync(Q_READY, MATH);
+#pragma unroll 1
+    for (int token0 = w.begin; token0 < end; token0 += 64) {
+      float s[N / 2], x[N / 2];
+      barrier_wait(full_barrier(smem, at.slot), at.lap);
+      if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
+      const u32 i = at.tile - 1; // P's number
+//@ if scales > 0 then
+      const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
+      scores(k_at + TILE * at.slot, q, scales, s);
+//@ else
+      scores(k_at + TILE * at.slot, q, s);
+//@ end
+      of_rows by, m;
+      load_rows(by, smem + ROWS_AT);
+      load_rows(m, smem + REFS_AT);
+      const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
+//@ if scales == 0 then
+      mma_wait<0>();
+      settle(s);
+//@ end
+#pragma unroll
+      for (int c = 0; c < N / 2; c++) s[c] *= c % 2 ? by[c / 4].y : by[c / 4].x;
+      poisoned |= bad == at.tile; // a page id that is none
+      if (token0 + 64 > all_see) {
+#pragma unroll
+        for (int c = 0; c < N / 2; c++)
+          if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
+      }
+      barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
+//@ if scales > 0 then
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
+//@ end
+      const bool higher = named_any(1, 128, relative(s, m, x));
+      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
+      if (higher) {
+        raise(smem, s, sum, m, i);
+        relative(s, m, x);
+      }
+      store_p(x, sum, p_at + i % PS * (128 * N));
+      fence_async();
+      __syncwarp();
+      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
+    }
+    if (poisoned) {
+#pragma unroll
+      for (int j = 0; j < N / 8; j++) sum[j] = make_float2(not_a_number(), not_a_number());
+    }
+    finish_rows(a, smem, w, sum);
+    barrier_arrive(smem + EMPTY_Q_AT);
+  }
+}

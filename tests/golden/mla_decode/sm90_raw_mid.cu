@@ -1,0 +1,742 @@
+// Generated from templates/mla_decode/sm90_raw_mid.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_decode_sm90_raw_mid_68780874
+// parameters:
+//   cache = 3
+//   causal = 1
+//   dtype = bf16
+//   heads = 20
+//   load = pages
+//   page_size = 16
+//   q_len = 2
+//   rank = 512
+//   rope = 64
+//   rows = 48
+//   schedule = splits
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_raw_mid target=sm_90a cache=3 causal=1 dtype=bf16 heads=20 load=pages page_size=16 q_len=2 rank=512 rope=64 rows=48 schedule=splits
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/mla_decode/lib/args_cache.h]
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_68780874_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231648,
+    {1, 1, 1}, 1, 0, {}, 0,
+    {}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+};
+#define SCHEDULE_FIXED 256
+// [templates/mla_decode/lib/schedule.h]
+// [templates/lib/hopper.h]
+// [templates/mla_decode/sm90_few/sm90.h]
+
+constexpr int H = 20, Q_LEN = 2, R = 512, ROPE = 64, PAGE = 16;
+constexpr bool CAUSAL = 1;
+constexpr int N = 48, C = 1, VALUES = 256, MATH = 384; // threads of the values, and with those of the scores
+constexpr int NV = R / 64, HALF = NV / 2, GROUPS = 4; // blocks of columns of O; groups of columns with a scale
+constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
+constexpr int TOKEN = 656, PITCH = 656, TILE = 41984, RING = 4, NB = 1; // a tile is one box
+constexpr int AT_ONCE = 16; // rows of a copy
+constexpr int BUFFERS = 2, V_BUFFERS = 1;
+constexpr int AHEAD = 1, V_AHEAD = AHEAD;
+constexpr int Q_SLAB = 128 * N;
+constexpr float LIFT = 13.0f, SLACK = 2.0f, LOWEST = -1e30f; // as sm90_raw/softmax.h
+constexpr int PS = 1; // places of P
+struct shared_memory {
+  char q[55296], p[PS][128 * N]; // swizzled
+  char scales[PS][GROUPS][128]; // of a tile's tokens, in f16
+  char ring[RING][TILE];
+  float refs[N], factors[PS][N], rows[N]; // m of each row; what O is multiplied by; factors of scores
+  float sums[4][N], inverse[N];           // by warp: maxima of a tile, at the end sums; 1 over the sum of them
+  u64 full[RING], empty[RING], full_q, empty_q, p_full[PS], p_empty[PS], end; // barriers
+  __align__(16) char facts[80];
+  int raised[PS], bad[RING]; // 1: O is to be multiplied; of each slot: the number of the last tile with a bad page
+};
+constexpr int Q_AT = AT(q), P_AT = AT(p), RING_AT = AT(ring), REFS_AT = AT(refs), FACTORS_AT = AT(factors), ROWS_AT = AT(rows), SUMS_AT = AT(sums);
+constexpr int INVERSE_AT = AT(inverse), RAISED_AT = AT(raised), BARS_AT = AT(full), FULL_Q_AT = AT(full_q), BAD_AT = AT(bad);
+constexpr int EMPTY_Q_AT = AT(empty_q), P_FULL_AT = AT(p_full), P_EMPTY_AT = AT(p_empty), END_AT = AT(end), FACTS_AT = AT(facts);
+constexpr int SCALES_AT = AT(scales);
+static_assert(sizeof(shared_memory) == 231648, "plans/sm90_raw_mid.lua counts otherwise");
+constexpr int Q_READY = 4, BEGUN = 5, MADE = 6;
+
+
+template <typename T>
+MLAF_DEV bool is_refused(int n, T from, T to, T all) {
+  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
+}
+
+constexpr u32 NAN_WORD = 0x7fc07fc0;
+
+MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
+  const i64 end = to < a.total_q * H ? to : a.total_q * H;
+  const int words = part < 0 ? R / 2 : R;
+  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
+  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
+#pragma unroll 1
+  for (i64 row = from > 0 ? from : 0; row < end; row++) {
+    if (lse && lane == 0) lse[row] = NAN_WORD;
+#pragma unroll 1
+    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
+  }
+}
+
+enum { REFUSED = 2 }; // of work's `bad`
+
+struct work {
+  i64 row;        // first row of this block, counted over all requests
+  int rows;       // of its N that exist
+  int row0;       // first row within the request
+  int n;          // query tokens of the request
+  int tokens;     // cached
+  int begin, end; // of this piece; begin is a multiple of 64
+  const int* pages;
+  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
+  int bad;        // 1: no page may be read. REFUSED + request: the piece has no rows (mla_decode/lib/refuse.h), and `part` is
+};
+
+struct walk {
+  mlaf_part part;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = (int)blockIdx.z >= a.batch;
+  at.whole = true;
+  at.mine = schedule_entry(&a, blockIdx.z);
+}
+
+MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
+  for (;;) {
+    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
+    {
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
+      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+    }
+    w.n = smaller(q_tokens, Q_LEN);
+    w.row0 = blockIdx.x * N;
+    if (w.n * H <= w.row0) continue;
+    w.row = (i64)q_begin * H + w.row0;
+    w.rows = smaller(w.n * H - w.row0, N);
+    w.pages = a.kv_indices + first_page;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
+    w.bad = a.num_pages <= 0 && w.begin < w.end;
+    if (w.bad) w.end = w.begin;
+    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
+      w.bad = REFUSED + request;
+      w.row = w.n = w.rows = 0;
+      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
+    }
+    return true;
+  }
+}
+
+MLAF_DEV void refuse_request(const mlaf_decode_args& a, int bad, i64 part, int thread, int threads) {
+  if (bad < REFUSED) return;
+  const int* const q = a.qo_indptr + (bad - REFUSED);
+  refuse(a, (i64)q[0] * H, (i64)q[1] * H, part, thread, threads);
+}
+
+MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
+
+struct place {
+  int slot;
+  u32 lap;
+  int tile;
+};
+MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
+  at.slot += boxes;
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (at.slot >= RING) {
+      at.slot -= RING;
+      at.lap ^= 1;
+    }
+}
+MLAF_DEV place behind(place at, int tiles) {
+  const u32 slot = at.slot + (u32)(tiles * NB);
+  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
+}
+MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+
+MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
+  const bool outside = (u32)id >= (u32)a.num_pages;
+  bad |= outside;
+  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
+}
+MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
+  const i64 left = a.total_q * H - row;
+  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
+}
+
+MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
+  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+  if (lane == 0) fetch_line(a.kv_last_page_lens + request);
+  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
+  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
+  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
+  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
+}
+MLAF_DEV int token_at(int position) { return position; }
+MLAF_DEV int place_of(int token) { return token * PITCH; }
+constexpr int STEP_8 = 8, STEP_16 = 2 * STEP_8 * PITCH; // from a position to that 8 behind it: tokens. 16: bytes
+
+struct facts {
+  work w;
+  bool none; // there is no piece left
+};
+static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_raw_mid.lua leaves too little room");
+
+// [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
+constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
+constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 4, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
+
+MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
+MLAF_DEV u32 pack_f16(float lo, float hi) {
+  u32 y;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(hi), "f"(lo));
+  return y;
+}
+
+MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
+  const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
+  uint4 x[Q_EACH][2];
+  float top = 0.0f;
+#pragma unroll
+  for (int j = 0; j < Q_EACH; j++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int k = first + Q_THREADS * j;
+      x[j][i] = make_uint4(0, 0, 0, 0);
+      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(q + n * Q_ROW + 32 * k + 16 * (i ^ second));
+      top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
+    }
+  const u32 exponent = bits_of(max_over_lanes<1, Q_THREADS>(top)) >> 23;
+  const u32 kept = exponent < 20 ? 20 : exponent > 254 ? 254 : exponent;
+  const float by = float_of(268 - kept << 23);
+  if (n >= N) return;
+  if (first == 0) *(float*)(base + ROWS_AT + 4 * n) = scale * float_of(kept - 14 << 23);
+#pragma unroll
+  for (int j = 0; j < Q_EACH; j++) {
+    const int k = first + Q_THREADS * j;
+    if (k >= Q_BLOCKS) break;
+    const uint4 p = second ? x[j][1] : x[j][0], q = second ? x[j][0] : x[j][1];
+    const u32 w[8] = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
+    char* const to = base + Q_AT + k / 4 * Q_SLAB + n * 128;
+    uint4* const a = (uint4*)(to + ((2 * k ^ n) % 8 << 4));
+    uint4* const b = (uint4*)(to + ((2 * k + 1 ^ n) % 8 << 4));
+    u32 y[8];
+    if (k >= R / 16) {
+#pragma unroll
+      for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
+      *a = make_uint4(y[0], y[1], y[2], y[3]);
+      *b = make_uint4(y[4], y[5], y[6], y[7]);
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++) y[i] = pack_f16(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
+    *a = make_uint4(y[0], y[2], y[4], y[6]); // the order of k indices in operands_of()
+    *b = make_uint4(y[1], y[3], y[5], y[7]);
+  }
+}
+MLAF_DEV void announce(const mlaf_decode_args&, char* base, u32 smem, int k, const work& w, const place&, bool none) {
+  barrier_wait(smem + EMPTY_Q_AT, (k & 1) ^ 1);
+  if ((threadIdx.x & 31) == 0) {
+    *(facts*)(base + FACTS_AT) = {w, none};
+    barrier_arrive(smem + FULL_Q_AT);
+  }
+  __syncwarp();
+}
+MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(EVICT_FIRST) : "memory");
+}
+
+MLAF_DEV void bring(const mlaf_decode_args& a, u32 to, u32 row, int rows, u32 full, bool joined) {
+  const int lane = threadIdx.x & 31, mine = lane % 16;
+  if (joined && a.ckv_row_stride == TOKEN) {
+    if (lane == 0 && rows > 0) copy_bytes(to, a.ckv + (u64)row * TOKEN, rows * TOKEN, full);
+    return;
+  }
+  row += mine;
+  if (mine >= rows) return;
+  to += mine * PITCH;
+  if (lane < 16) copy_bytes(to, a.ckv + (u64)row * a.ckv_row_stride, TOKEN, full);
+}
+
+MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
+  constexpr int COPIES = 16 / AT_ONCE; // of a warp in a tile
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  constexpr bool joined = true;
+  walk where;
+  work w;
+  begin_walk(a, where);
+  place at = {0, 0, 1};
+  for (int k = 0;; k++) {
+    const bool none = !next_work(a, where, w);
+    if (warp == 3) announce(a, base, smem, k, w, at, none);
+    if (none) return;
+    const int tiles = tiles_of(w);
+    auto token_of = [&](int i) { return w.begin + i / COPIES * 64 + 16 * warp + i % COPIES * AT_ONCE; };
+    auto fetch = [&](int i) { return token_of(i) < w.end ? w.pages[(u32)token_of(i) / PAGE] : 0; };
+    int ids = fetch(lane), ahead = fetch(lane + 32);
+#pragma unroll 1
+    for (int t = 0; t < tiles; t++) {
+      const int first = t * COPIES, mine = token_of(first + lane % COPIES), rows = w.end - token_of(first);
+      if (first % 32 == 0 && t > 0) {
+        ids = ahead;
+        ahead = fetch(first + 32 + lane);
+      }
+      bool bad = false;
+      const u32 row = row_of(a, __shfl_sync(~0u, ids, (first + lane % COPIES) % 32), mine, bad);
+      bad = __any_sync(~0u, bad && mine < w.end);
+      barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
+      const u32 full = full_barrier(smem, at.slot);
+      if (lane == 0) {
+        if (bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
+        barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
+      }
+      __syncwarp();
+      bring(a, smem + RING_AT + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
+      advance(at, 1);
+      at.tile++;
+    }
+  }
+}
+
+// [templates/mla_decode/sm90_raw/bytes.h]
+MLAF_DEV void mma_f16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
+  asm volatile(
+      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %29, 0;\nmov.b64 b, {%28, %30};\n"
+      "wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
+}
+MLAF_DEV void mma_bf16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
+  asm volatile(
+      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %29, 0;\nmov.b64 b, {%28, %30};\n"
+      "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
+}
+MLAF_DEV u32 operand(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+
+template <int M>
+MLAF_DEV void settle(float (&x)[M]) {
+#pragma unroll
+  for (int i = 0; i < M; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+MLAF_DEV float2 load_8(u32 at) {
+  float2 x;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
+  return x;
+}
+
+MLAF_DEV int thread_now() {
+  int x;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+  return x;
+}
+
+typedef float2 of_rows[N / 8];
+MLAF_DEV void load_rows(of_rows& x, u32 at) {
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) x[j] = load_8(at + 32 * j + threadIdx.x % 4 * 8);
+}
+
+MLAF_DEV float exp2_here(float x) {
+  float y;
+  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
+#pragma unroll
+  for (int j = 0; j < N / 8; j += 2) {
+    u32 packed[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
+      sum[j + k / 2].x += first;
+      sum[j + k / 2].y += second;
+      packed[k] = pack_f16(first, second);
+    }
+    store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
+  }
+}
+
+constexpr int NEXT = 8 * PITCH;
+
+MLAF_DEV void store_scales(u32 to, u32 scales) {
+  const int lane = threadIdx.x & 31, g = lane % 4;
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+    asm volatile("{\n.reg .b16 y;\ncvt.rn.f16.f32 y, %1;\nst.shared.b16 [%0], y;\n}" ::"r"(to + 128 * g + lane / 4 * 2 + 16 * h),
+                 "f"(load_4(scales + NEXT * h + 4 * g)) : "memory");
+}
+
+MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
+  constexpr int STEPS = R / 16, EACH = STEPS / GROUPS;
+  u32 x[AHEAD + 1][4], a[BUFFERS][4];
+  float part[N / 2];
+  const int second = threadIdx.x % 32 / 16 * 16;
+#pragma unroll
+  for (int k = 0; k < ROPE / 16; k++) {
+    if (k >= BUFFERS) mma_wait<BUFFERS - 1>();
+    load_matrices(a[k % BUFFERS], at + second + TOKEN - 2 * ROPE + 32 * k);
+    mma_begin();
+    mma_bf16(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
+    mma_commit();
+  }
+  at += second;
+#pragma unroll
+  for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
+#pragma unroll
+  for (int c = 0; c < STEPS; c++) {
+    u32 (&own)[4] = a[c % BUFFERS];
+    const u32 (&from)[4] = x[c / 2 % (AHEAD + 1)];
+    if (c % 2 == 0 && c / 2 + AHEAD < STEPS / 2) load_matrices(x[(c / 2 + AHEAD) % (AHEAD + 1)], at + 32 * (c / 2 + AHEAD));
+    if (c < BUFFERS || c % EACH >= BUFFERS) mma_wait<BUFFERS - 1>();
+    to_f16(from[c % 2 * 2], own[0], own[2]);
+    to_f16(from[c % 2 * 2 + 1], own[1], own[3]);
+    mma_begin();
+    mma_f16(part, own, q + (c / 4 * Q_SLAB + c % 4 * 32) / 16, c % EACH > 0);
+    mma_commit();
+    if (c % EACH < EACH - 1) continue;
+    const float by[2] = {load_4(scales + c / EACH * 4), load_4(scales + NEXT + c / EACH * 4)};
+    mma_wait<0>();
+    if (c < EACH) settle(s);
+    settle(part);
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[i], by[i / 2 % 2], s[i]);
+  }
+}
+
+MLAF_DEV void clear_rows(char* tile, int valid) {
+  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
+    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
+  named_sync(1, 128);
+}
+
+MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m, u32 i) {
+  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float top = max_over_lanes<4, 32>(fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), top);
+  }
+  named_sync(1, 128);
+  if (n < N) {
+    float top = load_4(smem + SUMS_AT + 4 * n);
+#pragma unroll
+    for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (k * N + n)));
+    const float m = load_4(smem + REFS_AT + 4 * n), now = top > m + (LIFT + SLACK) ? top - LIFT : m;
+    store_4(smem + REFS_AT + 4 * n, now);
+    store_4(smem + FACTORS_AT + 4 * (i % PS * N + n), exp2_fast(m - now));
+  }
+  named_sync(1, 128);
+  of_rows by;
+  load_rows(by, smem + FACTORS_AT + i % PS * (4 * N));
+  load_rows(m, smem + REFS_AT);
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) sum[j].x *= by[j].x, sum[j].y *= by[j].y;
+}
+
+MLAF_DEV bool relative(const float (&s)[N / 2], const of_rows& m, float (&x)[N / 2]) {
+  bool high = false;
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) {
+    x[i] = s[i] - (i % 2 ? m[i / 4].y : m[i / 4].x);
+    high |= x[i] > LIFT + SLACK;
+  }
+  return high;
+}
+
+MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
+  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float all = sum_over_lanes<4, 32>(c % 2 ? sum[c / 2].y : sum[c / 2].x);
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), all);
+  }
+  named_sync(1, 128);
+  if (n < N) {
+    float all = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
+    const float scale = 1.0f;
+    store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
+    if (n < w.rows) {
+      const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  barrier_arrive(smem + END_AT);
+}
+
+MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
+  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+  const work& w = ((const facts*)(base + FACTS_AT))->w;
+  place at = {0, 0, 1};
+#pragma unroll 1
+  for (u32 k = 0;; k++) {
+    barrier_wait(smem + FULL_Q_AT, k & 1);
+    if (((const facts*)(base + FACTS_AT))->none) return;
+    auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
+    const int end = w.end, all_see = sees(0);
+    bool poisoned = w.bad;
+    of_rows sum;
+#pragma unroll
+    for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
+    if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
+    named_sync(Q_READY, MATH);
+#pragma unroll 1
+    for (int token0 = w.begin; token0 < end; token0 += 64) {
+      float s[N / 2], x[N / 2];
+      barrier_wait(full_barrier(smem, at.slot), at.lap);
+      if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
+      const u32 i = at.tile - 1; // P's number
+      const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
+      scores(k_at + TILE * at.slot, q, scales, s);
+      of_rows by, m;
+      load_rows(by, smem + ROWS_AT);
+      load_rows(m, smem + REFS_AT);
+      const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
+#pragma unroll
+      for (int c = 0; c < N / 2; c++) s[c] *= c % 2 ? by[c / 4].y : by[c / 4].x;
+      poisoned |= bad == at.tile; // a page id that is none
+      if (token0 + 64 > all_see) {
+#pragma unroll
+        for (int c = 0; c < N / 2; c++)
+          if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
+      }
+      barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
+      const bool higher = named_any(1, 128, relative(s, m, x));
+      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
+      if (higher) {
+        raise(smem, s, sum, m, i);
+        relative(s, m, x);
+      }
+      store_p(x, sum, p_at + i % PS * (128 * N));
+      fence_async();
+      __syncwarp();
+      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
+    }
+    if (poisoned) {
+#pragma unroll
+      for (int j = 0; j < N / 8; j++) sum[j] = make_float2(not_a_number(), not_a_number());
+    }
+    finish_rows(a, smem, w, sum);
+    barrier_arrive(smem + EMPTY_Q_AT);
+  }
+}
+
+MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) {
+    const float2 f = load_8(factors + 32 * j + 8 * (threadIdx.x % 4));
+#pragma unroll
+    for (int i = 0; i < HALF; i++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) o[i][4 * j + 2 * h] *= f.x, o[i][4 * j + 2 * h + 1] *= f.y;
+  }
+}
+
+MLAF_DEV u32 times_f16(u32 x, u32 y) {
+  asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
+  return x;
+}
+
+MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
+  constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
+  u32 x[V_AHEAD + 1][4], a[V_BUFFERS][4];
+  auto place = [&](int n) { return at + n % PAIRS * 128 + n / PAIRS * STEP_16; };
+#pragma unroll
+  for (int n = 0; n < V_AHEAD; n++) load_transposed(x[n], place(n));
+#pragma unroll
+  for (int n = 0; n < STEPS; n++) {
+    u32 (&own)[4] = a[n % V_BUFFERS];
+    const u32 (&from)[4] = x[n / 2 % (V_AHEAD + 1)];
+    if (n % 2 == 0 && n / 2 + V_AHEAD < STEPS / 2) load_transposed(x[(n / 2 + V_AHEAD) % (V_AHEAD + 1)], place(n / 2 + V_AHEAD));
+    if (n >= V_BUFFERS) mma_wait<V_BUFFERS - 1>();
+    to_f16(by_column(from[n % 2 * 2]), own[0], own[1]);
+    to_f16(by_column(from[n % 2 * 2 + 1]), own[2], own[3]);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const u32 by = load_s32(scales + n / 2 % PAIRS * 128 + n / HALF * 32 + 16 * h);
+      own[2 * h] = times_f16(own[2 * h], by);
+      own[2 * h + 1] = times_f16(own[2 * h + 1], by);
+    }
+    mma_begin();
+    mma_f16(o[n % HALF], own, p + n / HALF * 2, true);
+    mma_commit();
+  }
+  mma_wait<0>();
+#pragma unroll
+  for (int b = 0; b < HALF; b++) settle(o[b]);
+}
+
+template <int G>
+MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, char* base, u32 smem, const float (&o)[HALF][N / 2]) {
+  constexpr int UNITS = HALF * 8; // of 16 bytes, in a row of this half
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) {
+    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
+#pragma unroll
+    for (int c = 0; c < 2; c++) {
+      const int n = 8 * j + 2 * (lane % 4) + c;
+#pragma unroll
+      for (int i = 0; i < HALF; i++) {
+        const u32 unit = UNITS * G + 8 * i + 2 * warp + lane / 16;
+        const float by = c ? f.y : f.x;
+        store_u32(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4) + lane / 4 % 4 * 4,
+                  pack2(o[i][4 * j + c] * by, o[i][4 * j + 2 + c] * by));
+      }
+    }
+  }
+  named_sync(2 + G, 128);
+  char* const to = a.o + w.row * (2 * R);
+  const int rows = w.rows;
+#pragma unroll 4
+  for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
+    const int n = i / UNITS, unit = UNITS * G + i % UNITS;
+    *(uint4*)(to + n * (2 * R) + 16 * unit) = load_16(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4));
+  }
+}
+
+template <int G>
+MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, const float (&o)[HALF][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, rows = w.rows;
+  float* const to = a.part_o + (w.part + w.row0) * R + 64 * HALF * G + 16 * warp + lane / 4 * 2;
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) {
+    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
+#pragma unroll
+    for (int c = 0; c < 2; c++) {
+      const int n = 8 * j + 2 * (lane % 4) + c;
+      if (n >= rows) continue;
+#pragma unroll
+      for (int i = 0; i < HALF; i++)
+        *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
+    }
+  }
+}
+
+template <int G>
+MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const u32 v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
+  const float scale = a.scale_log2e;
+  const work& w = ((const facts*)(base + FACTS_AT))->w;
+  place at = {0, 0, 1};
+#pragma unroll 1
+  for (u32 k = 0;; k++) {
+    barrier_wait(smem + FULL_Q_AT, k & 1);
+    if (((const facts*)(base + FACTS_AT))->none) return;
+    refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
+    take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
+    fence_async();
+    named_sync(Q_READY, MATH);
+    const int tiles = tiles_of(w);
+    float o[HALF][N / 2];
+#pragma unroll
+    for (int i = 0; i < HALF; i++)
+#pragma unroll
+      for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
+#pragma unroll 1
+    for (int t = 0; t < tiles; t++) {
+      const u32 i = at.tile - 1; // P's number
+      barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
+      if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
+      const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
+      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
+      barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
+      barrier_arrive_if(lane == 0, smem + P_EMPTY_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
+    }
+    barrier_wait(smem + END_AT, k & 1);
+    if (w.part < 0) write_o<G>(a, w, base, smem, o);
+    else write_partial<G>(a, w, smem, o);
+    barrier_arrive(smem + EMPTY_Q_AT);
+  }
+}
+
+MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
+  if (thread < RING) {
+    barrier_init(full_barrier(smem, thread), 4);
+    barrier_init(empty_barrier(smem, thread), 8);
+    ((int*)(base + BAD_AT))[thread] = 0;
+  }
+  if (thread == 32) {
+    barrier_init(smem + FULL_Q_AT, 1);
+    barrier_init(smem + EMPTY_Q_AT, MATH);
+    barrier_init(smem + END_AT, 128);
+  }
+  if (thread >= 64 && thread < 64 + PS) {
+    barrier_init(smem + P_FULL_AT + 8 * (thread - 64), 4);
+    barrier_init(smem + P_EMPTY_AT + 8 * (thread - 64), 8);
+  }
+  barriers_ready();
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mid_68780874(const __grid_constant__ mlaf_decode_params p) {
+  extern __shared__ __align__(1024) char base[];
+  const u32 smem = shared_address(base);
+  const int group = __shfl_sync(~0u, (int)threadIdx.x / 128, 0);
+  if (group == 3) { // registers: 128 * (64 + 128 + 2 * 160) of 65536
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 64;");
+    make_barriers(base, smem, threadIdx.x - MATH);
+    __syncwarp();
+    named_sync(MADE, 128);
+    named_arrive(BEGUN, MATH + 128);
+    wait_for_previous_launch();
+    let_next_launch_start(); // its blocks come as these leave
+    produce(p.a, smem, base);
+  } else if (group == 2) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 128;");
+    if (threadIdx.x < VALUES + 32) look_ahead(p.a);
+    named_sync(BEGUN, MATH + 128); // barriers are there
+    wait_for_previous_launch();
+    let_next_launch_start();
+    work_on_scores(p.a, base, smem);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
+    named_sync(BEGUN, MATH + 128);
+    wait_for_previous_launch();
+    let_next_launch_start();
+    if (group == 0) work_on_values<0>(p.a, base, smem);
+    else work_on_values<1>(p.a, base, smem);
+  }
+}
