@@ -5,33 +5,14 @@
  *
  * The model is that of ../layer: h = embedding[token]; h += layer(h), twice. Tokens are drawn in advance, so that a rounding
  * cannot choose another text. */
-#include <mlaforge/mlaforge.h>
 #include <stdbool.h>
-#include <stdio.h>
 
-#include "../layer/reference.h"
+#include "../layer/toy.h"
 
 enum {
-  LAYERS = 2, WORDS = 50, HIDDEN = 128, HEADS = 4, Q_RANK = 96, RANK = 64, ROPE = 32, NOPE = 32, V = 64, ROW = RANK + ROPE,
-  WEIGHTS = 7, REQUESTS = 12, BATCH = 5, MOST = 48, PAGE = 8, WIDTH = MOST / PAGE, PAGES = 9, PREFILL = 64, SCHEDULE = 4096,
-  HELD = 64
+  LAYERS = 2, REQUESTS = 12, BATCH = 5, MOST = 48, PAGE = 8, WIDTH = MOST / PAGE, PAGES = 9, PREFILL = 64, SCHEDULE = 4096
 };
 static const double BOUND = 1e-2; /* of the relative error of a hidden state */
-
-static const ref_dims dims = {.hidden = HIDDEN, .heads = HEADS, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .nope = NOPE,
-                              .v = V, .eps = 1e-6, .scale = 0.125};
-static const struct {
-  const char *name;
-  int rows, cols;
-} shapes[WEIGHTS] = {
-    {"q_a_proj.weight", Q_RANK, HIDDEN},
-    {"q_a_layernorm.weight", 1, Q_RANK},
-    {"q_b_proj.weight", HEADS * (NOPE + ROPE), Q_RANK},
-    {"kv_a_proj_with_mqa.weight", RANK + ROPE, HIDDEN},
-    {"kv_a_layernorm.weight", 1, RANK},
-    {"kv_b_proj.weight", HEADS * (NOPE + V), RANK},
-    {"o_proj.weight", HIDDEN, HEADS * V},
-};
 
 typedef struct request {
   int arrives;             /* at this step */
@@ -51,7 +32,6 @@ typedef struct step_inputs {
   int32_t *lengths, *table, *schedule;
 } step_inputs;
 
-static mlaf_ctx *ctx;
 static mlaf_layer *layers[LAYERS];
 static void *caches[LAYERS];
 static double *wide[LAYERS][WEIGHTS], *wide_words;
@@ -62,36 +42,8 @@ static int n_running, free_pages[PAGES], n_free, preemptions, steps;
 static step_inputs device;
 static void *workspace;
 static size_t workspace_size;
-static void *held[HELD]; /* on the device */
-static int n_held;
-static uint64_t seed = 2026;
 
-static void fail(const char *what) {
-  char why[4096];
-  mlaf_ctx_last_message(ctx, why, sizeof why);
-  fprintf(stderr, "%s: %s\n", what, why);
-  exit(1);
-}
-
-static void *to_device(const void *data, size_t size) {
-  void *p = NULL;
-  if (n_held == HELD || mlaf_mem_alloc(ctx, size, &p) || (data && mlaf_mem_write(ctx, p, data, size))) fail("memory");
-  return held[n_held++] = p;
-}
-
-static double draw(void) { /* uniform, of variance 1 */
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return ((double)(seed >> 11) / 4503599627370496.0 - 1) * 1.7320508;
-}
 static int draw_below(int n) { return (int)((draw() / 1.7320509 + 1) / 2 * n); }
-
-static uint16_t *draw_all(size_t n, double middle, double size, double **exact) {
-  uint16_t *bits = malloc(n * sizeof *bits);
-  *exact = malloc(n * sizeof **exact);
-  if (!bits || !*exact) fail("host memory");
-  for (size_t i = 0; i < n; i++) (*exact)[i] = ref_wide(bits[i] = ref_bf16(middle + size * draw()));
-  return bits;
-}
 
 /* ---- The cache: pages of PAGE tokens, the same ones in every layer ---- */
 static bool take_pages(request *r, int tokens) {
@@ -230,27 +182,13 @@ static double check(const request *r, double table[MOST][ROPE]) {
 
 static void make_model(double table[MOST][ROPE]) {
   static float rotations[MOST][ROPE];
-  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
-  for (int t = 0; t < MOST; t++)
-    for (int i = 0; i < ROPE; i++) {
-      const double angle = t * pow(10000, -2.0 * (i % (ROPE / 2)) / ROPE);
-      table[t][i] = rotations[t][i] = (float)(i < ROPE / 2 ? cos(angle) : sin(angle));
-    }
-  d.flags = MLAF_LAYER_RESIDUAL;
-  d.hidden = HIDDEN, d.heads = HEADS, d.q_rank = Q_RANK, d.rank = RANK, d.rope = ROPE, d.nope = NOPE, d.v = V;
+  mlaf_layer_desc d = describe();
+  make_table(MOST, rotations, table);
   d.page_size = PAGE, d.batch_max = BATCH, d.ctx_max = MOST, d.table_width = WIDTH, d.prefill_tokens = PREFILL;
-  d.scale = (float)dims.scale, d.cos = to_device(rotations, sizeof rotations), d.table_rows = MOST;
+  d.cos = to_device(rotations, sizeof rotations), d.table_rows = MOST;
   for (int l = 0; l < LAYERS; l++) {
-    mlaf_layer_weight list[WEIGHTS];
-    for (int i = 0; i < WEIGHTS; i++) {
-      const int rows = shapes[i].rows, cols = shapes[i].cols;
-      const size_t n = (size_t)rows * (size_t)cols;
-      uint16_t *bits = draw_all(n, rows == 1, rows == 1 ? 0.1 : 1 / sqrt(cols), &wide[l][i]);
-      list[i] = (mlaf_layer_weight){shapes[i].name, to_device(bits, n * sizeof *bits), rows, cols, 0};
-      free(bits);
-    }
+    layers[l] = make_layer(&d, wide[l]);
     caches[l] = to_device(NULL, (size_t)PAGES * PAGE * ROW * sizeof(uint16_t));
-    if (mlaf_layer_create(ctx, &d, list, WEIGHTS, &layers[l])) fail("mlaf_layer_create");
   }
   embedding = draw_all((size_t)WORDS * HIDDEN, 0, 1, &wide_words);
   workspace_size = mlaf_layer_workspace_size(layers[0], NULL); /* of the largest call */
@@ -292,7 +230,6 @@ int main(void) {
     for (int i = 0; i < WEIGHTS; i++) free(wide[l][i]);
   }
   free(embedding), free(wide_words);
-  for (int i = 0; i < n_held; i++) mlaf_mem_free(ctx, held[i]);
-  mlaf_ctx_destroy(ctx);
+  free_model();
   return !(worst <= BOUND && preemptions && n_free == PAGES);
 }

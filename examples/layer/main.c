@@ -2,95 +2,16 @@
  * in double precision. MLAF_DEVICE=emu:gfx942 runs it without a GPU.
  *
  * The model: h = embedding[token]; h += layer(h), three times; the next token is the largest of head h. */
-#include <mlaforge/mlaforge.h>
-#include <stdio.h>
+#include "toy.h"
 
-#include "reference.h"
-
-enum {
-  LAYERS = 3, TOKENS = 64, WORDS = 50, HIDDEN = 128, HEADS = 4, Q_RANK = 96, RANK = 64, ROPE = 32, NOPE = 32, V = 64,
-  PAGE = 16, PAGES = 2 + TOKENS / PAGE, ROW = RANK + ROPE, WEIGHTS = 7
-};
+enum { LAYERS = 3, TOKENS = 64, PAGE = 16, PAGES = 2 + TOKENS / PAGE };
 static const double BOUND = 1e-2; /* of the relative error of h behind three layers */
-
-static const ref_dims dims = {.hidden = HIDDEN, .heads = HEADS, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .nope = NOPE,
-                              .v = V, .eps = 1e-6, .scale = 0.125};
-static const struct {
-  const char *name;
-  int rows, cols;
-} shapes[WEIGHTS] = {
-    {"q_a_proj.weight", Q_RANK, HIDDEN},
-    {"q_a_layernorm.weight", 1, Q_RANK},
-    {"q_b_proj.weight", HEADS * (NOPE + ROPE), Q_RANK},
-    {"kv_a_proj_with_mqa.weight", RANK + ROPE, HIDDEN},
-    {"kv_a_layernorm.weight", 1, RANK},
-    {"kv_b_proj.weight", HEADS * (NOPE + V), RANK},
-    {"o_proj.weight", HIDDEN, HEADS * V},
-};
 
 typedef struct toy_layer {
   mlaf_layer *layer;
-  void *weights[WEIGHTS], *cache;
+  void *cache;
   double *wide[WEIGHTS], *wide_cache; /* the reference's */
 } toy_layer;
-
-static mlaf_ctx *ctx;
-static uint64_t seed = 2026;
-static void *held[64]; /* on the device */
-static int n_held;
-
-static void fail(const char *what) {
-  char why[4096];
-  mlaf_ctx_last_message(ctx, why, sizeof why);
-  fprintf(stderr, "%s: %s\n", what, why);
-  exit(1);
-}
-
-static void *to_device(const void *data, size_t size) {
-  void *p = NULL;
-  if (n_held == 64 || mlaf_mem_alloc(ctx, size, &p) || (data && mlaf_mem_write(ctx, p, data, size))) fail("memory");
-  return held[n_held++] = p;
-}
-
-/* Uniform, of variance 1. */
-static double draw(void) {
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return ((double)(seed >> 11) / 4503599627370496.0 - 1) * 1.7320508;
-}
-
-/* n numbers of 16 bits around `middle`, and what they are in double precision. */
-static uint16_t *draw_all(size_t n, double middle, double size, double **wide) {
-  uint16_t *bits = malloc(n * sizeof *bits);
-  *wide = malloc(n * sizeof **wide);
-  if (!bits || !*wide) fail("host memory");
-  for (size_t i = 0; i < n; i++) (*wide)[i] = ref_wide(bits[i] = ref_bf16(middle + size * draw()));
-  return bits;
-}
-
-static void make_layer(toy_layer *l, const mlaf_layer_desc *desc) {
-  mlaf_layer_weight list[WEIGHTS];
-  for (int i = 0; i < WEIGHTS; i++) {
-    const int rows = shapes[i].rows, cols = shapes[i].cols;
-    const size_t n = (size_t)rows * (size_t)cols;
-    uint16_t *bits = draw_all(n, rows == 1, rows == 1 ? 0.1 : 1 / sqrt(cols), &l->wide[i]);
-    l->weights[i] = to_device(bits, n * sizeof *bits);
-    list[i] = (mlaf_layer_weight){shapes[i].name, l->weights[i], rows, cols, 0};
-    free(bits);
-  }
-  l->cache = to_device(NULL, (size_t)PAGES * PAGE * ROW * sizeof(uint16_t));
-  l->wide_cache = calloc((size_t)TOKENS * ROW, sizeof(double));
-  if (!l->wide_cache) fail("host memory");
-  if (mlaf_layer_create(ctx, desc, list, WEIGHTS, &l->layer)) fail("mlaf_layer_create");
-}
-
-/* Rows of P/2 cosines, then P/2 sines, rounded to float32 as the device has them. */
-static void make_table(float table[TOKENS][ROPE], double wide[TOKENS][ROPE]) {
-  for (int t = 0; t < TOKENS; t++)
-    for (int i = 0; i < ROPE; i++) {
-      const double angle = t * pow(10000, -2.0 * (i % (ROPE / 2)) / ROPE);
-      wide[t][i] = table[t][i] = (float)(i < ROPE / 2 ? cos(angle) : sin(angle));
-    }
-}
 
 static int largest(const double *head, const uint16_t *h) {
   int best = 0;
@@ -114,16 +35,17 @@ int main(void) {
   opts.device = getenv("MLAF_DEVICE"); /* NULL: the first GPU */
   if (mlaf_ctx_create(&opts, &ctx, why, sizeof why)) return fprintf(stderr, "no context: %s\n", why), 1;
 
-  mlaf_layer_desc desc = MLAF_LAYER_DESC_INIT;
-  make_table(table, wide_table);
-  desc.flags = MLAF_LAYER_RESIDUAL;
-  desc.hidden = HIDDEN, desc.heads = HEADS, desc.q_rank = Q_RANK, desc.rank = RANK;
-  desc.rope = ROPE, desc.nope = NOPE, desc.v = V;
+  mlaf_layer_desc desc = describe();
+  make_table(TOKENS, table, wide_table);
   desc.page_size = PAGE, desc.ctx_max = TOKENS;
-  desc.scale = (float)dims.scale;
   desc.cos = to_device(table, sizeof table);
   desc.table_rows = TOKENS;
-  for (int l = 0; l < LAYERS; l++) make_layer(&layers[l], &desc);
+  for (int l = 0; l < LAYERS; l++) {
+    layers[l].layer = make_layer(&desc, layers[l].wide);
+    layers[l].cache = to_device(NULL, (size_t)PAGES * PAGE * ROW * sizeof(uint16_t));
+    layers[l].wide_cache = calloc((size_t)TOKENS * ROW, sizeof(double));
+    if (!layers[l].wide_cache) fail("host memory");
+  }
 
   uint16_t *bits = draw_all((size_t)WORDS * HIDDEN, 0, 1, &words), h[HIDDEN];
   free(draw_all((size_t)WORDS * HIDDEN, 0, 1, &head));
@@ -169,7 +91,6 @@ int main(void) {
     free(layers[l].wide_cache);
   }
   free(bits), free(words), free(head);
-  for (int i = 0; i < n_held; i++) mlaf_mem_free(ctx, held[i]);
-  mlaf_ctx_destroy(ctx);
+  free_model();
   return !(worst <= BOUND);
 }

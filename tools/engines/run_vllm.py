@@ -3,7 +3,8 @@ import json
 import os
 import sys
 
-os.environ.update({"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1",
+os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # calls are counted in this process
+os.environ.update({"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1",
                    "VLLM_CPU_OMP_THREADS_BIND": "nobind"})
 
 import serve
