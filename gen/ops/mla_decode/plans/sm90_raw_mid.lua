@@ -14,7 +14,7 @@ local function up(x, to) return (x + to - 1) // to * to end
 function plan.make(v, isa)
   local p = raw.tile(v)
   p.facts_bytes = FACTS
-  -- Where tokens hold scales, scores keep the sums of a group of columns beside those of all before.
+  -- Scores keep the sums of a group of columns beside those of all before, where tokens hold scales.
   p.loader_regs, p.score_regs, p.value_regs = 56, 120, 168
   if v.scales > 0 then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
   p.q_bytes = v.rows * 128 * ((v.rank + v.rope) // 64)
