@@ -21,7 +21,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"0c8b5f259909808b", "f4debf9de656d0f6e0df6588883b881d29682abce58e4505cf5471fd93d15c07"},
       /* mla_decode/sm90_many_ahead sm_90a */
     {"0d4fcf8e1278bea3", "f7b3c75ad2349334d7714c22c7704a7442d5a5614e648bc3cb61f5397f4a6e1a"}, /* mla_q_b/mma_fp8 sm_90a */
-    {"0d86294805a38a5e", "f5c25a25d5790a6dd49b399519dadf3c5f194ce118f0f49fe3e0b0692b85ea5a"}, /* mla_decode/mma_cache sm_80 */
+    {"0d86294805a38a5e", "6d7d9e07b8616d8c393ef6ad794bd27824a160498331373f875bcc5ea4e46739"}, /* mla_decode/mma_cache sm_80 */
     {"0e2a6d59b74ede44", "43647078c6e0ad33469e2dbadd37e930b206003d607e29b41d8e1da653c44c35"}, /* mla_v_out/dot_fp8 sm_90a */
     {"0e8ae991bf5b72f3", "6515a855e45d0fa7e6337780507e9af1e4ec49f7ff96bc41ed2ec6948bb2ff09"}, /* mla_v_out/mma sm_80 */
     {"0f04903a38d4270c", "65f9041ac34a3ab7e36b1ea8cb31a02863588464c0f831e4bb5e59609d317eb0"}, /* mla_decode/combine_wave gfx942 */
@@ -295,7 +295,7 @@ const mlaf_known_hash mlaf_known_hashes[] = {
     {"a7d79925e193690f", "489f7d272b0d73129a3a056dbd05407c0034c0cbd501fd8c29a22adf7486e050"}, /* mla_decode/sm90_mid sm_90a */
     {"a8f8cf4e76253180", "861fe02e6c9a504c6a9e988e8e7931fdbd341e5aa33d3c419175023c335753c0"}, /* mla_prefill/mfma gfx950 */
     {"ab77397d475e608e", "cae65cbf6159cc54b4dbc14377105df3ad24cc91c5ebd806cff788a57cca52fc"}, /* read_ceiling sm_90a */
-    {"ab99030509adb5e2", "61001a91b2a6e703c45b31fa5fe75c5fa1ccc75312f41e67b64e470ed7e64e1d"}, /* mla_decode/mma_cache sm_90a */
+    {"ab99030509adb5e2", "d63e11282cd1c7f3a8d0a21d814204a66aadf0f5ef27ece473907ab35701249e"}, /* mla_decode/mma_cache sm_90a */
     {"abfc776a26e53a9d", "df4d6a75d60dd547b8b283660171ec8fa8f493c0845910a791f0a07b02fce686"}, /* mla_qkv_a/wide_fp8 sm_90a */
     {"ac3e2cf0ec4365ca", "63001e2b95e24db3ee279be63d0a12c80ec39c3046e9153b33f0533d4213373a"}, /* mla_q_b/mfma gfx942 */
     {"ac8b8966e293a69a", "27f3884e467b2d812f9a309fdefa5c777c1eacdc0449ffa471426b1990b538d1"}, /* mla_qkv_a/mma sm_90a */
