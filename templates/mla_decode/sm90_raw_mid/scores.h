@@ -148,15 +148,15 @@ MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m,
   for (int j = 0; j < N / 8; j++) sum[j].x *= by[j].x, sum[j].y *= by[j].y;
 }
 
-// x = s relative to m. True if one is too high: by four maxima side by side, since comparisons would wait for each other.
+// x = s relative to m. True if one is too high.
 MLAF_DEV bool relative(const float (&s)[N / 2], const of_rows& m, float (&x)[N / 2]) {
-  float top[4] = {LOWEST, LOWEST, LOWEST, LOWEST};
+  bool high = false;
 #pragma unroll
   for (int i = 0; i < N / 2; i++) {
     x[i] = s[i] - (i % 2 ? m[i / 4].y : m[i / 4].x);
-    top[i % 4] = fmaxf(top[i % 4], x[i]);
+    high |= x[i] > LIFT + SLACK;
   }
-  return fmaxf(fmaxf(top[0], top[1]), fmaxf(top[2], top[3])) > LIFT + SLACK;
+  return high;
 }
 
 // The rows' sums over all threads: their inverse for the values, the LSE for the caller.
