@@ -43,10 +43,11 @@ MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
   }
 }
 
-// S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has the address for; q: operand() of Q.
+// S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has
+// the address for; q: operand() of Q.
 //@ if scales > 0 then
-// The sums of each group of columns are multiplied by the tokens' scales (scales: address of those of row lane/4; those of the row
-// 8 behind it are NEXT bytes on).
+// The sums of each group of columns are multiplied by the tokens' scales (scales: address of those of row lane/4; those of the
+// row 8 behind it are NEXT bytes on).
 constexpr int NEXT = ${step_8} * PITCH;
 
 // Scales to f16, for the values: lane 4r + g has group g of row r, at 2 (16 warp + r) from 128 g on.

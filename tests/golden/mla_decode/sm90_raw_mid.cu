@@ -65,8 +65,9 @@ struct shared_memory {
   __align__(16) char facts[80];
   int raised[PS], bad[RING]; // 1: O is to be multiplied; of each slot: the number of the last tile with a bad page
 };
-constexpr int Q_AT = AT(q), P_AT = AT(p), RING_AT = AT(ring), REFS_AT = AT(refs), FACTORS_AT = AT(factors), ROWS_AT = AT(rows), SUMS_AT = AT(sums);
-constexpr int INVERSE_AT = AT(inverse), RAISED_AT = AT(raised), BARS_AT = AT(full), FULL_Q_AT = AT(full_q), BAD_AT = AT(bad);
+constexpr int Q_AT = AT(q), P_AT = AT(p), RING_AT = AT(ring), REFS_AT = AT(refs), FACTORS_AT = AT(factors);
+constexpr int ROWS_AT = AT(rows), SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), RAISED_AT = AT(raised);
+constexpr int BARS_AT = AT(full), FULL_Q_AT = AT(full_q), BAD_AT = AT(bad);
 constexpr int EMPTY_Q_AT = AT(empty_q), P_FULL_AT = AT(p_full), P_EMPTY_AT = AT(p_empty), END_AT = AT(end), FACTS_AT = AT(facts);
 constexpr int SCALES_AT = AT(scales);
 static_assert(sizeof(shared_memory) == 231648, "plans/sm90_raw_mid.lua counts otherwise");
