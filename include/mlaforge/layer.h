@@ -263,8 +263,10 @@ MLAF_API int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t c
 
 /* Launch on `stream` (the device's; NULL: its default one) and return without waiting. With a workspace of the caller's it never
  * allocates, compiles, locks, logs or synchronises on success: legal in graph capture; replays read lengths, tables, slots and
- * positions anew (a prefill's lengths are its schedule's, which a capture fixes). Without one it locks the stream's while it
- * launches, so that a call is one unit on its stream, and allocates where that has to grow (E_ARG while the stream captures).
+ * positions anew (a prefill's lengths are its schedule's, which a capture fixes). But the first call with a set of kernels,
+ * outside of a capture, makes their CUDA graph: a millisecond or so, and memory (MLAF_LAUNCH_GRAPHS=0: none). Without a workspace
+ * it locks the stream's while it launches, so that a call is one unit on its stream, and allocates where that has to grow (E_ARG
+ * while the stream captures).
  * 0 tokens: nothing is launched. E_ARG names the argument; the detail is in mlaf_ctx_last_message.
  * Thread-safe. Threads that hand over a workspace need one each, also on one stream. */
 MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream);
