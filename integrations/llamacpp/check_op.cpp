@@ -13,7 +13,7 @@
 namespace {
 
 enum Mask { PREFIX, HOLES, EMPTY_ROW, NOT_A_MASK };
-enum Layout { DENSE, WIDE_ROWS, SHARED_MASK };
+enum Layout { DENSE, WIDE_ROWS, SHARED_MASK, SPARE_ROWS };
 
 struct Case {
   const char *name;
@@ -35,6 +35,8 @@ const Case CASES[] = {
   {"holes, rows of 640, 3 streams",       2, 4, 3, 256, GGML_TYPE_F16, HOLES, WIDE_ROWS, 0},
   {"lengths, rows of 640, 3 streams",     2, 4, 3, 256, GGML_TYPE_F16, PREFIX, WIDE_ROWS, 1},
   {"one mask for 2 streams",              2, 4, 2, 256, GGML_TYPE_F16, HOLES, SHARED_MASK, 0},
+  {"128 spare rows a stream, lists",      2, 4, 3, 256, GGML_TYPE_F16, HOLES, SPARE_ROWS, 0},
+  {"128 spare rows a stream, lengths",    2, 4, 3, 256, GGML_TYPE_F16, PREFIX, SPARE_ROWS, 1},
   {"100 keys, prefix asked for",          3, 4, 2, 100, GGML_TYPE_F16, PREFIX, DENSE, 1},
   {"a row without keys, lists",           3, 4, 1, 256, GGML_TYPE_F16, EMPTY_ROW, DENSE, 0},
   {"a row without keys, lengths",         3, 4, 1, 256, GGML_TYPE_F16, EMPTY_ROW, DENSE, 1},
@@ -59,7 +61,7 @@ struct Node {
   explicit Node(const Case &c) {
     ctx = ggml_init({256u << 20, nullptr, false});
     const int64_t row = c.layout == WIDE_ROWS ? 640 : 576, masks = c.layout == SHARED_MASK ? 1 : c.S;
-    ggml_tensor *cells = ggml_new_tensor_4d(ctx, c.type, row, c.keys, 1, c.S);
+    ggml_tensor *cells = ggml_new_tensor_4d(ctx, c.type, row, c.keys + (c.layout == SPARE_ROWS ? 128 : 0), 1, c.S);
     q = ggml_permute(ctx, ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 576, c.H, c.T, c.S), 0, 2, 1, 3);
     k = ggml_view_4d(ctx, cells, 576, c.keys, 1, c.S, cells->nb[1], cells->nb[2], cells->nb[3], 0);
     v = ggml_view_4d(ctx, k, 512, c.keys, 1, c.S, k->nb[1], k->nb[2], k->nb[3], 0);
