@@ -125,7 +125,7 @@ static int read_index(call *c) {
   if (!c->f->indexed) return c->a[INDEX_CACHE] == Py_None;
   if (!read_here(c, c->a[INDEX_CACHE], MLAF_VIEW_U8, 3, 4, &v) || v.shape[v.dims - 1] != TOKEN) return 0;
   if (v.shape[0] != c->args.num_pages || v.shape[1] != c->f->page || (v.dims == 4 && v.shape[2] != 1)) return 0;
-  if (c->f->page > 1 && v.stride[1] != TOKEN) return 0;
+  if ((c->f->page > 1 && v.stride[1] != TOKEN) || (v.shape[0] > 1 && v.stride[0] <= 0)) return 0;
   c->args.index_cache = v.data;
   c->args.index_page_stride = v.shape[0] > 1 ? v.stride[0] : 0;
   return 1;

@@ -16,7 +16,8 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "scale": ("softmax_scale", "sm_scale"), "q_len": ("max_seqlen_q",), "kv_lora_rank": ("rank", "head_dim_v"), "rope dim": ("rope",), "nope dim": ("nope",),
          "value dim": ("v", "vdim"), "page size": ("page_size", "page_tokens"), "batch_max": ("batch",), "batch_min": ("batch",), "ctx_min": ("kv_len",),
          "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",),
-         "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",)}
+         "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",),
+         "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",)}
 FAULTS = (MlafError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
 MOST = (1 << 31) - 1
 

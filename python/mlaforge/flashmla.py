@@ -89,7 +89,7 @@ def _with_empty(ctx, out, lse, value, stream):
 def _fp8_format(ctx, q, k_cache, rank):
     """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales of their own."""
     shape = getattr(k_cache, "shape", None)
-    if not shape or not getattr(q, "shape", None):
+    if not shape:
         fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656 or 584]")
     kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target)
     wanted = {f.operations["mla_decode"] - 1: f for f in cache_format.taken_by("mla_decode") if f.scale == "stored"}
@@ -100,11 +100,17 @@ def _fp8_format(ctx, q, k_cache, rank):
     return kind
 
 
+def _check_out(out, head_dim_v):
+    if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
+        fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
+
+
 def _sparse(ctx, q, k_cache, rank, lists, scale, workspace, out, lse, stream):
     """Attention over index lists: (out, lse)."""
     q, out, lse = (adopt(ctx, name, x) if ctx.emulated else x for name, x in (("q", q), ("out", out), ("lse", lse)))
     if len(q.shape) != 4:
         fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
+    _check_out(out, rank)
     if out is None or lse is None:
         made = _outputs(ctx, q, rank)
         out, lse = made[0] if out is None else out, made[1] if lse is None else lse
@@ -176,8 +182,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
             q, out, lse = (adopt(ctx, name, x) for name, x in (("q", q), ("out", out), ("lse", lse)))
         if len(q.shape) != 4:
             fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
-        if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
-            fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
+        _check_out(out, head_dim_v)
         if out is None or lse is None:
             made = _outputs(ctx, q, head_dim_v)
             out, lse = made[0] if out is None else out, made[1] if lse is None else lse

@@ -10,7 +10,7 @@ from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stri
 
 __all__ = ["mla_index"]
 
-COLUMNS, TOKEN = 128, 132  # of a key; bytes of a cached token with its scale
+COLUMNS, TOKEN, ALIGN = 128, 132, 16  # of a key; bytes of a cached token with its scale; of pages
 CTX_MOST, TOPK_MOST = 1 << 24, 1 << 20
 
 
@@ -23,19 +23,23 @@ class IndexArgs(ctypes.Structure):
                 ("page_tokens", I32), ("table_width", I32), ("q_tokens", I32)]
 
 
-def planar(cache):
+def planar(cache, name="cache"):
     """[pages, page, 132] or [pages, page, 1, 132] of bytes: its members."""
-    check_tensor("cache", cache, "uint8", None, None, *[1] * (len(cache.shape) - 3), TOKEN)
-    check_page("cache", cache)
+    check_tensor(name, cache, "uint8", None, None, *[1] * (len(cache.shape) - 3), TOKEN)
+    check_page(name, cache)
     pages, page = cache.shape[:2]
-    if page > 1 and row_stride(cache, 1, "cache") not in (0, TOKEN):
-        fail(f"cache has tokens {row_stride(cache, 1)} bytes apart: a page is {page} keys of {COLUMNS} bytes, then {page} scales, without a gap")
-    return {"cache": cache.data_ptr(), "cache_page_stride": row_stride(cache, 0, "cache"), "num_pages": pages, "page_tokens": page}
+    if page > 1 and row_stride(cache, 1, name) not in (0, TOKEN):
+        fail(f"{name} has tokens {row_stride(cache, 1)} bytes apart: a page is {page} keys of {COLUMNS} bytes, then {page} scales, without a gap")
+    apart, least = row_stride(cache, 0, name), page * TOKEN
+    if apart and (apart < least or apart % ALIGN):
+        fail(f"{name} has pages {apart} bytes apart, must be a multiple of {ALIGN} from {-(-least // ALIGN) * ALIGN} on: a page of {page} tokens has "
+             f"{least} bytes")
+    return {"cache": cache.data_ptr(), "cache_page_stride": apart, "num_pages": pages, "page_tokens": page}
 
 
 def _lengths(lengths, tokens, requests):
     """[T] or [B, T / B] int32, dense."""
-    shape = (tokens,) if len(lengths.shape) == 1 else (requests, tokens // requests)
+    shape = (tokens,) if len(lengths.shape) == 1 else (requests, tokens // max(requests, 1))
     check_tensor("lengths", lengths, "int32", *shape)
     if row_stride(lengths, 0, "lengths") not in (0, 1 if len(shape) == 1 else shape[1]):
         fail(f"lengths has the strides {tuple(lengths.stride())}, must be dense")
@@ -63,7 +67,7 @@ def mla_index(q, weights, cache, block_table, lengths, topk, *, max_length=None,
     topk = whole("topk", topk, 1, TOPK_MOST)
     args = planar(cache)
     requests, width = block_table.shape
-    if requests < 1 or tokens % requests:
+    if tokens and (requests < 1 or tokens % requests):
         fail(f"block_table has {requests} rows for {tokens} query tokens, must have one for each request, of as many tokens")
     if width < 1:
         fail(f"block_table has the shape {tuple(block_table.shape)}: a row has one page or more, -1 where a request has none")
@@ -72,7 +76,7 @@ def mla_index(q, weights, cache, block_table, lengths, topk, *, max_length=None,
     columns = -(-most // 4) * 4
     out = empty(ctx, q, (tokens, topk), "int32") if out is None else out
     logits = empty(ctx, q, (tokens, columns), "float32") if logits is None else logits
-    args.update(tokens=tokens, topk=topk, max_length=columns, table_width=width, q_tokens=max(tokens // requests, 1),
+    args.update(tokens=tokens, topk=topk, max_length=columns, table_width=width, q_tokens=max(tokens // max(requests, 1), 1),
                 **rows_of("q", "q", q, None, (tokens, heads, COLUMNS), ("token", "head")),
                 **rows_of("weights", "w", weights, "float32", (tokens, heads), ("token",)),
                 **rows_of("block_table", "block_table", block_table, "int32", (requests, width), ("request",)),

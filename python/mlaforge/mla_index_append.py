@@ -6,12 +6,12 @@ from .context import _struct
 from .entry import entry
 from .library import I32, I64, PTR, U32
 from .made import DTYPES, rows_of, run, tuned
-from .mla_index import COLUMNS, TOKEN, planar
+from .mla_index import ALIGN, COLUMNS, TOKEN, planar
 from .tensors import check_tensor, dtype_name, empty, fail, is_dense, row_stride, style_of
 
 __all__ = ["mla_index_append"]
 
-POWER_OF_TWO, TABLE_16, ROPE, ALIGN = 1, 2, 64, 16
+POWER_OF_TWO, TABLE_16, ROPE = 1, 2, 64
 
 
 class IndexAppendArgs(ctypes.Structure):
@@ -39,6 +39,8 @@ def _table(table, dtype):
     if number not in ("float32", dtype):
         fail(f"cos_sin_cache is {number}, must be float32 or {dtype}")
     check_tensor("cos_sin_cache", table, number, None, ROPE)
+    if not table.shape[0]:
+        fail(f"cos_sin_cache has the shape {tuple(table.shape)}: it must have a row for each position")
     return {"cos": table.data_ptr(), "table_rows": table.shape[0], "table_row_stride": row_stride(table, 0, "cos_sin_cache")}, number != "float32"
 
 
@@ -53,7 +55,7 @@ def _result(ctx, name, given, like, shape, dtype):
 
 
 @entry(k="[T, 128]", norm_weight="[128]", norm_bias="[128]", slots="[T]", positions="[T]", cos_sin_cache="[positions, 64]",
-       cache="[pages, page, 132] or [pages, page, 1, 132]", q="[T, H, 128]", weights="[T, H]", seq_lens="[B]", q8="[T, H, 128]", w8="[T, H]", lengths="[T]")
+       cache="[pages, page, 132] or [pages, page, 1, 132]", q="[T, H, 128]", weights="[T, H]", weights_scale=float, seq_lens="[B]", q8="[T, H, 128]", w8="[T, H]", lengths="[T]")
 def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache, cache, *, q=None, weights=None, weights_scale=None, seq_lens=None,
                      eps=1e-6, style="halves", hadamard=False, power_of_two=True, q8=None, w8=None, lengths=None, ctx=None, stream=None):
     """Keys of new tokens go to the cache of mla_index, and queries get 8 bits, in one launch.
@@ -75,6 +77,9 @@ def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache,
         fail(f"k is {dtype} of the shape {tuple(k.shape)}; accepted are {', '.join(DTYPES)} [T, {COLUMNS}]")
     if (q is None) != (weights is None):
         fail("q and weights come together: one of them is None")
+    for name, result, of, source in (("q8", q8, "q", q), ("w8", w8, "q", q), ("lengths", lengths, "seq_lens", seq_lens)):
+        if result is not None and source is None:
+            fail(f"{name} is given, and {of} is None: {name} is made of it, so leave out {name} or pass {of}")
     tokens, heads, style = k.shape[0], 0 if q is None else q.shape[1], style_of("style", style)
     table, narrow = _table(cos_sin_cache, dtype)
     args = {"tokens": tokens, "q_tokens": 1, "eps": eps, "flags": (POWER_OF_TWO if power_of_two else 0) | (TABLE_16 if narrow else 0), **table,
@@ -90,10 +95,10 @@ def mla_index_append(k, norm_weight, norm_bias, slots, positions, cos_sin_cache,
                     **rows_of("weights", "w", weights, dtype, (tokens, heads), ("token",)))
     if seq_lens is not None:
         requests = seq_lens.shape[0]
-        if requests < 1 or tokens % requests:
+        if tokens and (requests < 1 or tokens % requests):
             fail(f"seq_lens has {requests} requests for {tokens} tokens, must have one for each, of as many tokens")
         lengths = _result(ctx, "lengths", lengths, k, (tokens,), "int32")
-        args.update(q_tokens=max(tokens // requests, 1), lengths=lengths.data_ptr(), **rows_of("seq_lens", "seq_lens", seq_lens, "int32", (requests,), ()))
+        args.update(q_tokens=max(tokens // max(requests, 1), 1), lengths=lengths.data_ptr(), **rows_of("seq_lens", "seq_lens", seq_lens, "int32", (requests,), ()))
     words = f"{DTYPES[dtype]},{style}{',hadamard' if hadamard else ''}"
     run(ctx, f"mla_index_append:h{heads},{words},t{tuned(tokens, 1048576)}", _struct(IndexAppendArgs, **args), k, stream)
     return q8, w8, lengths

@@ -9,7 +9,7 @@ from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_open, check_schedule, make_schedule
-from .mla_index import planar
+from .mla_index import TOPK_MOST, planar
 from .mla_projections import ENCODINGS
 from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, span, style_of, whole
 
@@ -200,12 +200,16 @@ class Layer:
             check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
             flags |= 0 if number == "float32" else TABLE_16
             table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": row_stride(cos_sin_cache, 0)}
+        index_topk = whole("index_topk", index_topk or 0, 0, TOPK_MOST)
         self._indexes, index, of_index = bool(index_topk), {}, None
         if index_topk:
             for name in ("wq_b.weight", "weights_proj.weight"):
                 if name not in named:
                     fail(f"{name} is missing among the layer's weights: index_topk is {index_topk}")
+                check_tensor(name, named[name], None, None, None)
             of_index = dtype_name(named["wq_b.weight"])
+            if of_index not in (self._dtype, matrices):
+                fail(f"wq_b.weight is {of_index}, must be {matrices}" + (f" or {self._dtype}" if matrices != self._dtype else ""))
             flags |= (INDEX_16 if matrices in ENCODINGS and of_index == self._dtype else 0) | (INDEX_HADAMARD if index_hadamard else 0)
             flags |= 0 if index_power_of_two else INDEX_FP32_SCALES
             index = {"index_heads": named["weights_proj.weight"].shape[0], "index_topk": index_topk,
@@ -296,7 +300,7 @@ class Layer:
             return {} if cache is None else fail("index_cache is given, and the layer has no indexer: it must be None")
         if cache is None:
             fail("index_cache is missing: the layer has an indexer")
-        said = planar(cache)
+        said = planar(cache, "index_cache")
         if said["num_pages"] != pages:
             fail(f"index_cache has {said['num_pages']} pages, cache has {pages}: their page ids are the same")
         check_page("index_cache", cache, self._page)

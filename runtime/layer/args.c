@@ -146,6 +146,10 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"schedule_device", a->schedule_device, sizeof(int32_t), many, many},
       {"index_cache", a->index_cache, ALIGN, index && pages, index},
   };
+  if (index && (!a->block_table || a->qo_indptr))
+    return mlaf_fail(err, MLAF_E_ARG, "block_table is %p and qo_indptr %p: a layer with an indexer takes a block table and no "
+                     "qo_indptr, requests have tokens / batch query tokens each", (const void *)a->block_table,
+                     (const void *)a->qo_indptr);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
     if (list[i].at && !list[i].known)
@@ -156,12 +160,13 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
   return MLAF_OK;
 }
 
-static mlaf_status check_tables(const mlaf_layer_args *a, int64_t tokens, mlaf_err *err) {
+static mlaf_status check_tables(const layer_shape *s, const mlaf_layer_args *a, int64_t tokens, mlaf_err *err) {
   if (a->block_table && a->block_table_width < 1)
     return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d, must be 1 or more", a->block_table_width);
   if (!a->schedule && a->block_table && !a->qo_indptr && tokens % a->batch)
-    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, no multiple of batch, %d: then qo_indptr is wanted", (long long)tokens,
-                     a->batch);
+    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, no multiple of batch, %d: %s", (long long)tokens, a->batch,
+                     layer_indexes(s) ? "requests of a layer with an indexer have equally many query tokens"
+                                      : "then qo_indptr is wanted");
   return MLAF_OK;
 }
 
@@ -180,7 +185,7 @@ static mlaf_status check_workspace(const mlaf_layer *layer, const mlaf_layer_arg
 mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err) {
   const layer_shape *s = &layer->shape;
   mlaf_status st = check_pointers(s, a, err);
-  if (!st) st = check_tables(a, layer_sizes_of(s, a).tokens, err);
+  if (!st) st = check_tables(s, a, layer_sizes_of(s, a).tokens, err);
   return st ? st : check_workspace(layer, a, err);
 }
 

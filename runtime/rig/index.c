@@ -7,6 +7,7 @@
 #include "rig/rig.h"
 
 enum { COLUMNS = MLAF_FORM_INDEX_COLUMNS, TOKEN = COLUMNS + 4, SIZE = 32 /* of codes: the largest is well within e4m3fn */ };
+enum { PAGES_ALIGN = 16 };
 
 static mlaf_status no_memory(const layer_rig *r) { return mlaf_fail(r->env->err, MLAF_E_NOMEM, "no memory for an indexer"); }
 
@@ -43,11 +44,12 @@ static mlaf_status make_keys(layer_rig *r) {
   const int64_t page = r->setup.page_size;
   mlaf_rng rng = {r->env->seed + 31};
   uint8_t codes[4096];
-  x->set_bytes = (size_t)(r->set_pages * page * TOKEN);
-  if (!(x->keys = malloc(x->set_bytes))) return no_memory(r);
+  x->page_bytes = (page * TOKEN + PAGES_ALIGN - 1) / PAGES_ALIGN * PAGES_ALIGN;
+  x->set_bytes = (size_t)(r->set_pages * x->page_bytes);
+  if (!(x->keys = calloc(x->set_bytes, 1))) return no_memory(r);
   for (size_t i = 0; i < sizeof codes; i++) codes[i] = mlaf_e4m3_encode(false, SIZE * (double)mlaf_rng_normal(&rng));
   for (int64_t p = 0; p < r->set_pages; p++) {
-    uint8_t *at = x->keys + p * page * TOKEN;
+    uint8_t *at = x->keys + p * x->page_bytes;
     for (int64_t i = 0; i < page * COLUMNS; i++) at[i] = codes[mlaf_rng_below(&rng, sizeof codes)];
     for (int64_t i = 0; i < page; i++) {
       const float scale = ldexpf(1, -5 - (int)mlaf_rng_below(&rng, 2));

@@ -6,7 +6,7 @@
 #include "op/e4m3.h"
 #include "rig/rig.h"
 
-enum { COLUMNS = MLAF_FORM_INDEX_COLUMNS, TOKEN = COLUMNS + 4 };
+enum { COLUMNS = MLAF_FORM_INDEX_COLUMNS };
 
 /* --- reading back --- */
 
@@ -54,7 +54,7 @@ void layer_index_free(layer_index_left *left) { free(left->keys), free(left->lis
 static void key_of(const layer_rig *r, const layer_index_left *left, const double decoded[256], int64_t row,
                    double out[COLUMNS]) {
   const int64_t page = r->setup.page_size;
-  const uint8_t *first = left->keys + row / page * page * TOKEN, *code = first + row % page * COLUMNS;
+  const uint8_t *first = left->keys + row / page * r->index.page_bytes, *code = first + row % page * COLUMNS;
   float scale;
   memcpy(&scale, first + page * COLUMNS + row % page * 4, sizeof scale);
   for (int i = 0; i < COLUMNS; i++) out[i] = decoded[code[i]] * (double)scale;
@@ -88,7 +88,7 @@ mlaf_status layer_index_check_rest(const layer_rig *r, const layer_index_left *l
   for (int64_t t = 0; !st && t < r->call[0].args.tokens; t++)
     fresh[layer_slot(r, r->call[0].request[t], position_of(r, t))] = true;
   for (int64_t i = 0; !st && i < rows; i++) {
-    const int64_t first = i / page * page * TOKEN, code = first + i % page * COLUMNS;
+    const int64_t first = i / page * r->index.page_bytes, code = first + i % page * COLUMNS;
     const int64_t scale = first + page * COLUMNS + i % page * 4;
     const uint8_t *is = left->keys, *was = r->index.keys;
     if (!fresh[i] && (memcmp(is + code, was + code, COLUMNS) || memcmp(is + scale, was + scale, 4)))

@@ -364,6 +364,7 @@ static mlaf_status send_table(layer_rig *r, const lists *l, mlaf_layer_args *a) 
   a->kv_indptr = a->kv_indices = a->kv_last_page_lens = a->qo_indptr = NULL;
   a->kv_indices_size = 0;
   a->index_cache = r->index.cache;
+  a->index_page_stride = r->index.page_bytes;
   free(table);
   return st;
 }

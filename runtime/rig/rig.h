@@ -66,6 +66,7 @@ typedef struct layer_indexer {
   char *behind[LAYER_SETS]; /* place of wk and weights_proj behind kv_a, of layer_index_joined bytes; NULL: they lie apart */
   uint8_t *keys;        /* the cache of a set, as it is before a call */
   char *cache;          /* on the device, one set behind the other; NULL: there is no indexer */
+  int64_t page_bytes;   /* from one page to the next */
   size_t set_bytes;
 } layer_indexer;
 

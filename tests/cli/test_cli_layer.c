@@ -136,9 +136,9 @@ static void queries_are_scaled_by_position(void **state) {
     }
 }
 
-/* One head of GLM-5 whose indexer takes 24 tokens. New tokens are in one call as requests of two each over the same pages, as
- * those of a prompt may be. Found wrong: a reference that pairs other rope columns, an entry of a list that is another's, a key
- * of a token that was there. */
+/* One head of GLM-5 whose indexer takes 24 tokens, with pages of 7, which must lie 928 bytes apart. New tokens are in one
+ * call as requests of two each over the same pages, as those of a prompt may be. Found wrong: a reference that pairs other rope
+ * columns, an entry of a list that is another's, a key of a token that was there. */
 static void an_indexer_passes(void **state) {
   static const layer_request two[] = {{60, 6}, {31, 4}};
   mlaf_model small = *mlaf_model_find("glm-5");
@@ -146,7 +146,7 @@ static void an_indexer_passes(void **state) {
   layer_checked x;
   open_rig();
   small.index_topk = 24;
-  const layer_setup s = {.model = &small, .tp = 64, .page_size = 16, .window = 2, .requests = two, .batch = 2, .checked = 10,
+  const layer_setup s = {.model = &small, .tp = 64, .page_size = 7, .window = 2, .requests = two, .batch = 2, .checked = 10,
                          .indexed = true};
   failure = (mlaf_err){.status = MLAF_OK};
   if (layer_rig_open(&env, &s, 1, &r) || layer_rig_run(&r) || layer_check(&r, &bound, &x)) fail_msg("%s", failure.text);
@@ -157,7 +157,7 @@ static void an_indexer_passes(void **state) {
   assert_has(failure.text, "an appended key of the indexer is");
   assert_true(x.list_worst > LAYER_LIST_BOUND);
   r.index.form.rope_style = style;
-  const int64_t old = layer_slot(&r, 0, 3) / 16 * 16 * 132 + layer_slot(&r, 0, 3) % 16 * 128;
+  const int64_t old = layer_slot(&r, 0, 3) / 7 * 928 + layer_slot(&r, 0, 3) % 7 * 128;
   r.index.keys[old] ^= 1;
   assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
   assert_has(failure.text, "of the indexer's cache changed");

@@ -207,6 +207,16 @@ class Indexer(unittest.TestCase):
         wrong("prefill_tokens is 64, must be 0 with index_heads 32", prefill_tokens=64)
         wrong("rope columns", rope_on_read=True)
         wrong("index_style is 'both'", index_style="both")
+        wrong("index_topk is 'x', must be a whole number", index_topk="x")
+        for shape, dtype, text in (((), "bfloat16", r"weights_proj.weight has the shape \(\)"), ((I, D), "float32", "weights_proj.weight is float32")):
+            wrong_weights = {**self.weights, "layers.0.self_attn.indexer.weights_proj.weight": Buffer(self.ctx, shape, dtype)}
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                mlaforge.Layer(wrong_weights, heads=H, rank=R, rope=P, nope=N, v=V, cos_sin_cache=self.rotations, scale=0.1, page_size=PAGE,
+                               index_topk=4, ctx=self.ctx)
+        wrong_weights = {**self.weights, "layers.0.self_attn.indexer.wq_b.weight": Buffer(self.ctx, SHAPES["indexer.wq_b"], "float16")}
+        with self.assertRaisesRegex(mlaforge.MlafError, "wq_b.weight is float16, must be bfloat16"):
+            mlaforge.Layer(wrong_weights, heads=H, rank=R, rope=P, nope=N, v=V, cos_sin_cache=self.rotations, scale=0.1, page_size=PAGE,
+                           index_topk=4, ctx=self.ctx)
         weights = dict(self.weights)
         del weights["layers.0.self_attn.indexer.k_norm.bias"]
         with self.assertRaisesRegex(mlaforge.MlafError, "k_norm.bias is missing"):
@@ -220,6 +230,14 @@ class Indexer(unittest.TestCase):
                                    dict(index_cache=Buffer(self.ctx, (8, PAGE, 132), "uint8", self.planar[:8 * 132 * PAGE])))):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, **more)
+        layer = self.layer(index_topk=TOPK)
+        expanded = Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", None, (0, 132, 1))
+        for by in (layer._fast, None):  # pages that lie on each other are refused, by the compiled module, too
+            layer.use(None) if by is None else None
+            with self.assertRaisesRegex(mlaforge.MlafError, "index_cache has a dimension of 9 with the stride 0"):
+                self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=expanded)
+            with self.assertRaisesRegex(mlaforge.MlafError, "a layer with an indexer takes a block table and no qo_indptr"):
+                self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index, qo_indptr=self.ints("int32", [0, 1, 4]))
 
 
 class Weights8(Indexer):

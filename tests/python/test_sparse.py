@@ -107,6 +107,14 @@ class Sparse(EmulatorTest):
                                                    ctx=self.ctx)
         self.assertEqual((out.shape[0], lse.shape[0]), (0, 0))
 
+    def test_nothing_with_outputs_of_any_strides(self):
+        """NumPy's empty arrays have other strides than PyTorch's."""
+        q, case = Buffer(self.ctx, (0, 2, HEADS, COLS), "bfloat16", []), Lists(self.ctx, 1, 1)
+        lse = Buffer(self.ctx, (0, HEADS, 2), "float32", [], (HEADS * 2, 2, 1))
+        out, given = mlaforge.flash_mla_with_kvcache(q, case.kv, None, None, RANK, indices=Buffer(self.ctx, (0, 2, TOPK), "int32", []), lse=lse,
+                                                     ctx=self.ctx)
+        self.assertEqual((out.shape, given.shape), ((0, 2, HEADS, RANK), (0, HEADS, 2)))
+
     def test_warm_up(self):
         made = self.ctx.warm_up(heads=HEADS, rank=RANK, rope=COLS - RANK, page_size=1, batch=(4, 4), kv_len=(TOPK, TOPK), lists=True)
         self.assertGreater(made["workspace"], 4 * 4 * TOPK)
@@ -133,6 +141,8 @@ class Sparse(EmulatorTest):
         q, kv = Buffer(self.ctx, (2, HEADS, COLS), "bfloat16"), Buffer(self.ctx, (8, 2, COLS), "bfloat16")
         with self.assertRaisesRegex(mlaforge.MlafError, "kv has 2 KV heads, must have 1"):
             mlaforge.flash_mla_sparse_fwd(q, kv, ints(2, 1, TOPK), 0.1, RANK, ctx=self.ctx)
+        self.refused("head_dim_v is 64, out .*they do not fit", case, out=Buffer(self.ctx, (2, 1, HEADS, RANK - 32), "bfloat16"))
+        self.refused("q is None, must be a tensor", case, q=None, is_fp8_kvcache=True)
         self.refused("a second pool", case, extra_k_cache=case.kv)
         self.refused("block_table and cache_seqlens are wanted", case, indices=None)
 

@@ -36,6 +36,13 @@ class Pool:
         return [self.tokens[i] for i in self.lists[t] if 0 <= i < len(self.tokens)]
 
 
+class Odd(Buffer):
+    """Begins 8 bytes behind its memory."""
+
+    def data_ptr(self):
+        return super().data_ptr() + 8
+
+
 class Pools(EmulatorTest):
     def setUp(self):
         rng = random.Random(11)
@@ -103,6 +110,9 @@ class Pools(EmulatorTest):
                  self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "uint8", None, (1728, 592, 592, 1)))),
                 ("extra_page_stride is 1168, must be a multiple of 576 from 1728 on",
                  self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "uint8"))),
+                ("extra_k_cache .* must have its pages apart",
+                 self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "uint8", None, (0, 584, 584, 1)))),
+                ("extra_k_cache is 0x.*, must be 16-byte aligned", self.second() | dict(extra_k_cache=Odd(self.ctx, (1, 2, 1, 584), "uint8"))),
                 ("extra_indices_in_kvcache .*must be .query tokens of q, topk",
                  self.second() | dict(extra_indices_in_kvcache=Buffer(self.ctx, (3, 2, 7), "int32", [0] * 42))),
                 ("extra_topk_length has 4 entries and topk_length 2", self.second() | dict(extra_topk_length=Buffer(self.ctx, (4,), "int32", [1] * 4))),

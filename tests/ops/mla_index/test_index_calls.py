@@ -62,6 +62,8 @@ class Index(EmulatorTest):
                              (dict(cache=self.buffer((PAGES, PAGE, 128), "uint8", PAGES * PAGE * 128)), "cache has the shape"),
                              (dict(block_table=self.ints((3, 2), [0] * 6)), "block_table has 3 rows for 2"),
                              (dict(block_table=mlaforge.Buffer(self.ctx, (2, 0), "int32")), r"block_table has the shape \(2, 0\): a row has one page"),
+                             (dict(cache=mlaforge.Buffer(self.ctx, (2, 5, 132), "uint8", bytes(1320))), "cache has pages 660 bytes apart, must be a multiple of "
+                              "16 from 672 on: a page of 5 tokens has 660 bytes"),
                              (dict(max_length=1 << 25), "max_length is 33554432")):
             with self.assertRaisesRegex(mlaforge.MlafError, says):
                 mlaforge.mla_index(ctx=self.ctx, **dict(arguments, **change))
@@ -70,6 +72,8 @@ class Index(EmulatorTest):
         arguments, _ = self.make([64, 19], [[3, 0, 10, 7], [1, 4, 2, 5]])
         arguments.update(q=mlaforge.Buffer(self.ctx, (0, H, 128), "float8_e4m3fn"), weights=mlaforge.Buffer(self.ctx, (0, H), "float32"),
                          lengths=mlaforge.Buffer(self.ctx, (0,), "int32"))
+        self.assertEqual(mlaforge.mla_index(ctx=self.ctx, **arguments).shape, (0, TOPK))
+        arguments["block_table"] = mlaforge.Buffer(self.ctx, (0, 4), "int32")  # and no request
         self.assertEqual(mlaforge.mla_index(ctx=self.ctx, **arguments).shape, (0, TOPK))
 
 

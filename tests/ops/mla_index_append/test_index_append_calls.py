@@ -108,6 +108,12 @@ class IndexAppend(EmulatorTest):
         self.assertEqual(mlaforge.mla_index_append(**arguments, ctx=self.ctx), (None, None, None))
         self.assertNotEqual(self.read(self.cache, "B", 128, 128 * 3), (0x5a,) * 128)
 
+    def test_no_request(self):
+        arguments = {**self.arguments(), **{name: mlaforge.Buffer(self.ctx, shape, dtype) for name, shape, dtype in (
+            ("k", (0, 128), "bfloat16"), ("q", (0, H, 128), "bfloat16"), ("weights", (0, H), "bfloat16"), ("slots", (0,), "int64"),
+            ("positions", (0,), "int64"), ("seq_lens", (0,), "int32"))}}
+        self.assertEqual([x.shape for x in mlaforge.mla_index_append(**arguments, ctx=self.ctx)], [(0, H, 128), (0, H), (0,)])
+
     def test_wrong_arguments_are_named(self):
         def wrong(text, **change):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
@@ -117,6 +123,15 @@ class IndexAppend(EmulatorTest):
         wrong("cache has the shape", cache=mlaforge.Buffer(self.ctx, (PAGES, PAGE, 128), "uint8", b"\0" * (PAGES * PAGE * 128)))
         wrong("cos_sin_cache", cos_sin_cache=self.buffer((POSITIONS, 32), "float32", "f", [0.0] * (POSITIONS * 32)))
         wrong("style is 'both'", style="both")
+        cache = lambda strides: mlaforge.Buffer(self.ctx, (2, 5, 132), "uint8", None, strides)
+        wrong("cache has pages 660 bytes apart, must be a multiple of 16 from 672 on", cache=cache((660, 132, 1)))
+        wrong("cache has pages 512 bytes apart, must be a multiple of 16 from 672 on", cache=cache((512, 132, 1)))  # they would overlap
+        wrong("cos_sin_cache has the shape .0, 64.: it must have a row", cos_sin_cache=mlaforge.Buffer(self.ctx, (0, 64), "float32"))
+        wrong("weights_scale is 'x', must be a number", weights_scale="x")
+        wrong("weights_scale is nan", weights_scale=math.nan)
+        none, made = dict(q=None, weights=None), lambda *shape: mlaforge.Buffer(self.ctx, shape, "float32")
+        wrong("w8 is given, and q is None", **none, w8=made(T, H))
+        wrong("lengths is given, and seq_lens is None", seq_lens=None, lengths=made(T))
         wrong("k is float32", k=self.buffer((T, 128), "float32", "f", [0.0] * (T * 128)))
 
 

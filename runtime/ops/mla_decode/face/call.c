@@ -97,11 +97,12 @@ static mlaf_status check_view(const reading *r, const char *name, const mlaf_vie
   return check_place(r, name, v);
 }
 
-/* Row-major without gaps; dimensions of one element may have any stride. */
+/* Row-major without gaps; dimensions of one element may have any stride, and so may all of a tensor without elements. */
 static bool is_dense(const mlaf_view *v) {
   int64_t expected = 1;
-  for (int i = v->dims - 1; i >= 0; i--) {
+  for (int i = 0; i < v->dims; i++)
     if (!v->shape[i]) return true;
+  for (int i = v->dims - 1; i >= 0; i--) {
     if (v->shape[i] != 1 && v->stride[i] != expected) return false;
     if (__builtin_mul_overflow(expected, v->shape[i], &expected)) return false;
   }
@@ -163,6 +164,8 @@ static mlaf_status read_pages(const reading *r, const char *name, const mlaf_vie
     return bad_layout(r, name, k, "must have pages of one token at least, and 1 KV head");
   if (k->stride[3] != 1 || (k->shape[1] > 1 && k->stride[1] != k->shape[3]))
     return bad_layout(r, name, k, "must have the bytes of a page side by side: those of its rows, then those of its scales");
+  if (k->shape[0] > 1 && k->stride[0] <= 0)
+    return bad_layout(r, name, k, "must have its pages apart: of an expanded tensor pass .contiguous()");
   *page_stride = k->shape[0] > 1 ? k->stride[0] : 0;
   return MLAF_OK;
 }
