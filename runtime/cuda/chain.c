@@ -154,26 +154,26 @@ static void free_chain(mlaf_cuda *c, mlaf_chain *k) {
   free(k);
 }
 
-/* Relaxed: another thread that captures in another stream is not disturbed. */
-static mlaf_status capture_relaxed(mlaf_cuda *c, mlaf_chain *k, void *stream, mlaf_err *err) {
+/* By a stream of its own, in relaxed mode: another thread that captures in another stream is not disturbed. */
+static mlaf_status capture_aside(mlaf_cuda *c, mlaf_chain *k, mlaf_err *err) {
+  void *stream = NULL;
   int mode = CUDA_CAPTURE_RELAXED;
   c->api.cuThreadExchangeStreamCaptureMode(&mode);
-  const mlaf_status st = capture(c, k, stream, err);
+  mlaf_status st = mlaf_cuda_check(&c->api, c->api.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate", err);
+  if (!st) st = capture(c, k, stream, err);
+  if (stream) c->api.cuStreamDestroy_v2(stream);
   c->api.cuThreadExchangeStreamCaptureMode(&mode);
   return st;
 }
 
 /* The lock is held, the context entered. */
 static mlaf_status make(mlaf_cuda *c, const mlaf_launch *like, size_t n, mlaf_chain **out, mlaf_err *err) {
-  void *stream = NULL;
   mlaf_chain *k = calloc(1, sizeof *k);
   if (!k) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a graph");
   k->n = n;
   memcpy(k->like, like, n * sizeof *like);
   atomic_flag_clear(&k->taken);
-  mlaf_status st = mlaf_cuda_check(&c->api, c->api.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate", err);
-  if (!st) st = capture_relaxed(c, k, stream, err);
-  if (stream) c->api.cuStreamDestroy_v2(stream);
+  const mlaf_status st = capture_aside(c, k, err);
   if (st) {
     free_chain(c, k);
     return st;
