@@ -129,9 +129,10 @@ def _cache_format(word):
     """(format, its number in the description) of a cache of 8 bits; (None, 0): it has the layer's type."""
     if word is None:
         return None, 0
-    known = {f.name: f for f in taken_by("mla_decode") if f.scale != "none"}
+    known = {f.name: f for f in taken_by("mla_decode") if f.scale != "none" and "mla_append" in f.operations}
     if word not in known:
-        fail(f"cache is {word!r}, must be None or one of {', '.join(sorted(known))}" + (f": {why}" if (why := refusal("mla_decode", word)) else ""))
+        why = refusal("mla_decode", word) or refusal("mla_append", word)
+        fail(f"cache is {word!r}, must be None or one of {', '.join(sorted(known))}" + (f": {why}" if why else ""))
     return known[word], known[word].operations["mla_decode"] - 1
 
 
