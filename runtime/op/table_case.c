@@ -155,8 +155,6 @@ static void describe(const mlaf_made_case *c, mlaf_rows *r, int k, int column, d
 static bool compare_row(const mlaf_made_case *c, mlaf_rows *r, int64_t i, int64_t j, void *const *outputs,
                         mlaf_verify_result *out) {
   const int n = c->h.n_outputs, *list = c->h.outputs;
-  int column = 0;
-  double is = 0;
   const void *got[MLAF_TABLE_OUTPUTS], *any = NULL;
   bool good = true;
   for (int k = 0; k < n; k++)
@@ -166,6 +164,8 @@ static bool compare_row(const mlaf_made_case *c, mlaf_rows *r, int64_t i, int64_
   mlaf_rows_seek(r, i, j);
   for (int k = 0; k < n; k++) {
     if (!got[k]) continue;
+    int column = 0; /* which a hook of an output of one column leaves alone */
+    double is = 0;
     const double off = mlaf_rows_off(r, k, got[k], &column, &is);
     note_error(r, k, c->h.table->args->tensors[list[k]].element == MLAF_ELEMENT_F32, got[k], off, out);
     if (off <= mlaf_rows_bound(&c->h, list[k])) continue;

@@ -198,13 +198,19 @@ static double ratio(double got, double want, double slack) {
   return isnan(off) ? INFINITY : off;
 }
 
+/* An element of a row; of codes of 8 bits the code. */
+static double number_at(const mlaf_host *h, const mlaf_arg_tensor *x, const void *row, int64_t c) {
+  if (x->element == MLAF_ELEMENT_16) return (double)mlaf_decode16(h->dtype, ((const uint16_t *)row)[c]);
+  if (mlaf_element_bytes(x, h->n) == 1) return (double)((const uint8_t *)row)[c];
+  return (double)((const float *)row)[c];
+}
+
 /* The error of a column, and its value. */
 static double off_at(const mlaf_rows *r, int k, const void *got, int64_t c, double *is) {
   const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
   const mlaf_want_row *w = &r->want[k];
   const size_t bytes = (size_t)mlaf_element_bytes(x, r->h->n), at = (size_t)c * bytes;
-  *is = x->element == MLAF_ELEMENT_16 ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)got)[c])
-                                      : (double)((const float *)got)[c];
+  *is = number_at(r->h, x, got, c);
   if (w->bits) return memcmp((const char *)got + at, (const char *)w->bits + at, bytes) ? INFINITY : 0;
   if (x->element == MLAF_ELEMENT_16) return mlaf_off16(r->h->dtype, ((const uint16_t *)got)[c], w->value[c], w->slack[c]);
   return ratio(*is, w->value[c], w->slack[c]);
@@ -235,9 +241,7 @@ void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, 
 void mlaf_rows_fault(const mlaf_rows *r, int k, int column, double is, char *out, size_t size) {
   const mlaf_arg_tensor *x = &r->h->table->args->tensors[r->h->outputs[k]];
   const mlaf_want_row *w = &r->want[k];
-  const bool half = x->element == MLAF_ELEMENT_16;
-  const double kept = !w->bits ? 0 : half ? (double)mlaf_decode16(r->h->dtype, ((const uint16_t *)w->bits)[column])
-                                          : (double)((const float *)w->bits)[column];
+  const double kept = w->bits ? number_at(r->h, x, w->bits, column) : 0;
   mlaf_snprintf(out, size, "%s column %d is %.9g, reference %.9g%s", x->name, column, is, w->bits ? kept : w->value[column],
                 w->bits ? ", to the bit" : "");
 }
