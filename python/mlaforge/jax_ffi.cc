@@ -14,7 +14,7 @@ namespace ffi = xla::ffi;
 
 namespace {
 
-// As library.py hands them over, in this order.
+// The order is that in which library.py hands them over.
 struct Library {
   void *ctx;
   int64_t emulated;

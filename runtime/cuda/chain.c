@@ -154,7 +154,7 @@ static void free_chain(mlaf_cuda *c, mlaf_chain *k) {
   free(k);
 }
 
-/* By a stream of its own, in relaxed mode: another thread that captures in another stream is not disturbed. */
+/* Captures in a stream of its own, in relaxed mode: another thread that captures in another stream is not disturbed. */
 static mlaf_status capture_aside(mlaf_cuda *c, mlaf_chain *k, mlaf_err *err) {
   void *stream = NULL;
   int mode = CUDA_CAPTURE_RELAXED;

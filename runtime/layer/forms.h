@@ -85,7 +85,7 @@ mlaf_status mlaf_form_append(const mlaf_form_layer *layer, mlaf_form_cache *cach
 mlaf_status mlaf_form_queries(const mlaf_form_layer *layer, const uint16_t *x, int64_t position, double *q, mlaf_err *err);
 mlaf_status mlaf_form_heads(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const double *q, int64_t position,
                             int32_t first, int32_t n, double *o, mlaf_err *err);
-/* The same over n_list cached tokens, by their positions, of a cache of MLAF_FORM_ACC or MLAF_FORM_ACC_ME. */
+/* Attention over n_list cached tokens, by their positions, of a cache of MLAF_FORM_ACC or MLAF_FORM_ACC_ME. */
 mlaf_status mlaf_form_heads_over(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const double *q, const int64_t *list,
                                  int64_t n_list, int32_t first, int32_t n, double *o, mlaf_err *err);
 void mlaf_form_output(const mlaf_form_layer *layer, const double *o, double *y);

@@ -39,7 +39,7 @@ const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);
-/* The same into `to`, which is of that stream; NULL: launched at once. */
+/* Launches go into `to`, which is of that stream; NULL: they are made at once. */
 mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const void *args, mlaf_series *to, void *stream);
 /* Makes the first form of arguments in their second one (op/calls.h), where the caller keeps the result: the launch that writes
  * it to `at`, by which *args are in the first form. `again`: it lies there already, nothing is launched. `to` as above. A failure

@@ -20,7 +20,7 @@ static mlaf_status find_lists(layer_rig *r, mlaf_layer_stage *out) {
   return st ? st : mlaf_fail(r->env->err, MLAF_E_INTERNAL, "the layer has no stage called index");
 }
 
-/* Which request has a row, and where in it. */
+/* The request of a row, and the row's place in it. */
 static void place_rows(const layer_rig *r, layer_index_left *out) {
   const int64_t rows = r->set_pages * r->setup.page_size;
   for (int64_t i = 0; i < rows; i++) out->owner[i] = -1;

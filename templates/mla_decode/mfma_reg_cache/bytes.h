@@ -157,7 +157,7 @@ MLAF_DEV void operands_of_v(u32 a, u32 b, u32 c, u32 d, const float (&scale)[4],
   out[2] = {exact_bf16(high[0].x, high[1].x), exact_bf16(high[2].x, high[3].x)};
   out[3] = {exact_bf16(high[0].y, high[1].y), exact_bf16(high[2].y, high[3].y)};
 }
-// The same of columns that are bf16, of four tokens' two words.
+// Columns that are bf16 already: four tokens' two words.
 MLAF_DEV void join_v(u32x2 a, u32x2 b, u32x2 c, u32x2 d, u32x2 (&out)[4]) {
   out[0] = {join_lo(a.x, b.x), join_lo(c.x, d.x)}, out[1] = {join_hi(a.x, b.x), join_hi(c.x, d.x)};
   out[2] = {join_lo(a.y, b.y), join_lo(c.y, d.y)}, out[3] = {join_hi(a.y, b.y), join_hi(c.y, d.y)};

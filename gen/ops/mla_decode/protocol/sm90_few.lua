@@ -23,7 +23,7 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; ahead: it is
 -- sm90_few_ahead, whose first Q math brings; o_boxes: whole requests end by end_whole(), each warpgroup's O in so many boxes;
 -- warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
--- What blocks of this kernel and of sm90_raw have alike. producers: names; copiers: that fill a slot of the ring together.
+-- Barriers and places that this kernel shares with sm90_raw. producers: names; copiers: that fill a slot of the ring together.
 local function block_of(m, v, id, ranges, cluster, whole, producers, copiers)
   local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = producers, whole = whole,
     c = whole and v.cluster or 1, full = {}, empty = {}, slots = {}, bad = {}, group = {}, order = {}, land = {}, state = {} }
