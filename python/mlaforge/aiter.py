@@ -46,7 +46,9 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
-        tables = _tables(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens)
+        tables = qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
+        if block_table is not None or seq_lens is not None:
+            tables = _block_table(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens)
         if o is None or lse is True:
             o, lse = _outputs(ctx, q, kv_buffer, o, lse, head_dim_v)
         cache = kv_buffer
@@ -63,10 +65,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     return o, lse
 
 
-def _tables(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens):
-    """The tables as a call takes them: four lists, or a block table with lengths behind qo_indptr."""
-    if block_table is None and seq_lens is None:
-        return qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
+def _block_table(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens):
+    """A block table with lengths behind qo_indptr, as a call takes them."""
     for name, value in (("kv_indptr", kv_indptr), ("kv_indices", kv_indices), ("kv_last_page_lens", kv_last_page_lens)):
         if value is not None:
             fail(f"{name} is given beside a block table, must be None: block_table and seq_lens say what it says")
