@@ -111,6 +111,14 @@ class Wrapper(EmulatorTest):
         with self.assertRaisesRegex(mlaforge.MlafError, "this plan has 8 entries of qo_indptr, and the first one, for which graphs were made, 6"):
             self.plan(made, *self.case([50, 37], [60, 40], 16)[2:], 16, True)
 
+    def test_a_cache_without_pages(self):
+        ints = lambda *values: torch.tensor(values, dtype=torch.int32)
+        made = self.wrapper()
+        self.plan(made, ints(0, 1, 3), ints(0, 0, 0), ints(), ints(0, 0), 16, False)
+        out, lse = made.run(torch.randn(3, H, R).bfloat16(), torch.randn(3, H, P).bfloat16(), torch.empty(0, 16, R).bfloat16(),
+                            torch.empty(0, 16, P).bfloat16(), return_lse=True)
+        self.assertEqual((float(out.abs().max()), set(lse.flatten().tolist())), (0.0, {-math.inf}))
+
     def test_outputs_of_the_caller_and_a_table_of_pages(self):
         q, cache, *lists = self.case([1, 1, 1], [5, 16, 40], 16)
         made = self.wrapper()
