@@ -1,6 +1,10 @@
 """vLLM's decode attention by mlaforge, on any platform."""
 import math
 
+from mlaforge.errors import needs
+
+needs(__name__, "torch")
+
 import torch
 
 import mlaforge
