@@ -52,7 +52,7 @@ return function(op, own)
       { "NORM", row.norm }, { "RESIDUAL", row.residual },
       { "STYLE", row.style == '"unrotated"' and tostring(UNROTATED) or row.style },
       { "ROTATED", of_both(("P * (%d - STYLE)"):format(UNROTATED)) }, { "NUMBER", of_both("4 - 2 * flags") },
-      { "TABLE", of_both("table_rows"), each = "row" }, { "COSINES", of_both("up(P, 1 + sin)") },
+      { "TABLE", of_both("table_rows"), each = "row" }, { "COSINES", of_both("P - sin * up(P, 2)") },
       { "ACROSS", of_both("up(w_scale_column + COLUMNS, 128)") },
       { "DOWN", of_both("up(w_scale_row + H * ROWS, 128)"), each = "row" },
     },

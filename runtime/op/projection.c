@@ -23,10 +23,8 @@ _Static_assert(sizeof(mlaf_projection_kernel_args) <= LIBRARY_AT, "a library's a
 
 static const mlaf_args_table *table_of(const mlaf_point *p) { return p->op->calls->arguments; }
 
-mlaf_product mlaf_product_of(const mlaf_point *p) {
-  static const mlaf_projection_args none;
-  int64_t n[MLAF_ARG_SIZES];
-  table_of(p)->sizes(p->v, &none, n);
+/* The product that has these sizes. */
+static mlaf_product product_of(const mlaf_point *p, const int64_t *n) {
   return (mlaf_product){
       .heads = (int32_t)n[PROJECTION_SIZE_H],
       .inner = (int32_t)n[PROJECTION_SIZE_INNER],
@@ -40,6 +38,13 @@ mlaf_product mlaf_product_of(const mlaf_point *p) {
       .style = (int32_t)n[PROJECTION_SIZE_STYLE],
       .tokens = mlaf_projection_rows_of(p),
   };
+}
+
+mlaf_product mlaf_product_of(const mlaf_point *p) {
+  static const mlaf_projection_args none;
+  int64_t n[MLAF_ARG_SIZES];
+  table_of(p)->sizes(p->v, &none, n);
+  return product_of(p, n);
 }
 
 /* --- arguments --- */
@@ -74,10 +79,13 @@ static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
  * none. */
 static size_t normed_at(const mlaf_stage *k) { return (k->workspace + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN; }
 
+static size_t workspace_of(const mlaf_product *p, const mlaf_bound *b, int64_t rows) {
+  return b->stage[1].fn && p->norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p->inner : b->stage[0].workspace;
+}
+
 size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
   const mlaf_product p = mlaf_product_of(&b->point);
-  if (!rows) return 0;
-  return b->stage[1].fn && p.norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p.inner : b->stage[0].workspace;
+  return rows ? workspace_of(&p, b, rows) : 0;
 }
 
 /* Blocks of the kernel beside a library's product, whose workgroups share out tokens; others go through them in passes. */
@@ -100,7 +108,7 @@ static mlaf_status check_workspace(size_t need, const mlaf_projection_args *a, m
 }
 
 mlaf_status mlaf_projection_related(const mlaf_bound *b, const mlaf_projection_args *a, const int64_t *n, mlaf_err *err) {
-  const mlaf_product p = mlaf_product_of(&b->point);
+  const mlaf_product p = product_of(&b->point, n);
   mlaf_arg_place x[MLAF_ARG_TENSORS];
   table_of(&b->point)->places(a, n, x);
   const int64_t row = x[PROJECTION_W].stride[1], head = x[PROJECTION_W].stride[0];
@@ -108,7 +116,7 @@ mlaf_status mlaf_projection_related(const mlaf_bound *b, const mlaf_projection_a
     return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted "
                      "in rows", (long long)head, SCALE_ROWS, (long long)row);
   const mlaf_status st = check_aside(&p, &b->stage[1], a->tokens, err);
-  return st ? st : check_workspace(mlaf_projection_workspace(b, 1, a->tokens), a, err);
+  return st ? st : check_workspace(workspace_of(&p, b, a->tokens), a, err);
 }
 
 /* --- who may run --- */
@@ -234,7 +242,6 @@ static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const ml
 }
 
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
-  const mlaf_product p = mlaf_product_of(&b->point);
   const mlaf_stage *k = &b->stage[0];
   const mlaf_projection_args *a = args;
   parameters *to = (void *)out->parameters;
@@ -242,6 +249,7 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
   out->n = 0;
   if (!a->tokens) return MLAF_OK;
   fill(&b->point, a, &f, &to->args);
+  const mlaf_product p = product_of(&b->point, f.n);
   if (k->launch.flags & MLAF_KERNEL_LIBRARY) {
     if (b->stage[1].fn) prepare_aside(b, &p, a, &f, out);
     prepare_library(k, &p, a, &f, out);
