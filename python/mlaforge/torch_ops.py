@@ -8,6 +8,10 @@ import ast
 import inspect
 import re
 
+from .errors import needs
+
+needs(__name__, "torch")
+
 import torch
 
 from . import aiter, context, numbered, torch_state

@@ -285,7 +285,7 @@ size_t mlaf_layer_stages(const mlaf_layer *layer) {
 }
 
 mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream) {
-  return layer ? run(layer, i < LAYER_STAGES ? (int64_t)i : LAYER_STAGES, args, stream) : MLAF_E_ARG;
+  return layer ? run(layer, i < INT64_MAX ? (int64_t)i : INT64_MAX, args, stream) : MLAF_E_ARG;
 }
 
 static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out) {
