@@ -67,6 +67,12 @@ layer_choice layer_choice_for(const layer_shape *s, int64_t tokens) {
   return choice;
 }
 
+layer_choice layer_choice_usual(const layer_shape *s, int64_t tokens) {
+  layer_shape plain = *s;
+  layer_choices_forget(&plain);
+  return layer_choice_for(&plain, tokens);
+}
+
 /* --- candidates --- */
 
 /* True for a set of alternatives that exist and do not exclude each other. */
