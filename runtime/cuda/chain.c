@@ -1,11 +1,11 @@
 /* Several launches as one: a graph of the same kernels, whose parameters are set anew for every call.
  *
  * A graph costs the host less than half of what two launches do. But it begins when all before it in the stream has ended, while
- * a launch begins beside the end of what is before: 0.7 us of the device (docs/lab/server.md). Two or three launches cost the host
- * little, so their graph is for a stream with nothing to do: there the device waits for the host, and both gain. Whether it has
- * is asked (an answer of "nothing" is dear, and holds for the next few calls, too); behind work that is still under way they are
- * launched one by one. MANY and more, a layer's, are always a graph: one by one they cost the host as long as the device runs
- * them, and a host that launches without a rest never finds its stream idle.
+ * a launch begins beside the end of what is before: 0.7 us of the device (docs/lab/server.md). Two or three launches cost the
+ * host little, so their graph is for a stream with nothing to do: there the device waits for the host, and both gain. Whether it
+ * has is asked (an answer of "nothing" is dear, and holds for the next few calls, too); behind work that is still under way they
+ * are launched one by one. MANY and more, a layer's, are always a graph: one by one they cost the host as long as the device
+ * runs them, and a host that launches without a rest never finds its stream idle.
  *
  * A graph runs once at a time: in a second stream it would wait for the first. So it belongs to the stream that took it first,
  * and to one thread at a time; all others launch one by one, and so does everybody while the stream is captured. */
