@@ -15,7 +15,7 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "the weight": ("kv_b_weight", "kv_proj_weight", "kv_b_proj_weight"), "k": ("k_nope",), "k_nope": ("k",), "the cache's scale": ("scale", "kv_scale", "k_scale"),
          "scale": ("softmax_scale", "sm_scale"), "q_len": ("max_seqlen_q",), "kv_lora_rank": ("rank", "head_dim_v"), "rope dim": ("rope",), "nope dim": ("nope",),
          "value dim": ("v", "vdim"), "page size": ("page_size", "page_tokens"), "batch_max": ("batch",), "batch_min": ("batch",), "ctx_min": ("kv_len",),
-         "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",),
+         "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",), "cache_seqlens": ("seq_lens",), "qo_indptr": ("cu_seqlens_q",),
          "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",),
          "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",),
          "extra": ("extra_k_cache",), "extra_indices": ("extra_indices_in_kvcache",)}
