@@ -4,6 +4,10 @@ Queries and cache come in two tensors each, the columns without positions and th
 tensor are taken in place; others are put side by side by one launch, into memory that plan() has set aside."""
 import math
 
+from .errors import needs
+
+needs(__name__, "torch")
+
 import torch
 
 from .aiter import mla_decode_fwd

@@ -68,6 +68,7 @@ static void from_samples(gather *g, const report_device *d, report_point *x) {
   if (mlaf_db_samples(g->db, &info, &x->problem, &samples, &n, NULL) != MLAF_OK) return;
   for (size_t i = 0; i < n; i++) {
     const mlaf_sample *s = &samples[i];
+    if (s->outcome == MLAF_OUT_CONSTRAINT) continue; /* there is no such candidate here */
     x->samples++;
     x->failures += s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY;
     if (s->outcome == MLAF_OUT_OK && !strcmp(s->variant, x->choice.variant) && !strcmp(s->lengths, x->choice.lengths) &&

@@ -12,7 +12,10 @@ static bool out_of_time(const tuner *t) { return t->deadline && mlaf_now() >= t-
 bool mlaf_tuner_stop(const tuner *t) { return mlaf_tuner_cancelled(t) || out_of_time(t); }
 
 /* That all rounds together may take: a library's stand beyond the limit. */
-static size_t most_candidates(const tuner *t) { return t->limit < t->n_own ? t->limit + (t->n - t->n_own) : t->n; }
+static size_t most_candidates(const tuner *t) {
+  const size_t libraries = t->out->libraries;
+  return (t->limit < t->n_own ? t->limit : t->n_own) + libraries;
+}
 
 void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) {
   if (!t->opts.progress) return;
@@ -50,6 +53,10 @@ mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err) 
 static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_status tried = mlaf_tuner_try(t, c, err);
   if (c->state != TUNE_DONE) return tried;
+  if (mlaf_tuner_is_absent(t, c)) {
+    mlaf_tuner_leave_out(t, c);
+    return tried == MLAF_OK ? mlaf_tuner_record(t, c, err) : tried; /* so that a later run need not ask the library again */
+  }
   t->done++;
   const mlaf_sample *s = &c->item.sample;
   if (s->outcome != MLAF_OUT_OK) {

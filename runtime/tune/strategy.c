@@ -38,10 +38,28 @@ typedef struct selection {
   bool *counted;
 } selection;
 
+bool mlaf_tuner_is_absent(const tuner *t, const tune_candidate *c) {
+  return c >= t->list + t->n_own && c->state == TUNE_DONE && c->item.sample.outcome == MLAF_OUT_CONSTRAINT;
+}
+
+void mlaf_tuner_leave_out(tuner *t, tune_candidate *c) {
+  bool *counted = &t->counted[c - t->list];
+  t->selected -= *counted;
+  *counted = false;
+  if (c->absent) return;
+  c->absent = true;
+  t->out->libraries--;
+  t->out->space--;
+}
+
 static bool take(selection *s, size_t i) {
   tune_candidate *c = &s->t->list[i];
   if (s->t->selected >= s->limit) return false;
   if (s->counted[i]) return true;
+  if (mlaf_tuner_is_absent(s->t, c)) {
+    mlaf_tuner_leave_out(s->t, c);
+    return true;
+  }
   s->counted[i] = true;
   s->t->selected++;
   if (c->state == TUNE_PENDING) {

@@ -28,6 +28,7 @@ typedef struct tune_candidate {
   tune_state state;
   bool verified; /* in this run: timing it again needs no second verification */
   bool compared; /* in turns with the others at the front */
+  bool absent;   /* a library's proposal that there is not */
   bool fleeting; /* its failure says nothing of it: not recorded, tried again by the next run */
   mlaf_tuner_item item;
 } tune_candidate;
@@ -95,6 +96,11 @@ int mlaf_tuner_min_samples(const tuner *t, int round);
 mlaf_time_opts mlaf_tuner_protocol(const tuner *t);
 /* t->best anew: a candidate may have been timed again. */
 void mlaf_tuner_note_best(tuner *t);
+
+/* True for a proposal that the library does not make: the generator lists more than any library has. */
+bool mlaf_tuner_is_absent(const tuner *t, const tune_candidate *c);
+/* It counts nowhere: neither as tried nor as failed nor as one of the space. */
+void mlaf_tuner_leave_out(tuner *t, tune_candidate *c);
 
 /* --- kernels.c --- */
 /* Render and hash a kernel once. Its own failure stays with it; not OK: no memory, no compiler. */

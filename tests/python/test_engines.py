@@ -2,6 +2,7 @@
 import importlib
 import importlib.util
 import os
+import subprocess
 import sys
 import types
 import unittest
@@ -29,6 +30,16 @@ class Versions(unittest.TestCase):
         engines.TESTED["no-such-engine"] = ("1", "2")
         self.addCleanup(engines.TESTED.pop, "no-such-engine")
         self.assertEqual(engines.unsupported("no-such-engine"), "mlaforge: no-such-engine is not installed: pip install 'mlaforge[no-such-engine]'")
+
+    def test_a_module_says_which_package_it_lacks(self):
+        wanted = {"flashinfer": "torch", "torch_ops": "torch", "jax": "jax", "engines.transformers": "torch", "engines.transformers_cache": "transformers",
+                  "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_gpu": "torch", "engines.vllm_layer": "torch",
+                  "engines.sglang_backend": "torch"}
+        for name, package in wanted.items():
+            without = f"import sys; sys.modules['{package}'] = None; import mlaforge.{name}"
+            made = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True)
+            last = made.stderr.strip().splitlines()[-1]
+            self.assertRegex(last, rf"^ModuleNotFoundError: mlaforge.{name} needs .*{package} is not installed: pip install {package}$")
 
     def test_no_engine_is_imported(self):
         self.assertFalse({"transformers", "vllm", "sglang"} & set(sys.modules))

@@ -1,4 +1,8 @@
 """SGLang's attention backend by mlaforge: absorbed attention of decode, extend, target verify and draft extend over its latent cache."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "sglang")
+
 import torch
 from sglang.srt.layers.attention.base_attn_backend import AttentionBackend
 from sglang.srt.mem_cache.memory_pool import KVWriteLoc

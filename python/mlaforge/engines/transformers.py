@@ -6,6 +6,10 @@
 Attention modules keep their weights, which mlaforge reads where they lie: patch after the model is on its device, and again after it was moved."""
 import functools
 
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "transformers")
+
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface, Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer, StaticLayer

@@ -1,4 +1,8 @@
 """vLLM's decode attention by mlaforge, on any platform."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "vllm")
+
 import torch
 from vllm.model_executor.layers.attention.mla_attention import QueryLenSupport
 

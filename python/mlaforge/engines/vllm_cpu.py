@@ -1,4 +1,8 @@
 """vLLM's CPU platform with mlaforge's emulator for decode attention; the rest is the platform's own: CPU_MLA, or AMX_MLA on a host with AMX."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "vllm")
+
 import torch
 from vllm.model_executor.layers.attention.mla_attention import MLACommonMetadataBuilder
 from vllm.v1.attention.backends.mla.amx_mla import AMXMLABackend, AMXMLAImpl, AMXMLAMetadataBuilder

@@ -1,4 +1,8 @@
 """vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, prefill as vLLM is told. Written from vLLM's sources; it was not run there."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "vllm")
+
 import torch
 from vllm.model_executor.layers.attention.mla_attention import MLACommonBackend, MLACommonImpl, MLACommonMetadata, MLACommonMetadataBuilder
 from vllm.v1.attention.backend import AttentionCGSupport, AttentionType, MultipleOf
