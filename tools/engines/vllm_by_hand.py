@@ -53,3 +53,27 @@ def error(counts, pair, kind=None):
             far = max(far, float((lse[at].double() - scores.logsumexp(-1)).abs().max()))
             at += 1
     return worst, far
+
+
+def prefill_error(new=(5, 33), cached=(40, 7), heads=4, nope=128, v=128):
+    """Relative error against float64 of the prefill hook: new tokens and a chunk of cached context apart, merged by their logs as vLLM does."""
+    from mlaforge.engines.vllm_prefill import Prefill
+    random = torch.Generator().manual_seed(5)
+    hook = Prefill(num_heads=heads, scale=SCALE, kv_lora_rank=RANK, qk_nope_head_dim=nope, qk_rope_head_dim=ROPE, v_head_dim=v, vllm_config=None)
+    sums = lambda counts: torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    draw = lambda tokens, columns: torch.randn(sum(tokens), heads, columns, generator=random).bfloat16()
+    q, k, values, old_k, old_v = draw(new, nope + ROPE), draw(new, nope + ROPE), draw(new, v), draw(cached, nope + ROPE), draw(cached, v)
+    hook.prepare_metadata(types.SimpleNamespace(query_start_loc=sums(new), max_query_len=max(new)))
+    out, lse = hook.run_prefill_new_tokens(q, k, values, True)
+    chunk = types.SimpleNamespace(query_start_loc=sums(new), cu_seq_lens=sums(cached), max_query_len=max(new), max_seq_len=max(cached))
+    old, old_lse = hook.run_prefill_context_chunk(chunk, q, old_k, old_v)
+    share = torch.sigmoid(lse.double() - old_lse.double()).T[..., None]
+    made, worst = out.double() * share + old.double() * (1 - share), 0.0
+    for b, n in enumerate(new):
+        x, of = slice(*sums(new)[b:b + 2].tolist()), slice(*sums(cached)[b:b + 2].tolist())
+        keys, all_v = torch.cat((old_k[of], k[x])).double(), torch.cat((old_v[of], values[x])).double()
+        scores = torch.einsum("qhc,khc->hqk", q[x].double(), keys) * SCALE
+        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(cached[b] + 1), float("-inf"))
+        want = torch.einsum("hqk,khv->qhv", scores.softmax(-1), all_v)
+        worst = max(worst, float((made[x] - want).norm() / want.norm()))
+    return worst

@@ -31,7 +31,7 @@ class Decode:
     def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
         """q: [tokens, heads, 576], or a pair of 512 and 64 columns; returns out [tokens, heads, 512] and the natural logarithms [tokens, heads]."""
         if isinstance(q, tuple):
-            q = torch.cat(q, -1)
+            q = mlaforge.concat_mla_q(*q) if q[1].shape[-1] else q[0]
         cache, scale = kv_c_and_k_pe_cache, None
         if cache.dtype.itemsize == 1 and cache.dtype.is_floating_point:  # 8 bits, one scale for all; rows of 656 bytes hold theirs
             scale = layer._k_scale
