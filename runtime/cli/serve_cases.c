@@ -1,4 +1,4 @@
-/* What `tune --serve` tunes: sizes that a server has, and from them the problems and layers of each model. */
+/* Work of `tune --serve`: sizes that a server has, and from them the problems and layers of each model. */
 #include <stdlib.h>
 #include <string.h>
 

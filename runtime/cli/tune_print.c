@@ -43,6 +43,7 @@ void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_resu
   cJSON_AddNumberToObject(e, "candidates", (double)r->n);
   cJSON_AddNumberToObject(e, "failed", (double)r->failed);
   cJSON_AddNumberToObject(e, "resumed", (double)r->resumed);
+  cJSON_AddNumberToObject(e, "passed_over", (double)r->passed_over);
   cJSON_AddNumberToObject(e, "compiles", (double)r->compiles);
   cJSON_AddNumberToObject(e, "cached", (double)r->cached);
   cJSON_AddNumberToObject(e, "libraries", (double)r->libraries);

@@ -343,8 +343,8 @@ static mlaf_status on_threads(serve *s, void *(*run)(void *)) {
 
 static void print_guesses(const char *whose, const char *what, const mlaf_guesses *g, bool errors) {
   if (!g->n) return;
-  printf("%s over the choice, %zu %s: %.3fx (geometric mean), %.2fx at worst; %zu are the fastest, %zu within %.0f %%", whose, g->n,
-         what, exp(g->log_ratio / (double)g->n), g->worst, g->first, g->near, 100 * (MLAF_GUESS_NEAR - 1));
+  printf("%s over the choice, %zu %s: %.3fx (geometric mean), %.2fx at worst; %zu are the fastest, %zu within %.0f %%", whose,
+         g->n, what, exp(g->log_ratio / (double)g->n), g->worst, g->first, g->near, 100 * (MLAF_GUESS_NEAR - 1));
   if (errors) printf("; median error %.0f %% on average", 100 * g->errors / (double)g->n);
   printf("\n");
 }
