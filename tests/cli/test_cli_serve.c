@@ -151,6 +151,10 @@ static void killed_and_taken_up_again(void **state) {
   assert_has(text, "# mlaforge tuning text 3\n");
   assert_has(text, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64\t");
   assert_has(page, "mla_q_absorb:h1,n64,p32,r256,bf16,halves,t2");
+  assert_has(page, "<h3>Layers</h3>");
+  assert_has(page, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64</code><td>q_b+append<td class=n>");
+  assert_has(page, "<td>separate<td class=n>1."); /* the next fastest */
+  assert_has(page, "guesses of the model were the fastest");
   free(text), free(page);
   const int64_t all = samples_in(d->db);
   r = RUN(d, SERVE, "batch=1,2,ctx=64", "--out", out);
