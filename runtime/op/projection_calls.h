@@ -36,43 +36,25 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
  * as the model's pick (docs/lab/layer.md). So a choice serves what it was made for. */
 #define MLAF_PROJECTION_REACH 0.5
 
-/* An operation of this kind, of its product alone. */
-#define MLAF_PROJECTION(product_of)                                                                                           \
-  {                                                                                                                           \
-    .calls = {.args_name = "mlaf_projection_args",                                                                            \
-              .args_init = "MLAF_PROJECTION_ARGS_INIT",                                                                       \
-              .args_size = sizeof(mlaf_projection_args),                                                                      \
-              .args_first = offsetof(mlaf_projection_args, w_scale),                                                          \
-              .workspace_at = offsetof(mlaf_projection_args, workspace),                                                      \
-              .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),                                            \
-              .libraries = true,                                                                                              \
-              .reach = MLAF_PROJECTION_REACH,                                                                                 \
-              .n_mapped = MLAF_PROJECTION_MAPS,                                                                               \
-              .parameter_bytes = mlaf_projection_parameter_bytes,                                                             \
-              .check_stages = mlaf_projection_check_stages,                                                                   \
-              .check_args = mlaf_projection_check_args,                                                                       \
-              .workspace = mlaf_projection_workspace,                                                                         \
-              .rows = mlaf_projection_rows,                                                                                   \
-              .rows_of = mlaf_projection_rows_of,                                                                             \
-              .prepare = mlaf_projection_prepare,                                                                             \
-              .work = mlaf_projection_work,                                                                                   \
-              .bound = mlaf_projection_bound,                                                                                 \
-              .n_cases = MLAF_PROJECTION_CASES,                                                                               \
-              .make_case = mlaf_projection_make_case,                                                                         \
-              .free_case = mlaf_projection_free_case,                                                                         \
-              .case_buffers = mlaf_projection_case_buffers,                                                                   \
-              .compare = mlaf_projection_compare,                                                                             \
-              .same = mlaf_projection_same,                                                                                   \
-              .error_about = "relative Frobenius error against fp64",                                                         \
-              .chain_case = mlaf_projection_chain,                                                                            \
-              .chain_data = mlaf_projection_data_chain,                                                                       \
-              .data_open = mlaf_projection_data_open,                                                                         \
-              .data_close = mlaf_projection_data_close,                                                                       \
-              .data_args = mlaf_projection_data_args,                                                                         \
-              .data_check = mlaf_projection_data_check,                                                                       \
-              .data_error = mlaf_projection_data_error,                                                                       \
-              .data_row = mlaf_projection_data_row},                                                                          \
-    .product = product_of                                                                                                     \
+/* The functions of an operation of this kind, of its product alone; `table`: its arguments. */
+#define MLAF_PROJECTION(table)                                                                                       \
+  {                                                                                                                  \
+    .args_name = "mlaf_projection_args", .args_init = "MLAF_PROJECTION_ARGS_INIT",                                   \
+    .args_size = sizeof(mlaf_projection_args), .args_first = offsetof(mlaf_projection_args, w_scale),                \
+    .workspace_at = offsetof(mlaf_projection_args, workspace),                                                       \
+    .workspace_size_at = offsetof(mlaf_projection_args, workspace_size), .libraries = true, .arguments = table,      \
+    .reach = MLAF_PROJECTION_REACH, .n_mapped = MLAF_PROJECTION_MAPS,                                                \
+    .parameter_bytes = mlaf_projection_parameter_bytes, .check_stages = mlaf_projection_check_stages,                \
+    .check_args = mlaf_projection_check_args, .workspace = mlaf_projection_workspace,                                \
+    .rows = mlaf_projection_rows, .rows_of = mlaf_projection_rows_of, .prepare = mlaf_projection_prepare,            \
+    .work = mlaf_projection_work, .bound = mlaf_projection_bound, .n_cases = MLAF_PROJECTION_CASES,                  \
+    .make_case = mlaf_projection_make_case, .free_case = mlaf_projection_free_case,                                  \
+    .case_buffers = mlaf_projection_case_buffers, .compare = mlaf_projection_compare,                                \
+    .same = mlaf_projection_same, .error_about = "relative Frobenius error against fp64",                            \
+    .chain_case = mlaf_projection_chain, .chain_data = mlaf_projection_data_chain,                                   \
+    .data_open = mlaf_projection_data_open, .data_close = mlaf_projection_data_close,                                \
+    .data_args = mlaf_projection_data_args, .data_check = mlaf_projection_data_check,                                \
+    .data_error = mlaf_projection_data_error, .data_row = mlaf_projection_data_row                                   \
   }
 
 #endif

@@ -199,6 +199,7 @@ static void wrong_calls(void **state) {
   says(r, mlaf_layer_execute(layer, &a, NULL), MLAF_E_ARG, "flags has MLAF_LAYER_SAME_TABLES, and the call no workspace");
   says(r, mlaf_layer_execute(layer, NULL, NULL), MLAF_E_ARG, "mlaf_layer_args is NULL");
   says(r, mlaf_layer_execute_stage(layer, 6, &c.a, NULL), MLAF_E_ARG, "stage 6 of a layer of 6");
+  says(r, mlaf_layer_execute_stage(layer, 99, &c.a, NULL), MLAF_E_ARG, "stage 99 of a layer of 6");
   assert_int_equal(mlaf_layer_execute(NULL, &c.a, NULL), MLAF_E_ARG);
   fetch(r, &m, &c); /* nothing was launched */
   assert_memory_equal(c.cache, c.before, sizeof *c.cache * (size_t)(c.cache_rows * 96));
