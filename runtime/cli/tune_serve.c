@@ -184,6 +184,10 @@ static mlaf_status say_estimate(serve *s) {
   double seconds = 0;
   const mlaf_status st = estimate(s, &tries, &seconds);
   if (st) return st;
+  for (size_t i = 0; i < s->n; i++) /* -v */
+    mlaf_log_line(&s->c->log, MLAF_LOG_INFO, "%s",
+                  mlaf_point_text(i < s->work.problems.n ? &s->work.problems.list[i]
+                                                         : &s->work.layers[i - s->work.problems.n].point).s);
   if (s->c->json) {
     cJSON *e = mlaf_cli_event("serve_estimate");
     cJSON_AddNumberToObject(e, "problems", (double)s->work.problems.n);

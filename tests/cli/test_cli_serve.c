@@ -37,6 +37,8 @@ static void lists_problems_and_layers(void **state) {
   /* one shape under three names; an indexer's layer is another */
   expect_line(d, "deepseek-v3,deepseek-r1,deepseek-v3.1", "8", "batch=1,ctx=1024", "6 problems and 1 layers");
   expect_line(d, "deepseek-v3,deepseek-v3.2", "8", "batch=1,ctx=4096", "11 problems and 2 layers");
+  /* a prompt has three products, append, two gathers, merge, and two of prefill: over new keys and cached ones */
+  expect_line(d, "minicpm3-4b", "40", "batch=1,ctx=64,prefill=4096", "15 problems and 1 layers");
   /* no layer of this form: attention alone */
   expect_line(d, "deepseek-v4-h64", "8", "batch=1:2,ctx=1024,q=1,2", "4 problems and 0 layers");
 }
@@ -44,7 +46,7 @@ static void lists_problems_and_layers(void **state) {
 static void refuses(void **state) {
   static const struct {
     const char *sizes, *option, *value, *says;
-  } list[] = {{"batch=1,batch=2", NULL, NULL, "'batch=2' is given twice; wanted is batch=LIST,ctx=LIST,q=LIST"},
+  } list[] = {{"batch=1,batch=2", NULL, NULL, "'batch=2' is given twice; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST"},
               {"1:4", NULL, NULL, "'1:4' is no list of those"},
               {"rows=4", NULL, NULL, "'rows=4' is no list of those"},
               {"batch=0", NULL, NULL, "--serve batch '0'"},
