@@ -59,7 +59,7 @@ static mlaf_layer_desc described(bool indexed) {
   return d;
 }
 
-/* What is stored for calls of 2, 4 and 8 tokens. */
+/* Choices stored for calls of 2, 4 and 8 tokens. */
 static void expect(bool indexed, layer_choice two, layer_choice four, layer_choice eight) {
   const mlaf_layer_desc d = described(indexed);
   layer_shape s;
