@@ -120,14 +120,17 @@ static mlaf_status load(finals *f, mlaf_err *err) {
   return status;
 }
 
-/* Lengths that differ are drawn anew for each pass but the first. */
+/* Lengths that differ are drawn anew for each pass but the first. Where memory is short those of the first serve. */
 static mlaf_status bench_of_pass(finals *f, int pass, mlaf_bench **out, mlaf_err *err) {
   tuner *t = f->t;
   mlaf_bench_opts opts = {.data = {.seed = t->opts.seed, .lengths = t->opts.lengths}};
   *out = t->bench;
   if (!pass || !is_uneven(t)) return MLAF_OK;
   opts.data.lengths.seed += opts.data.lengths.seed ? (uint64_t)pass : (uint64_t)pass + 1; /* 0 is 1 */
-  return t->steps->bench(t->env->device, t->problem, &opts, out, err);
+  mlaf_status status = t->steps->bench(t->env->device, t->problem, &opts, out, err);
+  if (status != MLAF_E_NOMEM) return status;
+  *out = t->bench;
+  return MLAF_OK;
 }
 
 /* Times in terms of the first pass: its lengths are those of the rounds. */
