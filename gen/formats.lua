@@ -49,7 +49,7 @@ formats.list = {
     token = "the same in AMD's encoding, on MI300X",
     streams = { latent("e4m3fnuz"), rope("e4m3fnuz") },
     scale = "launch", plain = { "gfx942" } },
-  { name = "fp8_v4", takes = { mla_decode = 5 },
+  { name = "fp8_v4", takes = { mla_append = 5, mla_decode = 5 },
     token = "448 columns as e4m3fn, 64 of bf16, and behind the page's rows a scale for every 64 columns, a power of two",
     models = "DeepSeek-V4",
     streams = { { of = "latent", type = "e4m3fn", columns = 448 }, { of = "rope", type = "dtype", columns = 64 },
