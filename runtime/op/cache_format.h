@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
 #include "mlaf_formats.h"
 
 /* Types of stored numbers. DTYPE: the problem's 16-bit type. */
@@ -59,6 +60,11 @@ static inline const mlaf_cache_format *mlaf_cache_format_at(int format) {
   static const mlaf_cache_format rows[MLAF_FORMATS] = {MLAF_FORMAT_ROWS};
   return &rows[format];
 }
+
+/* Pages of a format whose scales lie behind a page's rows: these follow each other, and readers count pages in rows. Strides in
+ * bytes, as arguments have them: 0 is dense. */
+mlaf_status mlaf_format_check_pages(const mlaf_cache_format *f, int32_t page_tokens, int64_t row_stride, int64_t page_stride,
+                                    mlaf_err *err);
 
 /* Why the operation cannot have a cache of the format whose name the first n characters of `word` are; NULL: that is no name of a
  * format, or no reason. */

@@ -6,13 +6,9 @@ local shape = {}
 shape.FIELDS = { "heads", "rank", "rope", "dtype", "layout", "style", "norm" }
 shape.EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
 
--- Why a problem cannot have a cache whose format has columns of its own; nil: it can.
+-- Why a problem cannot have its cache; nil: it can.
 function shape.columns_rule(p)
-  local latent, rope = formats.own_columns(formats.get(p.layout))
-  if latent and (p.rank ~= latent or p.rope ~= rope or p.dtype ~= "bf16" or p.norm ~= 0) then
-    return ("the cache is %s, whose tokens have %d columns as codes and %d of bf16, and whose models norm all of them together: "
-      .. "the problem needs r%d,p%d,bf16, and no norm"):format(p.layout, latent, rope, latent, rope)
-  end
+  return formats.columns_fault(p, p.norm ~= 0 and "no norm, since its models norm all columns together" or nil)
 end
 
 -- Bytes a launch has to move: rows in and out, slots and positions, the table's rows.

@@ -49,22 +49,6 @@ mlaf_status append_numbers(const int32_t *f, const mlaf_append_args *a, mlaf_err
   return MLAF_OK;
 }
 
-/* Scales behind a page's rows: readers count pages in rows, which follow each other. */
-static mlaf_status check_aside(const int32_t *f, const mlaf_append_args *a, const int64_t *n, mlaf_err *err) {
-  const mlaf_cache_format *format = append_format(f);
-  const int64_t row = n[APPEND_SIZE_ROW], page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * row;
-  if (a->cache_row_stride && a->cache_row_stride != row)
-    return mlaf_fail(err, MLAF_E_ARG, "cache_row_stride is %lld, must be 0 or %lld: the rows of a page of %s follow each other",
-                     (long long)a->cache_row_stride, (long long)row, format->name);
-  if (a->cache_page_stride && (a->cache_page_stride < page || a->cache_page_stride % row))
-    return mlaf_fail(err, MLAF_E_ARG,
-                     "cache_page_stride is %lld, must be 0 or a multiple of %lld from %lld on: a page of %s is %d rows and, "
-                     "behind them, %d bytes of scales for each",
-                     (long long)a->cache_page_stride, (long long)row, (long long)page, format->name, a->page_tokens,
-                     format->aside);
-  return MLAF_OK;
-}
-
 static mlaf_status check_page(const mlaf_append_args *a, const int64_t *n, mlaf_err *err) {
   const int64_t latent = a->cache && a->cache_row_stride ? a->cache_row_stride : n[APPEND_SIZE_ROW];
   const int64_t rope = a->cache_kpe && a->cache_kpe_row_stride ? a->cache_kpe_row_stride : n[APPEND_SIZE_ROPEROW];
@@ -84,7 +68,7 @@ mlaf_status append_related(const mlaf_bound *b, const mlaf_append_args *a, const
   const uint64_t most = THREADS_MOST / ((1 + blocks_of_token(&b->stage[0], n)) * b->stage[0].threads);
   const mlaf_cache_format *format = append_format(b->point.v);
   mlaf_status st = is_paged(format, a) ? check_page(a, n, err) : MLAF_OK;
-  if (!st && format->aside) st = check_aside(b->point.v, a, n, err);
+  if (!st && format->aside) st = mlaf_format_check_pages(format, a->page_tokens, a->cache_row_stride, a->cache_page_stride, err);
   if (st || (uint64_t)a->tokens <= most) return st;
   return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, and a launch of this kernel takes at most %llu: launch fewer at once",
                    (long long)a->tokens, (unsigned long long)most);
