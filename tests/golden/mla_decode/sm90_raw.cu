@@ -471,7 +471,15 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74
   if (group == W) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
     make_barriers(base, smem, threadIdx.x - MATH);
-// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
+    __syncwarp();
+    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
+    named_sync(4, 128);
+    named_arrive(5, MATH + 128);
+    wait_for_previous_launch();
+    let_next_launch_start(); // its blocks come as these leave
+    produce(p.a, smem, base);
+    if (C > 1) cluster_wait();
+  } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, MATH + 128); // barriers are there

@@ -27,7 +27,7 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p) }, isa)
+    scales = scales_of(p), page_size = p.page_size }, isa)
 end
 
 local function bytes_rule(p)

@@ -1,5 +1,6 @@
 -- Shared memory of the Hopper kernel that decodes 8-bit caches, for its template and for its family: the ring of tiles takes what
 -- all else leaves.
+local index_list = require("ops/mla_decode/plans/index_list")
 local plan = {}
 
 local FACTS = 80     -- bytes: what math must know of a piece
@@ -20,8 +21,8 @@ function plan.tile(v)
   return p
 end
 
--- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all). Byte offsets
--- from a base aligned to 1024; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all), page_size.
+-- Byte offsets from a base aligned to 1024; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = plan.tile(v)
   p.wgs, p.threads, p.facts_bytes = WGS, 128 * WGS + 128, FACTS
@@ -51,6 +52,9 @@ function plan.make(v, isa)
   p.short = v.schedule == "fitted" and v.cluster <= 2 and o_bytes <= p.tile and v.rows * v.rank * 2 <= p.raw_q_bytes
   p.bytes = p.ring_bytes + p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
     + WGS * 16 * (v.rows + 4) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
+  local list_bytes
+  p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa)
+  p.bytes = p.bytes + list_bytes
   return p
 end
 
