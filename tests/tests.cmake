@@ -118,7 +118,7 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   if(MLAF_PYTHON)
     add_test(NAME install/package COMMAND ${CMAKE_SOURCE_DIR}/tests/install/package.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
     set_tests_properties(install/package PROPERTIES LABELS "t1;slow")
-    add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers test_sparse test_host_arrays test_entries
+    add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers test_ragged test_concat_q test_sparse test_host_arrays test_entries
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
@@ -243,7 +243,7 @@ set(costs kernels/test_model_report 60 cli/test_cli_run 45 plan/test_alloc 38 ke
     lua/protocol 25 cli/test_cli_signals 23 compile/test_compile 22 kernels/test_ragged 21 kernels/test_mutants 18 emu/coverage 16
     install/package 16 lua/sweep 15 bundle/test_bundle 15 cli/test_cli_alloc 14 compile/test_code_cache 14
     ops/mla_append/kernels 12 ops/mla_index/kernels 8 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
-    ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 compile/test_code_faults 9 cli/test_cli_kill 9
+    ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 compile/test_code_faults 9 cli/test_cli_kill 9 cli/test_cli_serve 8
     emu/test_emu_random 9 plan/test_library 9 ops/mla_v_out/test_projection_fp8 9 layer/test_layer 9 cli/test_cli_face 8)
 get_property(all DIRECTORY PROPERTY TESTS)
 while(costs)
@@ -271,7 +271,7 @@ endif()
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
   if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
-     test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
+     test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|cli_serve|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()
   if(TARGET memo-worker AND NOT test MATCHES "^(compile|emu|install)/|kill|signals")

@@ -73,16 +73,30 @@ mlaf_status $x_complete(const mlaf_bound *b, const $struct *a, const int64_t *n,
                         mlaf_err *err);
 ]]
 
+-- The same of a table that operations share, whose C is in runtime/op.
+local SHARED_RELATIONS = [[
+
+/* What relates checked arguments to each other. */
+mlaf_status mlaf_$short_related(const mlaf_bound *b, const $struct *a, const int64_t *n, mlaf_err *err);
+]]
+local FUNCTIONS = [[
+extern const mlaf_args_table $x_arguments;
+extern const mlaf_calls mlaf_$x_calls;
+int64_t $x_rows(const void *args);
+int64_t $x_rows_of(const mlaf_point *p);
+uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
+mlaf_work $x_work(const mlaf_point *p);
+]]
+
 function make.launch(m)
   return fill(m, [[
-/* Made by tools/args.lua of gen/ops/$op/args.lua. */
+/* Made by tools/args.lua of gen/$room/args.lua. */
 #ifndef $OP_LAUNCH_H
 #define $OP_LAUNCH_H
 
 #include "mlaforge/$op.h"
 #include "op/args_launch.h"
-#include "ops/$op/fields.h"
-
+$fields
 /* Tensors, in the order of the table. */
 enum {
 $tensors
@@ -96,21 +110,17 @@ $sizes
 typedef struct mlaf_$x_kernel_args {
 $block
 } mlaf_$x_kernel_args;
-$relations
-extern const mlaf_args_table $x_arguments;
-extern const mlaf_calls mlaf_$x_calls;
-int64_t $x_rows(const void *args);
-int64_t $x_rows_of(const mlaf_point *p);
-uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
-mlaf_work $x_work(const mlaf_point *p);
-
+$relations$functions
 #endif
 ]], {
+    room = m.raw.shared or "ops/" .. m.op, fields = m.raw.shared and "" or fill(m, '#include "ops/$op/fields.h"\n'),
+    functions = m.raw.shared and "" or fill(m, FUNCTIONS),
     tensors = lines_of(m.tensors, function(t) return ("  %s_%s,"):format(m.SHORT, t.name:gsub("%.", "_"):upper()) end),
     sizes = lines_of(m.sizes, function(s)
       return s.at > 0 and s.symbol and ("  %s_SIZE_%s = %d,"):format(m.SHORT, s.symbol:upper(), s.at) or nil
     end),
-    relations = m.raw.relations and fill(m, RELATIONS) or "", block = lines_of(m.words, function(w) return member(m, w) end),
+    relations = m.raw.relations and fill(m, m.raw.shared and SHARED_RELATIONS or RELATIONS) or "",
+    block = lines_of(m.words, function(w) return member(m, w) end),
   })
 end
 
@@ -154,6 +164,7 @@ end
 
 -- "in -1e+06..1e+06", "1 or more", "0..2^40", "0 or a multiple of 8 up to 2^40"
 local function must(raw)
+  if raw.must then return raw.must end
   if raw.above then return ("above %g, at most %g"):format(raw.above, raw.within) end
   if raw[2] == "float" then return (raw.least and "in %g..%g" or "in -%g..%g"):format(raw.least or raw.within, raw.within) end
   if raw.multiple then return ("0 or a multiple of %d up to %s"):format(raw.multiple, bound_text(raw.most)) end
@@ -239,6 +250,25 @@ mlaf_work $x_work(const mlaf_point *p) {
 }
 ]]
 
+local SHARED_RELATED = [[
+
+static mlaf_status related(const mlaf_bound *b, const void *args, const int64_t *n, mlaf_err *err) {
+  return mlaf_$short_related(b, args, n, err);
+}
+]]
+
+local CALLED = [[
+
+int64_t $x_rows(const void *args) { return ((const $struct *)args)->$count_name; }
+uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  return mlaf_arguments_parameter_bytes(&$x_arguments, launch);
+}
+]]
+
+-- Calls of an operation that shares its table: alone, and where other problems may follow.
+local SHARED_CALLS = "static const mlaf_calls calls = MLAF_$SHORT(&$x_arguments);\n"
+local JOINT_CALLS = "const mlaf_calls $x_alone = MLAF_$SHORT(&$x_arguments);\n"
+
 function make.record(m, stages)
   local relations, sizes, together = m.raw.relations, {}, false
   local function add_sizes(products) -- of which the operation's own may be factors
@@ -247,7 +277,8 @@ function make.record(m, stages)
     end
   end
   add_sizes(false)
-  if relations then sizes[#sizes + 1] = ("  %s_sizes(f, a, n);"):format(m.x) end
+  local shared, joint = m.raw.shared, m.raw.joint
+  if relations and not shared then sizes[#sizes + 1] = ("  %s_sizes(f, a, n);"):format(m.x) end
   add_sizes(true)
   for _, t in ipairs(m.tensors) do together = together or t.raw.rows_apart or #t.over > 0 or t.raw.unlike ~= nil end
   local flags, place = 0, m.raw.in_place_flag
@@ -256,10 +287,10 @@ function make.record(m, stages)
     lines_of(m.scalars, function(s) return scalar_row(m, s) end)) or ""
   return fill(m, [[
 /* Made by tools/args.lua of gen/ops/$op/args.lua. */
-#include "ops/$op/launch.h"
+#include "$launch"
 
 #include <math.h>
-
+$declared
 static void fill_sizes(const int32_t *f, const void *args, int64_t *n) {
   const $struct *a = (const $struct *)args;
 $sizes
@@ -278,36 +309,38 @@ $places
 
 static void fill_block(const void *args, const int64_t *n, const mlaf_arg_place *x, void *block) {
   const $struct *a = (const $struct *)args;
-  mlaf_$x_kernel_args *k = (mlaf_$x_kernel_args *)block;
+  mlaf_$short_kernel_args *k = (mlaf_$short_kernel_args *)block;
 $block
   (void)a, (void)n;
 }
 
 const mlaf_args_table $x_arguments = {
     .count_name = "$count_name", .count_at = $count_at, .flags_at = $flags_at,
-    .count_most = $most, .also_at = $also, .together = $together,
+    .count_most = $most, .count_field = $count_field, .also_at = $also, .together = $together, .strict = $strict,
     .flags = $flags, .flags_must = "$must", .in_place_flag = $in_place_flag, .in_place_fault = $in_place_fault,
     .too_many = "$too_many", .sizes = fill_sizes, .places = fill_places, .fill = fill_block,
     .n_tensors = $n_tensors, .n_scalars = $n_scalars, .tensors = tensors, .scalars = $list, .rows = $rows_at,
     .block_bytes = $block_bytes, .short_bytes = $short_bytes,$functions
 };
-
-int64_t $x_rows(const void *args) { return ((const $struct *)args)->$count_name; }
-uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
-  return mlaf_arguments_parameter_bytes(&$x_arguments, launch);
-}
-$work
+$called$work
 static const mlaf_field fields[] = {$OP_ROWS};
 static const char *const stages[MLAF_STAGES_MAX + 1] = {$stages};
 const mlaf_op mlaf_op_$op = {.name = "$op",
                              .example = $OP_EXAMPLE,
                              .fields = fields,
                              .n_fields = $OP_FIELDS,
-                             .stages = stages,
-                             .calls = &mlaf_$x_calls};
+                             .stages = stages,$follows
+                             .calls = &$table};
 ]], {
-    sizes = table.concat(sizes, "\n"), relations = relations and fill(m, RELATED) or "",
-    functions = relations and "\n    .numbers = numbers, .related = related, .complete = complete," or "",
+    launch = shared and fill(m, joint and "ops/$op/$x.h" or "op/$short_calls.h") or fill(m, "ops/$op/launch.h"),
+    declared = shared and fill(m, '#include "ops/$op/fields.h"\n\nextern const mlaf_args_table $x_arguments;\n') or "",
+    called = shared and "" or fill(m, CALLED, { count_name = m.count.name }), strict = yes(m.raw.strict),
+    count_field = m.field[m.count.field] or -1,
+    follows = joint and fill(m, "\n                             .joint = &$x_joint,") or "",
+    table = fill(m, not shared and "mlaf_$x_calls" or joint and "$x_calls" or "calls"),
+    sizes = table.concat(sizes, "\n"), relations = relations and fill(m, shared and SHARED_RELATED or RELATED) or "",
+    functions = shared and "\n    .related = related,"
+      or relations and "\n    .numbers = numbers, .related = related, .complete = complete," or "",
     most = m.count.most, also = m.count.also and offset(m, m.count.also) or 0, together = yes(together),
     short_bytes = m.short_bytes or m.block_bytes,
     tensors = lines_of(m.tensors, function(t) return tensor_row(m, t) end), scalars = scalars,
@@ -320,7 +353,8 @@ const mlaf_op mlaf_op_$op = {.name = "$op",
     too_many = m.rows.c == "a->" .. m.count.name and "more than" or "more rows than", -- a launch may have more than the caller
     n_tensors = #m.tensors, n_scalars = #m.scalars,
     list = #m.scalars > 0 and "scalars" or "NULL", rows_at = m.rows.at,
-    work = m.raw.work and fill(m, WORK, { count_name = m.count.name, count_field = m.field[m.count.field] }) or "",
+    work = shared and fill(m, joint and JOINT_CALLS or SHARED_CALLS)
+      or m.raw.work and fill(m, WORK, { count_name = m.count.name, count_field = m.field[m.count.field] }) or "",
     stages = '"' .. table.concat(stages, '", "') .. '"',
   })
 end
@@ -359,7 +393,11 @@ for _, name in ipairs({ "make_case", "free_case", "case_buffers", "compare", "sa
 end
 
 local function calls_of(m)
-  local list, own = {}, m.raw.calls or {}
+  local list, own = {}, {}
+  for name, c in pairs(m.raw.calls or {}) do own[name] = c end -- each once: in any order
+  for name in pairs(m.raw.data and CALLS or {}) do
+    if name:find("^data_") then own[name] = m.raw.data .. "_" .. name end
+  end
   for name, c in pairs(CALLS) do list[#list + 1] = ("    .%s = %s,"):format(name, own[name] or c:format(m.x)) end
   for name, c in pairs(own) do list[#list + 1] = not CALLS[name] and ("    .%s = %s,"):format(name, c) or nil end
   table.sort(list)

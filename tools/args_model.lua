@@ -8,7 +8,8 @@
 --   flags     { { NAME, about } }: bits that a caller may set; none: flags must be 0. known_flags: true: messages say which
 --   in_place_flag  the flag by which outputs take the memory of the tensor their in_place names; left out: NULL does
 --   sizes     { symbol, expression, each = }: named lengths. Expressions hold + - * ( ), numbers, up(x, n) (x / n rounded up),
---             and names of fields, of the count, of scalars and of sizes before; each: an axis of that size in names ("token").
+--             names of fields, of the count, of scalars and of sizes before, flags, and names of tensors, which are 1 where
+--             the caller gives one, else 0; each: an axis of that size in names ("token")
 --             No expression: the operation's C knows it (relations)
 --   args      in the order of the public struct, each a tensor, a scalar, or { struct =, names =, about =, tensors... }: a struct
 --             of tensors that occurs under each of the names
@@ -23,6 +24,8 @@
 --   more      a size: so many numbers are at hand for the C that draws and finds rows (mlaf_host.more)
 --   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
 --   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
+--   strict    true: a tensor that the problem has not must be NULL
+--   shared    the name of what several operations share: struct of arguments, block and functions. Their cases and data are C
 --   work      { bytes =, flops = }: the least that a launch has to do, expressions. None: OP_work and OP_rows_of are C
 --   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts. relative = true:
 --             the operation measures rows, and their errors are relative; then `bound` of `calls` says how large
@@ -32,7 +35,8 @@
 --             where that are more rows than case_rows), scalars, and options of the operation's own, numbers or true, which
 --             its C reads as struct OP_options
 --   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold. None: timing
---             data are C, named in `calls`
+--             data are C
+--   data      then how the names of its functions begin ("prefill": prefill_data_open)
 --   python    see tools/args_python.lua
 --
 -- A tensor is { name, element, ... }: "16" (the problem's dtype), "f32", "i64", "i32", "8" (bytes), or a size, of so many bytes;
@@ -49,7 +53,7 @@
 --   about, stride_about  comments
 --
 -- A scalar is { name, "float", within =, least =, above = } or { name, "int32_t" or "int64_t", least =, most =, multiple = }; one
--- without bounds is not checked. usual: what cases have that do not say it.
+-- without bounds is not checked. must: the text of the bounds. usual: what cases have that do not say it.
 local ELEMENTS = {
   ["16"] = { bytes = 2, c = "void", enum = "16" }, f32 = { bytes = 4, c = "float", enum = "F32" },
   i64 = { bytes = 8, c = "int64_t", enum = "I64" }, ["8"] = { bytes = 1, c = "void", enum = "8" },
@@ -73,7 +77,9 @@ local function to_c(m, text, what)
     if m.size[name] then return ("n[%d]"):format(m.size[name].at) end
     if name == m.count.name then return "a->" .. name end
     if m.scalar[name] then return wide .. "a->" .. name end
-    if m.field[name] then return ("f[%d]"):format(m.field[name]) end
+    if m.field[name] then return ("f[%s]"):format(m.field[name]) end
+    if m.given[name] then return ("(a->%s != NULL)"):format(name) end
+    if name == "flags" then return "(int64_t)a->flags" end
     if name == "up" then return "mlaf_up" end
     fail(m.op, "%s: no size, field or scalar is called %s", what, name)
   end))
@@ -214,23 +220,33 @@ local function options_of(m, cases)
   return out
 end
 
-return function(root, op)
-  local raw = dofile(("%s/gen/ops/%s/args.lua"):format(root, op))
-  local path = package.path
+-- The table and the fields of an operation; of what operations share the table without expressions.
+local function read(root, op)
+  local path, raw, fields = package.path, nil, {}
   package.path = root .. "/gen/?.lua;" .. path -- fields have the formats of caches
-  local fields = dofile(("%s/gen/ops/%s/fields.lua"):format(root, op))
+  if op:find("^mla_") then
+    raw, fields = dofile(("%s/gen/ops/%s/args.lua"):format(root, op)), dofile(("%s/gen/ops/%s/fields.lua"):format(root, op))
+  else
+    raw = dofile(("%s/gen/%s/args.lua"):format(root, op))()
+  end
   package.path = path
+  return raw, fields
+end
+
+return function(root, op)
+  local raw, fields = read(root, op)
   local m = { op = op, OP = op:upper(), short = op:gsub("^mla_", ""), raw = raw, fields = fields, field = {}, scalar = {},
-    scalars = {}, tensor = {}, tensors = {}, flag = {}, cases = raw.cases }
+    scalars = {}, tensor = {}, tensors = {}, flag = {}, given = {}, cases = raw.cases }
+  m.x, m.short = m.short, raw.shared or m.short
   m.SHORT, m.struct = m.short:upper(), ("mlaf_%s_args"):format(m.short)
-  m.x, m.X = m.short, m.SHORT
+  m.X = m.x:upper()
   m.count = { name = raw.count[1], about = raw.count[2], field = raw.count.field or raw.count[1], also = raw.count.also,
     most = raw.count.most == "any" and "INT64_MAX" or "INT32_MAX" }
-  for i, f in ipairs(fields) do m.field[f.field] = i - 1 end
+  for _, f in ipairs(fields) do m.field[f.field] = ("%s_%s"):format(m.OP, f.field:upper()) end
   if raw.work and not m.field[m.count.field] then fail(op, "the count's field %s is none of the problem", m.count.field) end
   for i, f in ipairs(raw.flags or {}) do m.flag[f[1]] = 1 << i - 1 end
   for _, a in ipairs(raw.args) do
-    if NUMBERS[a[2]] then read_scalar(m, a) end
+    if NUMBERS[a[2]] then read_scalar(m, a) elseif not a.struct then m.given[a[1]] = true end
   end
   read_sizes(m, raw)
   for _, a in ipairs(raw.args) do

@@ -155,7 +155,7 @@ local function problem(m)
   for i, f in ipairs(m.fields) do
     local symbol
     for _, s in ipairs(m.sizes) do
-      local of = f.field == m.count.field and "a->" .. m.count.name or ("f[%d]"):format(i - 1)
+      local of = f.field == m.count.field and "a->" .. m.count.name or ("f[%s]"):format(m.field[f.field])
       if s.c == of then symbol = s.symbol end
     end
     if f.size then out[i] = ("%s{tuned(%s, %d)}"):format(f.key, symbol, f.most)

@@ -29,7 +29,7 @@ typedef struct mlaf_view {
 typedef struct mlaf_call {
   uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
   int32_t causal;                    /* as mlaf_mla_decode_problem's; not looked at with q_len 1 */
-  mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
+  mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table and no qo_indptr; dense */
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
                                       * rows apart. With cache_kpe [pages, page, 1, R], or without the 1. With cache_format a
                                       * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64;
@@ -40,9 +40,10 @@ typedef struct mlaf_call {
   mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */
   mlaf_view kv_indices;              /* int32, [pages of all requests] */
   mlaf_view kv_last_page_lens;       /* int32, [B] */
-  mlaf_view block_table;             /* int32, [B, most], rows at any distance: in place of the four above, with seq_lens */
+  mlaf_view block_table;             /* int32, [B, most], rows at any distance: in place of the three above, with seq_lens.
+                                      * With qo_indptr requests have query tokens of their own numbers, else q_len each */
   mlaf_view seq_lens;                /* int32, [B] */
-  int32_t q_len;                     /* most query tokens of a request; with a block table q says it */
+  int32_t q_len;                     /* most query tokens of a request; with a block table and no qo_indptr q says it */
   int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
   float scale;                       /* of the softmax, finite. 0 without MLAF_CALL_SCALE: 1/sqrt(R+P) */
   int32_t rotate;                    /* mlaf_rotate of the problem: of a cache whose rope columns are not rotated */

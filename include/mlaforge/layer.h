@@ -153,10 +153,11 @@ typedef struct mlaf_layer_desc {
   int32_t reserved;          /* 0 */
   const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of e4m3fn and
                               * e4m3fnuz only */
-  /* An indexer: each query token attends to the index_topk cached tokens that score best. It wants q_lora, 64 rope columns, and
-   * rotated keys. Its calls want a block table; there is no prefill. */
-  int32_t index_heads;       /* 32 or 64; 0: no indexer, each query token attends to all tokens before it */
-  int32_t index_topk;        /* 1 and up */
+  /* Each query token attends to the index_topk cached tokens that an indexer selects, this layer's or another one's whose lists
+   * calls hand over (`indices`). It wants rotated keys; there is no prefill. An indexer wants q_lora and 64 rope columns, and its
+   * calls a block table. */
+  int32_t index_heads;       /* 32 or 64; 0: no indexer here */
+  int32_t index_topk;        /* 1 and up; 0: each query token attends to all tokens before it */
   int32_t index_style;       /* MLAF_LAYER_PAIRS or MLAF_LAYER_HALVES: of its own rope columns, the first 64 of 128 */
   float index_eps;           /* of its key's LayerNorm; 0: 1e-6 */
 } mlaf_layer_desc;
@@ -238,6 +239,9 @@ typedef struct mlaf_layer_args {
    * then as many fp32 scales. */
   void *index_cache;
   int64_t index_page_stride;  /* bytes from a page to the next, a multiple of 16; 0: 132 page_size */
+  /* [T, index_topk] rows of the cache, dense: mla_index's. With an indexer they are written here; NULL: to the workspace. Without
+   * one they are read: another layer's, whose cache has the same pages and slots. */
+  int32_t *indices;
 } mlaf_layer_args;
 #define MLAF_LAYER_ARGS_INIT \
   { .struct_size = sizeof(mlaf_layer_args), .q_len = 1 }

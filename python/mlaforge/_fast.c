@@ -355,9 +355,10 @@ static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
 
 static int read_tables(PyObject *const *a, Py_ssize_t n, mlaf_call *c) {
   mlaf_view *const lists[] = {&c->qo_indptr, &c->kv_indptr, &c->kv_indices, &c->kv_last_page_lens};
-  mlaf_view *const block[] = {&c->block_table, &c->seq_lens};
+  mlaf_view *const block[] = {&c->qo_indptr, &c->block_table, &c->seq_lens};
+  mlaf_view *const *views = n == 4 ? lists : n == 3 ? block : block + 1;
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!fast_read_view(a[i], n == 4 ? lists[i] : block[i])) return 0;
+    if (!fast_read_view(a[i], views[i])) return 0;
   return 1;
 }
 
@@ -382,12 +383,13 @@ static PyObject *none(void) {
 }
 
 /* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and
- * seq_lens) -> status, or None where the cache has bytes and nobody said what they hold. Addresses are integers. */
+ * seq_lens, perhaps behind qo_indptr) -> status, or None where the cache has bytes and nobody said what they hold. Addresses are
+ * integers. */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   mlaf_call c = MLAF_CALL_INIT;
   PyObject *dense = NULL;
   int status = 0;
-  if (!run_call || (n != TABLES + 4 && n != TABLES + 2))
+  if (!run_call || n < TABLES + 2 || n > TABLES + 4)
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   fast_find_torch();
   c.q_len = as_int32(a[SIZE]);

@@ -17,19 +17,19 @@ typedef struct facts {
   const mlaf_layer *layer;
   int32_t ordinal, dtype, hidden, rank, rope, page, split;
   int32_t cache_dtype, cache_row; /* elements of a row of a cache of one tensor */
-  int32_t indexed;                /* it has an indexer */
+  int32_t topk, indexed;          /* entries of a list, 0: there are none; it has an indexer */
 } facts;
 
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
 /* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank, rope,
- * page_size, split, the cache's dtype and columns, indexed) -> what forward wants first, good until the layer is closed.
+ * page_size, split, the cache's dtype and columns, topk, indexed) -> what forward wants first, good until the layer is closed.
  * Addresses are integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
   unsigned long long at[4];
   facts f = {NULL};
-  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
-                        &f.rope, &f.page, &f.split, &f.cache_dtype, &f.cache_row, &f.indexed))
+  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
+                        &f.rope, &f.page, &f.split, &f.cache_dtype, &f.cache_row, &f.topk, &f.indexed))
     return NULL;
   void *const to[] = {&f.execute, &f.execute_stage, &f.workspace_size, &f.layer};
   for (int i = 0; i < 4; i++) {
@@ -48,7 +48,7 @@ PyObject *fast_layer(PyObject *self, PyObject *args) {
 
 enum {
   FACTS, HIDDEN, POSITIONS, SLOTS, CACHE, SEQ_LENS, BLOCK_TABLE, Q_LEN, RESIDUAL, OUT, QO_INDPTR, KV_INDPTR, KV_INDICES,
-  LAST_PAGES, SCHEDULE, KV_LEN, WORKSPACE, STREAM, STAGE, SAME_TABLES, INDEX_CACHE, ARGUMENTS
+  LAST_PAGES, SCHEDULE, KV_LEN, WORKSPACE, STREAM, STAGE, SAME_TABLES, INDEX_CACHE, INDICES, ARGUMENTS
 };
 
 /* One call. False of a function that reads: not served here. */
@@ -131,6 +131,15 @@ static int read_index(call *c) {
   return 1;
 }
 
+/* Lists, [tokens, topk] without gaps: an indexer's output where they are given, else another layer's. */
+static int read_lists(call *c) {
+  mlaf_view v;
+  if (c->a[INDICES] == Py_None) return !c->f->topk || c->f->indexed;
+  if (!c->f->topk || !read_here(c, c->a[INDICES], MLAF_VIEW_INT32, 2, 2, &v)) return 0;
+  c->args.indices = v.data;
+  return v.shape[0] == c->args.tokens && v.shape[1] == c->f->topk && fast_is_dense(&v);
+}
+
 /* --- requests --- */
 
 static int read_int32(PyObject *x, int32_t *out) {
@@ -155,8 +164,10 @@ static int read_tables(call *c) {
   mlaf_layer_args *g = &c->args;
   const int prefill = g->schedule != NULL, table = given(c, BLOCK_TABLE);
   mlaf_view indices;
-  if (table ? !read_table(c) || (!prefill && !given(c, SEQ_LENS))
-            : !given(c, KV_INDPTR) || !given(c, KV_INDICES) || (!prefill && (!given(c, QO_INDPTR) || !given(c, LAST_PAGES))))
+  const int shared = c->f->topk && !c->f->indexed; /* pages stand in the lists */
+  if (table    ? !read_table(c) || (!prefill && !given(c, SEQ_LENS))
+      : shared ? !given(c, SEQ_LENS)
+               : !given(c, KV_INDPTR) || !given(c, KV_INDICES) || (!prefill && (!given(c, QO_INDPTR) || !given(c, LAST_PAGES))))
     return 0;
   if (given(c, KV_INDICES)) {
     if (!read_here(c, c->a[KV_INDICES], MLAF_VIEW_INT32, 1, 1, &indices)) return 0;
@@ -250,7 +261,7 @@ static int read_all(call *c) {
   return row_stride(&c->hidden, 0, &g->hidden_token_stride) && read_schedule(c) && read_batch(c) &&
          read_numbers(c, c->a[SLOTS], MLAF_VIEW_INT64, tokens, &g->slots) &&
          read_numbers(c, c->a[POSITIONS], MLAF_VIEW_INT64, tokens, &g->positions) && read_cache(c) && read_index(c) &&
-         read_tables(c) &&
+         read_lists(c) && read_tables(c) &&
          (!given(c, RESIDUAL) || read_rows(c, c->a[RESIDUAL], tokens, &g->residual, &g->residual_token_stride)) && take_out(c);
 }
 

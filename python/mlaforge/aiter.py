@@ -3,13 +3,14 @@ import math
 
 from . import cache_format, context, mla_prefill, torch_state
 from .entry import FAULTS, Arguments, entry
-from .tensors import check_page, fail
+from .host import adopt, given
+from .tensors import check_page, empty, fail
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
                    logit_cap=0.0, num_kv_splits=None, *, page_size=None, nhead_kv=1, lse=None, causal=True, mean_kv_len=None,
-                   workspace=None, rope_style=None, rope_table=None, batch_invariant=False, q_scale=None, kv_scale=None, ctx=None,
-                   stream=None):
+                   workspace=None, rope_style=None, rope_table=None, batch_invariant=False, q_scale=None, kv_scale=None,
+                   block_table=None, seq_lens=None, head_dim_v=None, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
     q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
@@ -19,6 +20,11 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     length of kv_indices does. Pages of kv_buffer may lie apart by any whole number of rows. Without `workspace` (a tensor) the
     context keeps one for the stream, or, while PyTorch captures, the graph does. batch_invariant: a request's output has the same bits
     alone and in any batch (docs/batch-invariance.md).
+
+    block_table [B, most] and seq_lens [B] int32 take the place of kv_indptr, kv_indices and kv_last_page_lens, which are None then: queries stay
+    ragged. They are read on the device at each launch. A length that block_table has no room for makes its request NaN.
+
+    o None: it is made, of head_dim_v columns (None: those of ckv where kv_buffer is a pair). lse True: it is made.
 
     Of a cache whose rope columns are not rotated, rope_style says which columns turn together: "pairs" (2i and 2i+1) or "halves" (i
     and i + P/2), and rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. Keys are rotated as they
@@ -40,18 +46,52 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
+        tables = qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
+        if block_table is not None or seq_lens is not None:
+            tables = _block_table(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens)
+        if o is None or lse is True:
+            o, lse = _outputs(ctx, q, kv_buffer, o, lse, head_dim_v)
         cache = kv_buffer
         if kv_scale is not None or q_scale is not None or rope_style is not None or ctx._flash is None:  # else the compiled module looks
             cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale), _scaled(sm_scale, q_scale, q)
-        if ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, qo_indptr,
-                    kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table, unsaid=None) is None:
+        if ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
+                    rope_style=rope_style, rope_table=rope_table, unsaid=None) is None:
             # bytes, and only the shapes say what they hold
             cache = _cache_of(ctx, q, kv_buffer, o, None)
-            ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse,
-                     qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
+            ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
+                     rope_style=rope_style, rope_table=rope_table)
     except FAULTS as why:
         _DECODE.explain(why, not ctx.emulated, (), locals())
     return o, lse
+
+
+def _block_table(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens):
+    """A block table with lengths behind qo_indptr, as a call takes them."""
+    for name, value in (("kv_indptr", kv_indptr), ("kv_indices", kv_indices), ("kv_last_page_lens", kv_last_page_lens)):
+        if value is not None:
+            fail(f"{name} is given beside a block table, must be None: block_table and seq_lens say what it says")
+    for name, value in (("block_table", block_table), ("seq_lens", seq_lens)):
+        if value is None:
+            fail(f"{name} is None, must be a tensor: a block table comes with seq_lens")
+    return qo_indptr, block_table, seq_lens
+
+
+def _out_columns(kv_buffer, head_dim_v):
+    """Columns of an `o` that is made."""
+    if head_dim_v is None and isinstance(kv_buffer, (tuple, list)) and kv_buffer:
+        return kv_buffer[0].shape[-1]
+    if head_dim_v is None:
+        fail("o is None, and one tensor holds all columns of the cache: head_dim_v, those of o, is wanted (512, say)")
+    return head_dim_v
+
+
+def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):
+    """(o, lse), made where they are None and True."""
+    q = adopt(ctx, "q", q) if ctx.emulated else q
+    if len(q.shape) != 3:
+        fail(f"q has shape {tuple(q.shape)}; 3 dimensions are expected")
+    o = empty(ctx, q, (*q.shape[:2], _out_columns(kv_buffer, head_dim_v)), None) if o is None else o
+    return given((o, empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is True else lse))
 
 
 def _cache_of(ctx, q, kv_buffer, o, kv_scale):
@@ -77,9 +117,9 @@ def _scaled(sm_scale, q_scale, q):
 
 _DECODE = Arguments(mla_decode_fwd, {
     "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
-    "o": "[T, H, R]", "qo_indptr": "[B+1]", "kv_indptr": "[B+1]", "kv_indices": "[pages]",
-    "kv_last_page_lens": "[B]", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
-    "rope_table": "[positions, P]", "q_scale": float, "kv_scale": "[1] or []"})
+    "o": "[T, H, R] or None", "qo_indptr": "[B+1]", "kv_indptr": "[B+1] or None", "kv_indices": "[pages] or None",
+    "kv_last_page_lens": "[B] or None", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
+    "rope_table": "[positions, P]", "q_scale": float, "kv_scale": "[1] or []", "block_table": "[B, most]", "seq_lens": "[B]", "head_dim_v": int})
 
 
 @entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,

@@ -16,8 +16,10 @@ TAIL_AT, ALLOC_AT, FLAGS_AT = Call.q_len.offset, Call.alloc.offset, Call.flags.o
 FLAGS, SCALE_GIVEN = struct.Struct("@I"), 1  # MLAF_CALL_SCALE
 FORMAT, FORMAT_AT = struct.Struct("@i"), Call.cache_format.offset
 ADDRESS, EMPTY = struct.Struct("@P"), bytes(CALL_SIZE)
-LIST_NAMES, BLOCK_NAMES = ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), ("block_table", "cache_seqlens")
-LISTS, BLOCK = [CALL_VIEWS[name] for name in LIST_NAMES], [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
+# Names of a call's tables by how many there are: lists, or a block table with lengths, perhaps behind qo_indptr.
+TABLE_NAMES = {4: ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), 3: ("qo_indptr", "block_table", "seq_lens"),
+               2: ("block_table", "cache_seqlens"), 0: ()}  # index lists come by their names
+TABLES = {n: [CALL_VIEWS["seq_lens" if name == "cache_seqlens" else name] for name in names] for n, names in TABLE_NAMES.items()}
 
 _codes, _here = {}, threading.local()  # by type of element; the call a thread is making
 
@@ -113,7 +115,7 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
     for name, tensor in lists.items():
         _pack(memory, CALL_VIEWS[name], tensor)
-    for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
+    for at, tensor in zip(TABLES[len(tables)], tables):
         _pack(memory, at, tensor)
     return dense
 
@@ -136,8 +138,7 @@ NAMES = ("causal", "max_seqlen_q", "mean_kv_len", "sm_scale", "stream", "workspa
 
 def named(arguments):
     """(name, value) of a call's arguments from causal on."""
-    tables = LIST_NAMES if len(arguments) - len(NAMES) == len(LIST_NAMES) else BLOCK_NAMES
-    return list(zip((*NAMES, *tables), arguments))
+    return list(zip((*NAMES, *TABLE_NAMES[len(arguments) - len(NAMES)]), arguments))
 
 
 def runners(module=None):

@@ -15,9 +15,11 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "the weight": ("kv_b_weight", "kv_proj_weight", "kv_b_proj_weight"), "k": ("k_nope",), "k_nope": ("k",), "the cache's scale": ("scale", "kv_scale", "k_scale"),
          "scale": ("softmax_scale", "sm_scale"), "q_len": ("max_seqlen_q",), "kv_lora_rank": ("rank", "head_dim_v"), "rope dim": ("rope",), "nope dim": ("nope",),
          "value dim": ("v", "vdim"), "page size": ("page_size", "page_tokens"), "batch_max": ("batch",), "batch_min": ("batch",), "ctx_min": ("kv_len",),
-         "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",),
+         "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",), "cache_seqlens": ("seq_lens",), "qo_indptr": ("cu_seqlens_q",),
          "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",),
-         "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",)}
+         "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",),
+         "extra": ("extra_k_cache",), "extra_indices": ("extra_indices_in_kvcache",)}
+LENGTHS = {"topk": "indices", "extra_topk": "extra_indices"}  # members of C's structs that count a tensor's columns
 FAULTS = (MlafError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
 MOST = (1 << 31) - 1
 
@@ -29,6 +31,8 @@ class Arguments:
     def __init__(self, function, kinds):
         self.parameters = inspect.signature(function).parameters
         self.kinds = {name: type(p.default) for name, p in self.parameters.items() if type(p.default) in (int, float)} | kinds
+        if "workspace" in self.parameters:
+            self.kinds["workspace"] = ""
         unknown = set(kinds) - set(self.parameters)
         if unknown:
             raise TypeError(f"{function.__qualname__} has no {', '.join(sorted(unknown))}")
@@ -55,11 +59,20 @@ class Arguments:
                 raise named_one from None
         raise said from (None if detail else why.__cause__)
 
+    def _member(self, found):
+        """Says a member of C's structs in the caller's words: an argument's stride, or its columns."""
+        stem = found.group(1) or LENGTHS[found.group()]
+        ours = [name for name in (stem, *WORDS.get(stem, ())) if name in self.parameters]
+        if not ours or found.group() in self.parameters:
+            return found.group()
+        return f"{ours[0]}'s {found.group(2)} stride" if found.group(1) else f"{ours[0]}'s last dimension"
+
     def _renamed(self, text):
         """`text` with the argument's name for the library's word that it begins with, perhaps behind a struct's name."""
         for word in ("the cache", "the output"):
             ours = [name for name in WORDS[word] if name in self.parameters]
             text = re.sub(word + r"(?=[ ,])", ours[0], text) if ours else text
+        text = re.sub(r"\b(\w+?)_([a-z]+)_stride\b|^(?:extra_)?topk\b", self._member, text)
         found = re.match(r"(?:mlaf_\w+: )?(the cache's scale|the (?:table of )?\w+|\w+ dim|page size|\w+)(?='s |,? (?:is|has|lies)\b| \()", text)
         if not found or found.group(1) in self.parameters:
             return text
@@ -91,14 +104,14 @@ def check(name, kind, value, on_gpu=False):
 
 
 def tensor(name, kind, value, on_gpu):
-    """An error where `value` is no tensor of so many dimensions."""
+    """An error where `value` is no tensor of so many dimensions; kind "": of any shape."""
     if on_gpu:
         refuse(name, value)
     if value is None and kind.endswith("None") or hasattr(value, "__dlpack__") and not hasattr(value, "shape"):
         return
     if not hasattr(value, "shape") or not any(hasattr(value, a) for a in ("data_ptr", "__array_interface__", "__dlpack__")):
-        fail(f"{name} is {'None' if value is None else type(value).__name__}, must be a tensor {kind}")
-    if len(value.shape) not in {part.count(",") + 1 for part in re.findall(r"\[[^]]*\]", kind)}:
+        fail(f"{name} is {'None' if value is None else type(value).__name__}, must be a tensor {kind}".rstrip())
+    if kind and len(value.shape) not in {part.count(",") + 1 for part in re.findall(r"\[[^]]*\]", kind)}:
         fail(f"{name} has the shape {tuple(value.shape)}, must be {kind}")
 
 

@@ -1,4 +1,5 @@
-"""The exception that failing calls raise."""
+"""The exception that failing calls raise, and the one of a module whose packages are missing."""
+import importlib
 
 
 class MlafError(RuntimeError):
@@ -7,3 +8,14 @@ class MlafError(RuntimeError):
     def __init__(self, status, text):
         super().__init__(f"{status}: {text}")
         self.status, self.detail = status, text
+
+
+def needs(module, *packages):
+    """Raises ModuleNotFoundError for the first of these packages that is not installed, with the module that wants it and the command that helps."""
+    for name in packages:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as why:
+            if why.name != name:
+                raise
+            raise ModuleNotFoundError(f"{module} needs {' and '.join(packages)}, and {name} is not installed: pip install {name}", name=name) from None

@@ -4,15 +4,21 @@ Queries and cache come in two tensors each, the columns without positions and th
 tensor are taken in place; others are put side by side by one launch, into memory that plan() has set aside."""
 import math
 
+from .errors import needs
+
+needs(__name__, "torch")
+
 import torch
 
 from .aiter import mla_decode_fwd
+from .mla_append import concat_mla_q
 from .tensors import fail
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
 
 Q_MOST = 16  # query tokens of a request; longer ones become several requests over the same pages
 LOG2_E = math.log2(math.e)
+TABLE_SCALE = (128 + 64) ** -0.5
 
 
 def _requests(qo_indptr, kv_indptr, kv_len, page_size, causal):
@@ -36,7 +42,7 @@ class BatchMLAPagedAttentionWrapper:
     def __init__(self, float_workspace_buffer, use_cuda_graph=False, qo_indptr=None, kv_indptr=None, kv_indices=None, kv_len_arr=None, backend="auto",
                  *, ctx=None):
         self._ctx, self._device, self._graphs, self._plan = ctx, float_workspace_buffer.device, use_cuda_graph, None
-        self._buffers, self._q, self._last = (qo_indptr, kv_indptr, kv_indices, kv_len_arr), None, None
+        self._buffers, self._q, self._held = (qo_indptr, kv_indptr, kv_indices, kv_len_arr), None, None
         if use_cuda_graph and any(x is None for x in self._buffers):
             fail("use_cuda_graph is True, and one of qo_indptr, kv_indptr, kv_indices and kv_len_arr is None: graphs read these tensors")
 
@@ -61,7 +67,7 @@ class BatchMLAPagedAttentionWrapper:
         sums = lambda counts: torch.tensor([0, *torch.tensor(counts, dtype=torch.int64).cumsum(0).tolist()], dtype=torch.int32)
         lists = [sums([n for n, _, _ in requests]), sums(used), indices.int(),
                  torch.tensor([n - (p - 1) * page_size if p else 0 for (_, _, n), p in zip(requests, used)], dtype=torch.int32)]
-        self._lists = self._fixed(lists) if self._graphs else [x.to(self._device, non_blocking=True) for x in lists]
+        self._lists = self._fixed(lists, len(lengths)) if self._graphs else [x.to(self._device, non_blocking=True) for x in lists]
         tokens, shape = queries[-1], (queries[-1], num_heads, head_dim_ckv + head_dim_kpe)
         if self._q is None or self._q.dtype != q_data_type or self._q.shape[0] < tokens or self._q.shape[1:] != shape[1:]:
             self._q = torch.empty(shape, dtype=q_data_type, device=self._device)
@@ -69,35 +75,61 @@ class BatchMLAPagedAttentionWrapper:
                           mean_kv_len=max(sum(lengths) // max(len(lengths), 1), 1), ctx=self._ctx)
         self._rank, self._tokens = head_dim_ckv, tokens
 
-    def _fixed(self, lists):
-        """The lists in the constructor's tensors, and last pages in one that is made once."""
-        if self._last is None:
-            self._last = torch.empty_like(self._buffers[3], dtype=torch.int32)
-        held = [*self._buffers[:3], self._last]
-        for name, buffer, values in zip(("qo_indptr", "kv_indptr", "kv_indices", "kv_len_arr"), held, lists):
+    def _fixed(self, lists, said):
+        """The lists in tensors that graphs read: the constructor's, with last pages in one that is made once. Where long queries are several requests
+        each, tensors that the first plan makes; requests without queries fill up those of later ones. said: requests that plan() was told of."""
+        names = ("qo_indptr", "kv_indptr", "kv_indices", "kv_len_arr")
+        for name, buffer in zip(names, self._buffers):
+            wanted = {"kv_indices": lists[2].shape[0], "kv_len_arr": said}.get(name, said + 1)
             if buffer.dtype != torch.int32:
                 fail(f"{name} of the constructor is {buffer.dtype}, must be int32")
-            if values.shape[0] > buffer.shape[0] or name != "kv_indices" and values.shape[0] != buffer.shape[0]:
-                fail(f"{name} of the constructor has {buffer.shape[0]} entries, and this plan {values.shape[0]}: graphs were made for the former "
-                     f"(a request with more than {Q_MOST} query tokens counts as several)")
-            buffer[:values.shape[0]].copy_(values, non_blocking=True)
-        return held
+            if wanted > buffer.shape[0] and (name != "kv_indices" or said == lists[3].shape[0]) or name != "kv_indices" and wanted != buffer.shape[0]:
+                fail(f"{name} of the constructor has {buffer.shape[0]} entries, and this plan {wanted}: graphs were made for the former")
+        if self._held is None:
+            requests, entries = lists[3].shape[0], max(lists[2].shape[0], self._buffers[2].shape[0])
+            empty = lambda n: torch.empty(n, dtype=torch.int32, device=self._device)
+            own = [empty(requests + 1), empty(requests + 1), empty(entries)] if requests > said else self._buffers[:3]
+            self._held = [*own, empty(requests)]
+        for name, buffer, values in zip(names, self._held, lists):
+            n = values.shape[0]
+            if n > buffer.shape[0]:
+                fail(f"this plan has {n} entries of {name}, and the first one, for which graphs were made, {buffer.shape[0]}: a request with more "
+                     f"than {Q_MOST} query tokens counts as several; plan the longest queries first")
+            buffer[:n].copy_(values, non_blocking=True)
+            if name != "kv_indices" and n < buffer.shape[0]:
+                buffer[n:].fill_(0 if name == "kv_len_arr" else int(values[-1]))
+        return self._held
 
-    def _dense(self, q_nope, q_pe):
-        """[T, H, R + P]: the tensor that both are columns of, or a copy."""
+    @staticmethod
+    def _columns(q_nope, q_pe):
+        """[T, H, R + P]: the tensor that both are columns of, or None."""
         item, rank = q_nope.element_size(), q_nope.shape[-1]
+        if not q_pe.shape[-1]:
+            return q_nope
         if q_nope.stride() == q_pe.stride() and q_pe.data_ptr() == q_nope.data_ptr() + item * rank and q_nope.stride()[-2:] == (rank + q_pe.shape[-1], 1):
             return q_nope.as_strided((*q_nope.shape[:-1], rank + q_pe.shape[-1]), q_nope.stride())
-        return torch.cat((q_nope, q_pe), -1, out=self._q[:q_nope.shape[0]])
+        return None
+
+    def _dense(self, q_nope, q_pe):
+        """[T, H, R + P]: the tensor that both are columns of, or a copy in memory of plan()."""
+        q = self._columns(q_nope, q_pe)
+        return concat_mla_q(q_nope, q_pe, self._q[:q_nope.shape[0]], ctx=self._ctx) if q is None else q
 
     def run(self, q_nope, q_pe, ckv_cache, kpe_cache, out=None, lse=None, return_lse=False, profiler_buffer=None, kv_len=None, page_table=None,
-            return_lse_base_on_e=False):
+            return_lse_base_on_e=False, o_scale=None, ckv_scale=None, ckv_scale_arr=None, kpe_scale=None):
         """q_nope [T, H, R], q_pe [T, H, P], ckv_cache [pages, page_size, R], kpe_cache [pages, page_size, P]: out [T, H, R], and with return_lse lse [T, H]
-        float32, to the base 2 unless return_lse_base_on_e. A row without keys has out 0 and lse -inf."""
+        float32, to the base 2 unless return_lse_base_on_e. A row without keys has out 0 and lse -inf.
+
+        With kv_len [T] and page_table [T, pages], int32 on the device, plan() is not needed: each query token is a request of the scale 192 ** -0.5, as
+        FlashInfer's backend "cutlass" has it, of any page size and number of heads."""
+        scales = dict(profiler_buffer=profiler_buffer, o_scale=o_scale, ckv_scale=ckv_scale, ckv_scale_arr=ckv_scale_arr, kpe_scale=kpe_scale)
+        for name, value in scales.items():
+            if value is not None:
+                fail(f"{name} is given, must be None: " + ("there is no profiler here" if name == "profiler_buffer" else "output and cache have 16 bits here"))
+        if kv_len is not None or page_table is not None:
+            return self._run_table(q_nope, q_pe, (ckv_cache, kpe_cache), out, lse, return_lse, kv_len, page_table, return_lse_base_on_e)
         if self._plan is None:
             fail("plan() was not called")
-        if any(x is not None for x in (profiler_buffer, kv_len, page_table)):
-            fail("profiler_buffer, kv_len and page_table must be None: lengths and pages are plan()'s")
         if q_nope.shape[0] != self._tokens or q_pe.shape[0] != self._tokens or q_nope.shape[-1] != self._rank:
             fail(f"q_nope has the shape {tuple(q_nope.shape)} and q_pe {tuple(q_pe.shape)}; plan() was told {self._tokens} query tokens of {self._rank} columns")
         out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
@@ -105,7 +137,20 @@ class BatchMLAPagedAttentionWrapper:
             lse = torch.empty(q_nope.shape[:2], dtype=torch.float32, device=q_nope.device)
         if self._tokens:
             mla_decode_fwd(self._dense(q_nope, q_pe), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
-        if return_lse and not return_lse_base_on_e:
+        if lse is not None and not return_lse_base_on_e:
+            lse.mul_(LOG2_E)
+        return (out, lse) if return_lse else out
+
+    def _run_table(self, q_nope, q_pe, cache, out, lse, return_lse, kv_len, page_table, base_on_e):
+        """A batch of one query token a request over a table of pages: (out, lse) or out."""
+        if kv_len is None or page_table is None:
+            fail("kv_len and page_table come together: one of them is None")
+        q = self._columns(q_nope, q_pe)
+        q = concat_mla_q(q_nope, q_pe, ctx=self._ctx) if q is None else q
+        out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
+        out, lse = mla_decode_fwd(q, cache, out, torch.arange(q.shape[0] + 1, dtype=torch.int32, device=q.device), None, None, None, 1, TABLE_SCALE,
+                                  lse=True if return_lse and lse is None else lse, block_table=page_table, seq_lens=kv_len, ctx=self._ctx)
+        if lse is not None and not base_on_e:
             lse.mul_(LOG2_E)
         return (out, lse) if return_lse else out
 

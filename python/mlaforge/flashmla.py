@@ -100,6 +100,18 @@ def _fp8_format(ctx, q, k_cache, rank):
     return kind
 
 
+def _ragged_outputs(ctx, q, head_dim_v, out, lse):
+    """q [T, H, R+P], and out [T, H, head_dim_v] and lse [T, H], made where they are None."""
+    if ctx.emulated:
+        q, out, lse = (adopt(ctx, name, x) for name, x in (("q", q), ("out", out), ("lse", lse)))
+    if len(q.shape) != 3:
+        fail(f"q has shape {tuple(q.shape)}; with cu_seqlens_q 3 dimensions are expected")
+    if not 0 < head_dim_v <= q.shape[2] or out is not None and tuple(out.shape[2:]) != (head_dim_v,):
+        fail(f"head_dim_v is {head_dim_v}, q {tuple(q.shape)}, out {None if out is None else tuple(out.shape)}: they do not fit together")
+    out = empty(ctx, q, (*q.shape[:2], head_dim_v), None) if out is None else out
+    return q, out, empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is None else lse
+
+
 def _check_out(out, head_dim_v):
     if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
         fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
@@ -120,8 +132,8 @@ def _sparse(ctx, q, k_cache, rank, lists, scale, workspace, out, lse, stream):
 
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
-                           extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, mean_kv_len=None,
-                           workspace=None, out=None, lse=None, empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
+                           extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, cu_seqlens_q=None, max_seqlen_q=None,
+                           mean_kv_len=None, workspace=None, out=None, lse=None, empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
     """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
     q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P], or a pair as in mla_decode_fwd; block_table [B, most] and cache_seqlens [B] int32, both on the device,
@@ -130,6 +142,9 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
     `workspace` and `batch_invariant` as in mla_decode_fwd. softmax_scale: any finite number, 0 included; None: 1/sqrt(R+P). More than one KV head
     is not served.
+
+    cu_seqlens_q [B+1] int32 on the device: request b has the query tokens cu_seqlens_q[b] up to cu_seqlens_q[b + 1] of q [T, H, R+P], at most
+    max_seqlen_q; out is [T, H, head_dim_v] and lse [T, H]. Tokens behind the last request's are left alone: they pad captured graphs.
 
     is_fp8_kvcache: k_cache [blocks, page_size, 1, R + 16 + 2P], uint8 or float8_e4m3fn, whose tokens hold their scales (656 bytes of 512 + 64
     columns): R numbers of e4m3fn, a float32 scale for every 128 of them, any number, and P of q's type. Or [blocks, page_size, 1, 584], DeepSeek-V4's:
@@ -164,6 +179,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v), None) if is_fp8_kvcache else k_cache
         if sparse:
             lists = Lists(indices, topk_length, attn_sink, extra_k_cache, extra_indices_in_kvcache, extra_topk_length)
+            if cu_seqlens_q is not None or max_seqlen_q is not None:
+                fail("cu_seqlens_q is given with indices, must be None: each query token has a list of its own")
             if causal:
                 fail("causal is True with indices, must be False: lists say what each query token sees")
             if indices is None:
@@ -173,6 +190,12 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
             if made is not None:
                 return made
             out, lse = _sparse(ctx, q, cache, head_dim_v, lists, scale, workspace, out, lse, stream)
+            return given(_with_empty(ctx, out, lse, empty_lse, stream))
+        if cu_seqlens_q is not None or max_seqlen_q is not None:
+            if cu_seqlens_q is None or max_seqlen_q is None:
+                fail("cu_seqlens_q and max_seqlen_q are ragged queries: both are wanted")
+            q, out, lse = _ragged_outputs(ctx, q, head_dim_v, out, lse)
+            ctx.call(causal, int(max_seqlen_q), length, scale, stream, workspace, q, cache, out, lse, cu_seqlens_q, block_table, cache_seqlens)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
         made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens,
                               empty_lse == INFINITY)
@@ -195,9 +218,9 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
 
 _NAMES = {"extra_cache": "extra_k_cache", "extra_indices": "extra_indices_in_kvcache"}
 _FLASH = Arguments(flash_mla_with_kvcache, {
-    "q": "[B, q_len, H, R+P]", "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
+    "q": "[B, q_len, H, R+P], or [T, H, R+P] with cu_seqlens_q", "cu_seqlens_q": "[B+1]", "max_seqlen_q": int, "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
     "block_table": "[B, most] or None", "cache_seqlens": "[B] or None", "head_dim_v": int,
-    "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v]", "lse": "[B, H, q_len]",
+    "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v] or [T, H, head_dim_v]", "lse": "[B, H, q_len] or [T, H]",
     "indices": "[B, q_len, topk]", "topk_length": "[B]", "attn_sink": "[H]", "extra_k_cache": "[blocks, page_size, 1, 584]",
     "extra_indices_in_kvcache": "[B, q_len, topk]", "extra_topk_length": "[B]"})
 

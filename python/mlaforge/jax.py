@@ -13,12 +13,15 @@ import struct
 import subprocess
 import tempfile
 
+from .errors import MlafError, needs
+
+needs(__name__, "jax", "numpy")
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from . import calls, context
-from .errors import MlafError
 from .flashmla import flash_mla_with_kvcache as _flash
 from .library import Call, library
 from .mla_append import concat_and_cache_mla as _append

@@ -6,9 +6,9 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry
 from .library import I32, I64, PTR, U32
-from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride
+from .tensors import check_page, check_place, check_tensor, dtype_name, empty, fail, row_stride
 
-__all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
+__all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "concat_mla_q", "fused_qk_rope_concat_and_cache_mla"]
 
 ALL_Q, POWER_OF_TWO, TABLE_16 = 1, 2, 4
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
@@ -187,3 +187,26 @@ def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out
     for name, tensor in (("q_nope", q_nope), ("q_pe", q_pe), ("q_out", q_out)):
         args.update({name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0), name + "_head_stride": row_stride(tensor, 1)})
     _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)
+
+
+@entry(q_nope="[T, H, R]", q_pe="[T, H, P]", out="[T, H, R+P]")
+def concat_mla_q(q_nope, q_pe, out=None, *, ctx=None, stream=None):
+    """out [T, H, R+P], the columns of q_nope [T, H, R] and q_pe [T, H, P] side by side, as decode reads queries: FlashInfer's and vLLM's. Both may have any
+    strides of tokens and heads that are a multiple of 16 bytes. One launch; out None: it is made."""
+    ctx = context.of_call(ctx)
+    dtype, (tokens, heads, rank), rope = dtype_name(q_nope, "q_nope"), q_nope.shape, q_pe.shape[-1]
+    if dtype not in DTYPES:
+        fail(f"q_nope is {dtype}; accepted are {', '.join(DTYPES)}")
+    out = empty(ctx, q_nope, (tokens, heads, rank + rope), None) if out is None else out
+    check_tensor("q_nope", q_nope, dtype, tokens, heads, rank)
+    check_tensor("q_pe", q_pe, dtype, tokens, heads, rope)
+    check_tensor("out", out, dtype, tokens, heads, rank + rope)
+    # The launch of mla_append without a cache: with num_slots 0 each number is a slot outside of it, so any memory of T numbers will do.
+    args = {"tokens": tokens, "flags": ALL_Q, "slots": q_nope.data_ptr(), "eps": 0.0, "scale": 1.0, "cache": out.data_ptr()}
+    for name, place, tensor in (("ckv", "q_nope", q_nope), ("kpe", "q_pe", q_pe), (None, "q_out", out)):
+        token, head = row_stride(tensor, 0, place), row_stride(tensor, 1, place)
+        args.update({place: tensor.data_ptr(), place + "_token_stride": token, place + "_head_stride": head})
+        if name:
+            args.update({name: tensor.data_ptr(), name + "_row_stride": token})
+    _launch(ctx, _problem(heads, rank, rope, dtype, "paged", "unrotated", tokens), args, q_nope, stream)
+    return out

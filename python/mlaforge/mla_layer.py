@@ -47,7 +47,8 @@ class LayerArgs(ctypes.Structure):
                 ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
                 ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
                 ("schedule", PTR), ("schedule_device", PTR),
-                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE), ("index_cache", PTR), ("index_page_stride", I64)]
+                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE), ("index_cache", PTR), ("index_page_stride", I64),
+                ("indices", PTR)]
 
 
 class LayerStage(ctypes.Structure):
@@ -161,6 +162,7 @@ class Layer:
     index_topk: each query token attends to so many cached tokens, which an indexer selects (DeepSeek-V3.2, GLM-5); 0: to all. The weights have its
     wq_b, wk, k_norm and weights_proj then, and calls take index_cache. index_style: columns of its RoPE that rotate together, "halves" or "pairs".
     index_hadamard: its queries and keys are multiplied by the Hadamard matrix; index_power_of_two: their scales are powers of two (ue8m0).
+    index_shared: the layer has no indexer, and takes the lists of one before it (GLM-5.2): calls take that one's indices.
     batch_invariant: a request's output has the same bits alone and in any batch, whatever it is called with.
     Plans for all of it are made here, so that no call compiles."""
 
@@ -172,8 +174,12 @@ class Layer:
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
                  absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0,
                  q_scale_original=0, dtype=None, cache=None, cache_scale=None, index_topk=0, index_style="halves",
-                 index_hadamard=False, index_power_of_two=True, batch_invariant=False, ctx=None):
-        weights = _norms_32(weights) if index_topk else weights
+                 index_hadamard=False, index_power_of_two=True, index_shared=False, batch_invariant=False, ctx=None):
+        index_topk = whole("index_topk", index_topk or 0, 0, TOPK_MOST)
+        if index_shared and not index_topk:
+            fail("index_topk is 0, and index_shared is set: say how many entries the lists have")
+        indexes = bool(index_topk and not index_shared)
+        weights = _norms_32(weights) if indexes else weights
         self._ctx, self._lib = context.of_call(ctx, batch_invariant), _functions()
         style, lens = style_of("style", style, "unrotated"), q_lens if isinstance(q_lens, (tuple, list, set, frozenset, range)) else (q_lens,)
         first, last = span("kv_len", kv_len)
@@ -201,9 +207,8 @@ class Layer:
             check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
             flags |= 0 if number == "float32" else TABLE_16
             table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": row_stride(cos_sin_cache, 0)}
-        index_topk = whole("index_topk", index_topk or 0, 0, TOPK_MOST)
-        self._indexes, index, of_index = bool(index_topk), {}, None
-        if index_topk:
+        self._topk, self._indexes, index, of_index = index_topk, indexes, {"index_topk": index_topk}, None
+        if indexes:
             for name in ("wq_b.weight", "weights_proj.weight"):
                 if name not in named:
                     fail(f"{name} is missing among the layer's weights: index_topk is {index_topk}")
@@ -213,8 +218,7 @@ class Layer:
                 fail(f"wq_b.weight is {of_index}, must be {matrices}" + (f" or {self._dtype}" if matrices != self._dtype else ""))
             flags |= (INDEX_16 if matrices in ENCODINGS and of_index == self._dtype else 0) | (INDEX_HADAMARD if index_hadamard else 0)
             flags |= 0 if index_power_of_two else INDEX_FP32_SCALES
-            index = {"index_heads": named["weights_proj.weight"].shape[0], "index_topk": index_topk,
-                     "index_style": STYLES[style_of("index_style", index_style)]}
+            index.update(index_heads=named["weights_proj.weight"].shape[0], index_style=STYLES[style_of("index_style", index_style)])
         plan = PlanOpts.from_buffer_copy(self._ctx._plan_opts)
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=STYLES[style], tp_rank=tp_rank, tp_size=tp_size,
@@ -225,7 +229,7 @@ class Layer:
                        scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table, **index)
         listed = [_weight(name, tensor, self._dtype, matrices, of_index) for name, tensor in weights.items()
-                  if len(tensor.shape) in (1, 2) and (index_topk or _last_words(name).split(".")[0] not in INDEX_MODULES)]
+                  if len(tensor.shape) in (1, 2) and (indexes or _last_words(name).split(".")[0] not in INDEX_MODULES)]
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))
@@ -240,7 +244,7 @@ class Layer:
             self._run = module.forward
             self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
                                       self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split,
-                                      UINT8 if self._format else DTYPES[self._dtype], self._row, self._indexes)
+                                      UINT8 if self._format else DTYPES[self._dtype], self._row, self._topk, self._indexes)
 
     def close(self):
         """None of its launches may still run."""
@@ -280,8 +284,9 @@ class Layer:
         sizes = {"block_table": None, "seq_lens": batch, "qo_indptr": batch + 1, "kv_indptr": batch + 1,
                  "kv_indices": None, "kv_last_page_lens": batch}
         table = tables["block_table"] is not None
-        wanted = ["block_table"] if table else ["kv_indptr", "kv_indices"]
-        wanted += [] if prefill else ["seq_lens"] if table else ["qo_indptr", "kv_last_page_lens"]
+        shared = self._topk and not self._indexes  # pages stand in the lists
+        wanted = ["block_table"] if table else [] if shared else ["kv_indptr", "kv_indices"]
+        wanted += [] if prefill else ["seq_lens"] if table or shared else ["qo_indptr", "kv_last_page_lens"]
         fields = {}
         for name, tensor in tables.items():
             if tensor is None and name in wanted:
@@ -291,7 +296,7 @@ class Layer:
                 fields[name] = tensor.data_ptr()
         if table:
             fields.update(block_table_width=tables["block_table"].shape[1], block_table_stride=row_stride(tables["block_table"], 0))
-        else:
+        elif tables["kv_indices"] is not None:
             fields["kv_indices_size"] = tables["kv_indices"].shape[0]
         return fields
 
@@ -307,6 +312,17 @@ class Layer:
         check_page("index_cache", cache, self._page)
         return {"index_cache": said["cache"], "index_page_stride": cache.stride()[0] if pages > 1 else 0}
 
+    def _lists(self, indices, tokens):
+        """An indexer's output where they are given, else another layer's."""
+        if indices is None:
+            return {} if self._indexes or not self._topk else fail("indices is missing: the layer takes the lists of another one")
+        if not self._topk:
+            fail("indices is given, and the layer attends to all cached tokens: it must be None")
+        check_tensor("indices", indices, "int32", tokens, self._topk)
+        if tokens > 1 and row_stride(indices, 0) not in (0, self._topk):
+            fail(f"rows of indices are {row_stride(indices, 0)} elements apart, must be dense: {self._topk}")
+        return {"indices": indices.data_ptr()}
+
     def _rows(self, name, tensor, tokens):
         check_tensor(name, tensor, self._dtype, tokens, self._hidden)
         return {name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0)}
@@ -319,10 +335,10 @@ class Layer:
     @entry(hidden="[T, d]", positions="[T]", slots="[T]",
            cache="[pages, page, R+P] or [pages, page, 1, R+P], of a split cache a pair", seq_lens="[B]",
            block_table="[B, pages]", residual="[T, d]", out="[T, d]", qo_indptr="[B+1]", kv_indptr="[B+1]",
-           kv_indices="[pages]", kv_last_page_lens="[B]", stage=int, index_cache="[pages, page, 132]")
+           kv_indices="[pages]", kv_last_page_lens="[B]", stage=int, index_cache="[pages, page, 132]", indices="[T, index_topk]")
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,
-                stage=None, same_tables=False, index_cache=None):
+                stage=None, same_tables=False, index_cache=None, indices=None):
         """[T, d] hidden states to [T, d]. positions and slots [T] int64, a slot of -1 writes nothing; cache [pages, page, R+P]; seq_lens [B] int32
         counts the new tokens. q_len: most query tokens of a request, T = B q_len unless qo_indptr says more. kv_len, about how many tokens
         requests have cached, helps to choose plans. stage: that one of stages() alone. same_tables: block_table, seq_lens and qo_indptr say
@@ -331,6 +347,7 @@ class Layer:
 
         index_cache: of a layer with an indexer, uint8 [pages, page, 132], whose pages and slots are those of cache: a page is its keys, 128 bytes each,
         then their float32 scales. Such a layer wants a block table, and T / B query tokens of each request.
+        indices: int32 [T, index_topk], rows of the cache. A layer with an indexer writes its lists there, one with index_shared reads them.
 
         With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         if schedule is not None:
@@ -338,7 +355,7 @@ class Layer:
         if self._fast is not None and self._ctx._address is not None:
             made = self._run(self._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, residual, out, qo_indptr, kv_indptr,
                              kv_indices, kv_last_page_lens, None if schedule is None else schedule.passed, kv_len, workspace, stream,
-                             stage, same_tables, index_cache)
+                             stage, same_tables, index_cache, indices)
             if made.__class__ is int:
                 self._ctx.check(made)
             elif made is not None:
@@ -361,6 +378,7 @@ class Layer:
         fields = {**rows, **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, schedule is not None)}
         fields.update(self._index(index_cache, fields["num_pages"]))
+        fields.update(self._lists(indices, tokens))
         if schedule is not None:
             fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(), schedule_words=schedule.words)
         if residual is not None:

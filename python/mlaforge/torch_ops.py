@@ -8,12 +8,16 @@ import ast
 import inspect
 import re
 
+from .errors import needs
+
+needs(__name__, "torch")
+
 import torch
 
 from . import aiter, context, numbered, torch_state
-from .aiter import mla_decode_fwd
+from .aiter import mla_decode_fwd, _out_columns
 from .flashmla import flash_mla_sparse_fwd, flash_mla_with_kvcache
-from .mla_append import concat_and_cache_mla, concat_and_cache_mla_rope_fused, fused_qk_rope_concat_and_cache_mla
+from .mla_append import concat_and_cache_mla, concat_and_cache_mla_rope_fused, concat_mla_q, fused_qk_rope_concat_and_cache_mla
 from .mla_chunked_prefill import ChunkedPrefill
 from .mla_dequant import mla_dequant
 from .mla_gather_kv_b import gather_kv_b_proj, mla_gather_kv_b
@@ -30,17 +34,18 @@ PARAMETER = re.compile(r"([\w!?()]+) (\w+)(?:=([^\s,]+))?")
 LIBRARY = torch.library.Library("mlaforge", "FRAGMENT")
 RARE = ("empty_lse",)  # their None in a schema is no value of the function's
 TAGS = tuple(getattr(torch.Tag, name) for name in ("pt2_compliant_tag", "needs_exact_strides") if hasattr(torch.Tag, name))
-LISTS = "Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, Tensor kv_last_page_lens"
+LISTS = "Tensor qo_indptr, Tensor? kv_indptr, Tensor? kv_indices, Tensor? kv_last_page_lens"
 ROTATED = "str? rope_style=None, Tensor? rope_table=None"
 
 
 class Operator:
     """One entry point as an operator. parameters: the schema's, by the function's names and in its order; a cache that may be a pair has a second
     tensor NAME_kpe. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
-    that makes a plain call and returns whether it did; and how many values it takes."""
+    that makes a plain call and returns whether it did; and how many values it takes. plain: an operator of a plain call's values alone, which the traced
+    function calls where no other value is given: PyTorch takes time for each value of a schema, given or not."""
 
-    def __init__(self, function, parameters, makes=None, returns=None, name=None, owner=None, direct=None):
-        self.function, self.makes, self.returns, self.owner, self.direct = function, makes or {}, returns, owner, direct
+    def __init__(self, function, parameters, makes=None, returns=None, name=None, owner=None, direct=None, plain=None):
+        self.function, self.makes, self.returns, self.owner, self.direct, self.plain = function, makes or {}, returns, owner, direct, plain
         self.name = name or function.__name__
         parameters = f"int {owner}, {parameters}" if owner else f"{parameters}, int ctx=0"
         found = PARAMETER.findall(parameters)
@@ -107,14 +112,28 @@ class Operator:
             for name in self.ignored:
                 values[name] = None
             for name, make in self.makes.items():
-                if values.get(name) is None:
+                if values.get(name) is None or values[name] is True:
                     values[name] = make(values)
+            if self.plain is not None and all(values[name] is self.defaults[name] for name in self.names if name not in self.plain.names):
+                self.plain.call(*[values[name] for name in self.plain.names])
+                return _returned(self.returns, values)
             given = [values[name] for name in self.names]
             while self.names[len(given) - 1] in self.defaults and given[-1] is self.defaults[self.names[len(given) - 1]]:
                 given.pop()  # each costs the host time
             self.call(*given)
             return None if self.returns is None else _returned(self.returns, values)
         return call
+
+
+class Plain:
+    """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults. run: its work."""
+
+    def __init__(self, name, parameters, run):
+        self.names = tuple(found for _, found, _ in PARAMETER.findall(parameters))
+        LIBRARY.define(f"{name}({parameters}) -> ()", tags=TAGS)
+        LIBRARY.impl(name, run, "CompositeExplicitAutograd")
+        LIBRARY.impl(name, lambda *values: None, "Meta")
+        self.call = self.overload = getattr(torch.ops.mlaforge, name).default
 
 
 def _returned(names, values):
@@ -126,10 +145,18 @@ def _returned(names, values):
 # --- plain calls, straight to the compiled module: an operator's way through PyTorch costs as much as the functions in between ---
 def _decode(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None, lse=None, mean_kv_len=None):
     ctx = context._default or context.default_context()
-    if ctx.emulated or ctx._address is None or torch.is_grad_enabled():
+    if ctx.emulated or ctx._address is None or kv_indptr is None or torch.is_grad_enabled():
         return False
     return ctx._run(ctx._address, ctx._plan_address, 1, max_seqlen_q, mean_kv_len or 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr,
                     kv_indices, kv_last_page_lens) == 0
+
+
+def _decode_plain(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, lse, max_seqlen_q, mean_kv_len, sm_scale):
+    ctx = context._default
+    if ctx is None or ctx.emulated or ctx._address is None or torch.is_grad_enabled() or ctx._run(
+            ctx._address, ctx._plan_address, 1, max_seqlen_q, mean_kv_len or 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr, kv_indices,
+            kv_last_page_lens) != 0:
+        mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse=lse, mean_kv_len=mean_kv_len)
 
 
 def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=None, causal=False, out=None, lse=None, mean_kv_len=None):
@@ -159,7 +186,17 @@ def _of_heads(columns):
     return lambda v: v["x"].new_empty((*v["x"].shape[:2], columns(v)))
 
 
+def _decode_out(v):
+    return v["q"].new_empty((*v["q"].shape[:2], _out_columns((v["kv_buffer"],) if v["kv_buffer_kpe"] is not None else v["kv_buffer"], v["head_dim_v"])))
+
+
+def _decode_lse(v):
+    return v["q"].new_empty(v["q"].shape[:2], dtype=torch.float32) if v["lse"] is True else None
+
+
 def _flash_lse(v):
+    if v["cu_seqlens_q"] is not None:
+        return v["q"].new_empty(v["q"].shape[:2], dtype=torch.float32)
     batch, tokens, heads, _ = v["q"].shape
     return v["q"].new_empty((batch, tokens, heads), dtype=torch.float32).transpose(1, 2)
 
@@ -185,15 +222,17 @@ OPERATORS = [
     Operator(mla_decode_fwd,
              f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, Tensor(b!)? lse=None, "
              "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
-             f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? kv_buffer_kpe=None", returns=("o", "lse"),
-             direct=(_decode, 11)),
+             f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? block_table=None, Tensor? seq_lens=None, "
+             "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
+             plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor? kv_indptr, Tensor? kv_indices, "
+                         "Tensor? kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, SymInt? mean_kv_len, float? sm_scale", _decode_plain)),
     Operator(flash_mla_with_kvcache,
              "Tensor q, Tensor k_cache, Tensor? block_table, Tensor? cache_seqlens, SymInt head_dim_v, float? softmax_scale=None, bool causal=False, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "
              "bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, "
              "Tensor? topk_length=None, Tensor? extra_topk_length=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None, "
-             "Tensor? k_cache_kpe=None",
-             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:3], v["head_dim_v"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10)),
+             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None",
+             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10)),
     Operator(flash_mla_sparse_fwd,
              "Tensor q, Tensor kv, Tensor indices, float? sm_scale, SymInt d_v=512, Tensor? attn_sink=None, Tensor? topk_length=None, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None",
@@ -207,6 +246,8 @@ OPERATORS = [
     Operator(fused_qk_rope_concat_and_cache_mla,
              "Tensor q_nope, Tensor q_pe, Tensor kv_c, Tensor? k_pe, Tensor(a!) kv_cache, Tensor(b!) q_out, Tensor slot_mapping, Tensor? k_scale, "
              "Tensor? q_scale, Tensor positions, Tensor cos_cache, Tensor sin_cache, bool is_neox, bool is_nope_first, bool compute_all_q_rope=False"),
+    Operator(concat_mla_q, "Tensor q_nope, Tensor q_pe, Tensor(a!)? out=None",
+             {"out": lambda v: v["q_nope"].new_empty((*v["q_nope"].shape[:2], v["q_nope"].shape[2] + v["q_pe"].shape[2]))}, "out"),
     Operator(mla_dequant, "Tensor w, Tensor w_scale, Tensor(a!) out", returns="out"),
     Operator(mla_gather_kv_b,
              "Tensor kv_cache, Tensor block_table, Tensor cu_seqlens, Tensor? seq_starts, Tensor kv_b_weight, Tensor(a!) kv, Tensor(b!) k_pe, "
@@ -253,7 +294,7 @@ OPERATORS = [
              "Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor? seq_lens=None, Tensor? block_table=None, Tensor(b!)? out=None, "
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
-             "Tensor(e!)? index_cache=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12)),
+             "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12)),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

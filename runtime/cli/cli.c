@@ -10,7 +10,7 @@
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
-                                       O_NO_RESUME, O_NO_LIBRARY, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
+                                       O_NO_RESUME, O_NO_LIBRARY, O_MISSES, O_SERVE, O_SOAK, O_OUT, O_DRY_RUN, COMMON, O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_INVARIANT, O_SEED,
                                          O_JOBS, O_VARIANT, O_ALL, O_INJECT, O_LENGTHS, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
                                          O_SHARD, COMMON, O_MAX_CANDIDATES, O_COUNT};
@@ -37,12 +37,14 @@ static const cli_opt completion_options[] = {O_JSON, O_HELP, O_COUNT};
 static const cli_opt devices_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 
 const cli_command mlaf_cli_commands[] = {
-    {"tune", "[PROBLEM | layer] [OPTIONS]", "compile, verify and time the candidates of problems, remember the best",
+    {"tune", "[PROBLEM ... | layer] [OPTIONS]", "compile, verify and time the candidates of problems, remember the best",
      "Every candidate is verified against an fp64 reference before it is timed, and recorded when it is finished, so an\n"
      "interrupted run goes on where it stopped. Candidates of a finished run are not tried again. --misses tunes what plans\n"
      "asked for in vain. docs/tuning.md walks through it.\n"
-     "layer: which stages of a layer share a kernel, by whole layers of --model and --tp in turns (docs/layer.md).",
-     tune_options, CLI_PROBLEM_GRID, 1, mlaf_cli_tune, NULL},
+     "layer: which stages of a layer share a kernel, by whole layers of --model and --tp in turns (docs/layer.md).\n"
+     "--serve SIZES: everything that a server of --model runs, on all GPUs of the host: attention with --lengths (uniform), the\n"
+     "other operations, whole layers; then --soak, a report page and a tuning text. Sizes left out have the lists shown below.",
+     tune_options, CLI_PROBLEM_GRID, CLI_ARGUMENTS, mlaf_cli_tune, NULL},
     {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
      "Without --variant or --all: the variant that a plan of the problem would run.\n"
      "--soak N: mistakes that depend on timing. N launches on pages of a pool 50 times larger than L2, alone, back to back,\n"
@@ -222,17 +224,15 @@ static int window_columns(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col ? w.ws_col : 80;
 }
 
+/* Progress lines and what clears them, of all threads of a command. */
+static pthread_mutex_t showing = PTHREAD_MUTEX_INITIALIZER;
+
 /* On a terminal cut to the window: what is wrapped cannot be cleared, and each line would leave one behind. */
-void mlaf_cli_progress(cli *c, const char *fmt, ...) {
+static void show(cli *c, char line[1024]) {
   bool tty = isatty(STDERR_FILENO);
   double now = mlaf_now();
   if (now - c->progress_at < (tty ? 1 : 10)) return;
   c->progress_at = now;
-  char line[1024];
-  va_list ap;
-  va_start(ap, fmt);
-  vsnprintf(line, sizeof line, fmt, ap);
-  va_end(ap);
   const size_t room = (size_t)window_columns() - 1;
   if (tty && strlen(line) > room && room > 3) memcpy(line + room - 3, "...", 4);
   if (tty) fprintf(stderr, "\r\033[K%.*s", (int)room, line);
@@ -241,9 +241,23 @@ void mlaf_cli_progress(cli *c, const char *fmt, ...) {
   c->progress_shown = tty;
 }
 
+void mlaf_cli_progress(cli *c, const char *fmt, ...) {
+  char line[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(line, sizeof line, fmt, ap);
+  va_end(ap);
+  pthread_mutex_lock(&showing);
+  show(c->of ? c->of : c, line);
+  pthread_mutex_unlock(&showing);
+}
+
 void mlaf_cli_progress_end(cli *c) {
-  if (c->progress_shown) fprintf(stderr, "\r\033[K");
-  c->progress_shown = false;
+  cli *shown = c->of ? c->of : c;
+  pthread_mutex_lock(&showing);
+  if (shown->progress_shown) fprintf(stderr, "\r\033[K");
+  shown->progress_shown = false;
+  pthread_mutex_unlock(&showing);
 }
 
 /* --- contexts --- */
@@ -314,10 +328,11 @@ mlaf_status mlaf_cli_open_target(cli *c, mlaf_db **out) {
   return mlaf_cli_has(c, O_DRY_RUN) ? mlaf_db_open_copy(c->given[O_DB], &c->log, out, &c->err) : mlaf_cli_open_db(c, false, out);
 }
 
-static void close_context(cli *c) {
+void mlaf_cli_close(cli *c) {
   if (!c->ctx) return;
   pthread_mutex_unlock(&c->ctx->lock);
   mlaf_ctx_destroy(c->ctx);
+  c->ctx = NULL;
 }
 
 /* Results that could not be made or written are no results, whatever the command found. */
@@ -341,7 +356,7 @@ static int run_command(int argc, char **argv, const atomic_bool *cancel) {
   mlaf_cli_stop_current(&c);
   code = c.command->run(&c);
   mlaf_cli_progress_end(&c);
-  close_context(&c);
+  mlaf_cli_close(&c);
   mlaf_cli_stop_current(NULL);
   return check_stdout(&c, code);
 }

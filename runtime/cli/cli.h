@@ -29,7 +29,7 @@ typedef enum cli_opt {
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
   O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_INVARIANT, O_FROM, O_NAME, O_MAX_AGE,
   O_STRATEGY, O_GIVE_UP, O_LENGTHS, O_SHARD, O_SET, O_HOT, O_CSV, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
-  O_PROFILE, O_FORMS, O_CROSSOVER, O_CASE, O_PROBLEMS,
+  O_PROFILE, O_FORMS, O_CROSSOVER, O_CASE, O_PROBLEMS, O_SERVE,
   O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
@@ -59,6 +59,7 @@ struct cli {
   bool json;
   bool progress_shown; /* a progress line is on the terminal and must be cleared first */
   double progress_at;  /* when the last one was printed */
+  struct cli *of;      /* the command that this one works for on a thread of its own: progress lines are that one's. NULL: none */
   mlaf_log log;
   const atomic_bool *cancel;
   mlaf_ctx *ctx; /* NULL until a command opens it */
@@ -100,6 +101,8 @@ mlaf_status mlaf_cli_named(cli *c, const char *text);
 /* Open c->ctx from the common options and take its lock, which the command keeps. need_db: no database, no command;
  * else one that cannot be used is a warning. */
 mlaf_status mlaf_cli_open(cli *c, bool need_db);
+/* Gives lock and context back. */
+void mlaf_cli_close(cli *c);
 /* --device. Without a GPU auto is the emulator, which a line on stderr says; the same in mlaf_cli_open. */
 mlaf_status mlaf_cli_open_device(cli *c, mlaf_device **out);
 mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out);
@@ -168,7 +171,7 @@ typedef struct cli_models {
   const mlaf_model *list[CLI_MODELS_MAX];
   size_t n;
 } cli_models;
-/* --model: names separated by commas, or @FILE. */
+/* --model: names separated by commas, "all", or @FILE. */
 mlaf_status mlaf_cli_models(cli *c, cli_models *out);
 /* Every problem of the command line's grid, once, small ones first. A model that a --tp does not divide is left out with a
  * warning, unless it is the only pair. */
@@ -177,6 +180,9 @@ typedef struct cli_problems {
   size_t n;
 } cli_problems;
 mlaf_status mlaf_cli_problems(cli *c, cli_problems *out);
+mlaf_status mlaf_cli_problems_add(cli *c, cli_problems *g, const mlaf_point *p);
+/* Each once, small ones first. */
+void mlaf_cli_problems_sort(cli_problems *g);
 void mlaf_cli_problems_free(cli_problems *g);
 
 /* --- tune_select.c --- */

@@ -4,22 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/tune.h"
 
 enum { SHOWN_WORK = 120 };
-
-/* State of a grid. */
-typedef struct campaign {
-  cli *c;
-  const mlaf_point *list;
-  size_t n, at;         /* problems, the one under way */
-  mlaf_tuner_opts opts;
-  mlaf_gen *gen;
-  mlaf_verified *verified; /* by all problems so far */
-  double start, limit_s;
-  size_t tried, failed, choices, without; /* of all problems so far, the one under way too */
-  bool begun;           /* the problem under way was stopped behind some of its candidates */
-} campaign;
 
 /* By the share of the work that is behind us; "" before anything is. */
 static void eta(const campaign *g, const mlaf_tuner_progress *p, char *out, size_t size) {
@@ -51,21 +38,20 @@ static void on_progress(void *user, const mlaf_tuner_progress *p) {
 enum { COMPILE_AMD_S = 1, COMPILE_NVIDIA_S = 5 };
 static const double try_s = 0.15, emulate_s = 2.0;
 
-/* Roughly, for `tries` candidates with `kernels` distinct kernels among them. */
-static double estimate_s(const cli *c, const mlaf_device_info *dev, size_t tries, size_t kernels) {
+double mlaf_cli_tune_estimate(const cli *c, const mlaf_device_info *dev, size_t tries, size_t kernels) {
   const double cpus = (double)mlaf_cli_int(c, O_JOBS, sysconf(_SC_NPROCESSORS_ONLN));
   const bool emulated = mlaf_emulated(dev->id) != NULL;
   const double compile = (double)kernels * (strncmp(dev->target, "sm_", 3) ? COMPILE_AMD_S : COMPILE_NVIDIA_S) / fmax(cpus, 1);
   return compile + (double)tries * (emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : try_s);
 }
 
-static const char *in_words(double s, char out[32]) {
+const char *mlaf_cli_in_words(double s, char out[32]) {
   snprintf(out, 32, s >= 5400 ? "%.1f h" : s >= 90 ? "%.0f min" : "%.0f s", s >= 5400 ? s / 3600 : s >= 90 ? s / 60 : fmax(s, 1));
   return out;
 }
 
 /* Distinct kernels of the first `tries` candidates in the model's order. */
-static size_t distinct_kernels(const mlaf_variant *list, size_t n, size_t tries) {
+size_t mlaf_cli_distinct(const mlaf_variant *list, size_t n, size_t tries) {
   size_t distinct = 0, taken = 0;
   for (size_t i = 0; i < n && taken < tries; i++) {
     if (list[i].rejected) continue;
@@ -124,7 +110,7 @@ static int dry_run_one(campaign *whole, const mlaf_point *p) {
     if (tries > candidates) tries = candidates;
     printf("%zu candidates, %zu rejected; nothing was compiled\n", candidates, n - candidates);
     printf("%s search: at most %zu of them, about %s\n", mlaf_strategy_name(whole->opts.strategy), tries,
-           in_words(estimate_s(c, mlaf_info(dev), tries, distinct_kernels(list, n, tries)), time));
+           mlaf_cli_in_words(mlaf_cli_tune_estimate(c, mlaf_info(dev), tries, mlaf_cli_distinct(list, n, tries)), time));
   }
   mlaf_variants_free(list, n);
   mlaf_device_close(dev);
@@ -146,7 +132,7 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   size_t limit = mlaf_tuner_limit(&g->opts, candidates, mlaf_emulated(info->id) != NULL);
   if (limit > candidates) limit = candidates;
   *tries += limit;
-  const double here = estimate_s(c, info, limit, distinct_kernels(space, n, limit));
+  const double here = mlaf_cli_tune_estimate(c, info, limit, mlaf_cli_distinct(space, n, limit));
   *seconds += here;
   mlaf_point_print(&g->list[g->at], problem, sizeof problem);
   if (c->json) {
@@ -164,7 +150,7 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
     mlaf_cli_table_cell(t, "%zu", n - candidates);
     mlaf_cli_table_cell(t, "%zu", limit);
     mlaf_cli_table_cell(t, "%zu", known);
-    mlaf_cli_table_cell(t, "%s", in_words(here, time));
+    mlaf_cli_table_cell(t, "%s", mlaf_cli_in_words(here, time));
     mlaf_cli_table_cell(t, "%s", problem);
   }
   mlaf_variants_free(space, n);
@@ -194,7 +180,7 @@ static int dry_run(campaign *g) {
   char time[32];
   if (status == MLAF_OK && !c->json)
     printf("%zu problems on %s, %s search: at most %zu candidates, about %s; nothing was compiled\n", g->n, mlaf_info(dev)->id,
-           mlaf_strategy_name(g->opts.strategy), tries, in_words(seconds, time));
+           mlaf_strategy_name(g->opts.strategy), tries, mlaf_cli_in_words(seconds, time));
   mlaf_db_close(db);
   mlaf_device_close(dev);
   mlaf_gen_close(g->gen);
@@ -218,30 +204,35 @@ static void how_to_resume(const cli *c, const char *problem, const mlaf_tuner_re
 /* --- the run --- */
 static void print_problem(const campaign *g, const char *problem, const mlaf_tuner_result *r) {
   const cli *c = g->c;
+  mlaf_guess guess;
+  char guessed[80] = "";
   if (g->n == 1) {
     mlaf_cli_tune_print(c, problem, r);
   } else if (c->json) {
     mlaf_cli_tune_json(c, problem, r);
   } else {
+    if (mlaf_guess_of(r, &guess))
+      snprintf(guessed, sizeof guessed, "  model's pick %.2fx, rank %zu of %zu, off by %.0f %%", guess.pick_ns / guess.best_ns,
+               guess.rank, guess.of, 100 * guess.error);
     if (r->has_choice)
-      printf("%-60s %10.2f us %-8s %4zu tried %3zu failed %4zu known  %s\n", problem, r->choice.ns / 1e3,
-             mlaf_source_name(r->choice.source), r->n, r->failed, r->resumed, r->choice.variant);
+      printf("%-60s %10.2f us %-8s %4zu tried %3zu failed %4zu known  %s%s\n", problem, r->choice.ns / 1e3,
+             mlaf_source_name(r->choice.source), r->n, r->failed, r->resumed, r->choice.variant, guessed);
     else printf("%-60s %10s    %-8s %4zu tried %3zu failed %4zu known  no candidate passed\n", problem, "-", "", r->n, r->failed,
                 r->resumed);
     fflush(stdout);
   }
 }
 
-/* A problem without a passing candidate is a finding, and the next one may do better; anything else ends the campaign. */
-static mlaf_status tune_one(campaign *g) {
+mlaf_status mlaf_cli_tune_one(campaign *g) {
   cli *c = g->c;
+  mlaf_guess guess;
   mlaf_tuner_result r = {.n = 0};
   char problem[MLAF_POINT_TEXT_MAX];
   mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified};
   const mlaf_point *p = &g->list[g->at];
   mlaf_point_print(p, problem, sizeof problem);
   if (g->limit_s > 0) /* what is left, shared out evenly among what is left */
-    g->opts.time_limit_s = fmax(0.001, (g->limit_s - (mlaf_now() - g->start)) / (double)(g->n - g->at));
+    g->opts.time_limit_s = fmax(0.001, (g->limit_s - (mlaf_now() - g->start)) * (double)g->workers / (double)(g->n - g->at));
   mlaf_status status = mlaf_tuner_run(&env, p, &g->opts, &r, &c->err);
   mlaf_cli_progress_end(c);
   if (status == MLAF_OK || r.n) print_problem(g, problem, &r);
@@ -249,6 +240,7 @@ static mlaf_status tune_one(campaign *g) {
   g->tried += r.n;
   g->failed += r.failed;
   g->choices += r.has_choice;
+  if (mlaf_guess_of(&r, &guess)) mlaf_guesses_add(&g->guesses, &guess);
   g->begun = r.n && status == MLAF_E_CANCELLED;
   mlaf_tuner_result_clear(&r);
   if (status == MLAF_E_NOT_TUNED && g->n > 1) {
@@ -287,7 +279,7 @@ static int run_all(campaign *g) {
   g->verified = mlaf_verified_new();
   for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
     if (g->limit_s > 0 && g->at && mlaf_now() - g->start >= g->limit_s) break;
-    status = tune_one(g);
+    status = mlaf_cli_tune_one(g);
     if (status != MLAF_OK) break;
   }
   mlaf_verified_free(g->verified);
@@ -296,7 +288,7 @@ static int run_all(campaign *g) {
   return g->without ? CLI_FINDINGS : CLI_OK;
 }
 
-static mlaf_status read_options(cli *c, campaign *g) {
+mlaf_status mlaf_cli_tune_options(cli *c, campaign *g) {
   const char *strategy = c->given[O_STRATEGY], *lengths = c->given[O_LENGTHS];
   int named = strategy ? mlaf_strategy_find(strategy) : MLAF_STRATEGY_PRUNED;
   if (named < 0) return mlaf_fail(&c->err, MLAF_E_ARG, "--strategy is '%s'; there are pruned, exhaustive and halving", strategy);
@@ -310,6 +302,7 @@ static mlaf_status read_options(cli *c, campaign *g) {
                               .progress_user = g,
                               .cancel = c->cancel};
   g->limit_s = mlaf_cli_real(c, O_TIME_LIMIT, 0);
+  g->workers = 1;
   g->c = c;
   return lengths ? mlaf_lengths_parse(lengths, &g->opts.lengths, &c->err) : MLAF_OK;
 }
@@ -320,7 +313,9 @@ static int tune_layer(cli *c) {
     cli_opt option;
     const char *name;
   } others[] = {{O_STRATEGY, "strategy"}, {O_LENGTHS, "lengths"}, {O_SET, "set"}, {O_SHARD, "shard"}, {O_MISSES, "misses"},
-                {O_MAX_CANDIDATES, "max-candidates"}, {O_GIVE_UP, "give-up"}, {O_NO_LIBRARY, "no-library"}};
+                {O_MAX_CANDIDATES, "max-candidates"}, {O_GIVE_UP, "give-up"}, {O_NO_LIBRARY, "no-library"},
+                {O_SERVE, "serve"}, {O_SOAK, "soak"}, {O_OUT, "out"}};
+  if (c->n_arguments > 1) return mlaf_cli_usage(c, "'%s' is one argument too many: a layer comes from --model", c->arguments[1]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (mlaf_cli_has(c, others[i].option)) return mlaf_cli_usage(c, "--%s says nothing of `tune layer`", others[i].name);
   return mlaf_cli_tune_layer(c);
@@ -333,9 +328,11 @@ int mlaf_cli_tune(cli *c) {
   if (mlaf_cli_has(c, O_RESUME) && mlaf_cli_has(c, O_NO_RESUME))
     return mlaf_cli_usage(c, "--resume and --no-resume exclude each other");
   if (c->n_arguments && !strcmp(c->arguments[0], "layer")) return tune_layer(c);
+  if (c->given[O_SERVE]) return mlaf_cli_tune_serve(c);
+  if (c->given[O_SOAK] || c->given[O_OUT]) return mlaf_cli_usage(c, "--%s is for --serve", c->given[O_SOAK] ? "soak" : "out");
   if (misses && mlaf_cli_names_problem(c))
     return mlaf_cli_usage(c, "--misses takes its problems from the database: give no other");
-  mlaf_status status = read_options(c, &g);
+  mlaf_status status = mlaf_cli_tune_options(c, &g);
   if (status == MLAF_OK && !misses) status = mlaf_cli_problems(c, &problems);
   /* A tuner that remembers nothing is a waste of minutes: an unusable database is an error here, unlike in planning. */
   bool dry = mlaf_cli_has(c, O_DRY_RUN);

@@ -63,7 +63,13 @@ static mlaf_status unknown_model(cli *c, const char *name, size_t length) {
 
 static mlaf_status add_model(cli *c, cli_models *out, const char *name, size_t length) {
   char copy[80];
+  mlaf_status st = MLAF_OK;
   snprintf(copy, sizeof copy, "%.*s", (int)length, name);
+  if (!strcmp(copy, "all")) {
+    const mlaf_model *m;
+    for (size_t i = 0; !st && (m = mlaf_model_at(i)); i++) st = add_model(c, out, m->name, strlen(m->name));
+    return st;
+  }
   const mlaf_model *m = length < sizeof copy ? mlaf_model_find(copy) : NULL;
   if (!m) return unknown_model(c, name, length);
   for (size_t i = 0; i < out->n; i++)
@@ -73,7 +79,7 @@ static mlaf_status add_model(cli *c, cli_models *out, const char *name, size_t l
   return MLAF_OK;
 }
 
-/* NAME,NAME or @FILE with names separated by commas or white space, # to the end of a line being a comment. */
+/* NAME,NAME, all of them, or @FILE with names separated by commas or white space, # to the end of a line being a comment. */
 mlaf_status mlaf_cli_models(cli *c, cli_models *out) {
   void *file = NULL;
   size_t size;
@@ -111,7 +117,7 @@ static int by_text(const void *a, const void *b) {
   return strcmp(x, y);
 }
 
-static void unique(cli_problems *g) {
+void mlaf_cli_problems_sort(cli_problems *g) {
   size_t kept = 0;
   qsort(g->list, g->n, sizeof *g->list, by_text);
   for (size_t i = 0; i < g->n; i++)
@@ -119,7 +125,7 @@ static void unique(cli_problems *g) {
   g->n = kept;
 }
 
-static mlaf_status append(cli *c, cli_problems *g, const mlaf_point *p) {
+mlaf_status mlaf_cli_problems_add(cli *c, cli_problems *g, const mlaf_point *p) {
   if (g->n == GRID_MAX) return mlaf_fail(&c->err, MLAF_E_ARG, "the grid has more than %d problems", GRID_MAX);
   if (g->n % 1024 == 0) {
     mlaf_point *grown = realloc(g->list, (g->n + 1024) * sizeof *grown);
@@ -136,7 +142,7 @@ static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_point p, int i, cons
   mlaf_status status = MLAF_OK;
   if (i == p.op->n_fields) {
     if (mlaf_point_check(&p, why, sizeof why) != MLAF_OK) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
-    return append(c, g, &p);
+    return mlaf_cli_problems_add(c, g, &p);
   }
   if (!axes[i].n) return add_shapes(c, g, p, i + 1, axes);
   for (size_t k = 0; status == MLAF_OK && k < axes[i].n; k++) {
@@ -199,8 +205,6 @@ static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
   void *file = NULL;
   size_t size;
   int line = 0;
-  for (int o = O_FIELD; o <= O_TP; o++)
-    if (c->given[o]) return mlaf_fail(&c->err, MLAF_E_ARG, "@%s names whole problems: give no other grid", path);
   mlaf_status status = mlaf_file_take(path, PROBLEMS_FILE_MAX, &file, &size, &c->err);
   for (char *at = file, *end; status == MLAF_OK && at && *at; at = end) {
     char text[MLAF_POINT_TEXT_MAX + 8] = "", why[400];
@@ -213,20 +217,35 @@ static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
     if (!*text) continue;
     if (mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK)
       status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s:%d: '%s': %s", path, line, text, why);
-    else status = append(c, out, &p);
+    else status = mlaf_cli_problems_add(c, out, &p);
   }
   free(file);
   if (status == MLAF_OK && !out->n) status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s names no problem", path);
   return status;
 }
 
+/* Problem strings and @FILEs, which say all of their problems. */
+static mlaf_status add_whole(cli *c, cli_problems *out) {
+  mlaf_status status = MLAF_OK;
+  for (int o = O_FIELD; o <= O_TP; o++)
+    if (c->given[o])
+      return mlaf_fail(&c->err, MLAF_E_ARG, "%s names whole problems: give no other grid", c->arguments[c->n_arguments - 1]);
+  for (int i = 0; status == MLAF_OK && i < c->n_arguments; i++) {
+    const char *text = c->arguments[i];
+    char why[400];
+    mlaf_point p;
+    if (*text == '@') status = add_file(c, text + 1, out);
+    else if (mlaf_point_parse(NULL, text, &p, why, sizeof why) == MLAF_OK) status = mlaf_cli_problems_add(c, out, &p);
+    else status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
+  }
+  return status;
+}
+
 mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
-  const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : "";
+  const bool whole = c->n_arguments > 1 || (c->n_arguments && *c->arguments[0] == '@');
   *out = (cli_problems){NULL, 0};
-  mlaf_status status = c->given[O_SET] ? mlaf_cli_peer_problems(c, out)
-                       : *text == '@'  ? add_file(c, text + 1, out)
-                                       : add_grid(c, out);
-  if (status == MLAF_OK) unique(out);
+  mlaf_status status = c->given[O_SET] ? mlaf_cli_peer_problems(c, out) : whole ? add_whole(c, out) : add_grid(c, out);
+  if (status == MLAF_OK) mlaf_cli_problems_sort(out);
   else mlaf_cli_problems_free(out);
   return status;
 }

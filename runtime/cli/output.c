@@ -121,7 +121,9 @@ static void finish_table(cli_table *t, bool print) {
       break;
     }
   pthread_mutex_unlock(&filling);
+  flockfile(stdout); /* tables of several threads do not mix */
   if (print) print_table(t, t->n);
+  funlockfile(stdout);
   for (size_t i = 0; i < t->n; i++) free(t->cells[i]);
   free(t->cells);
   free(t);

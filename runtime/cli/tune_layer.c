@@ -144,7 +144,8 @@ static mlaf_status read_sizes(run *x, cli_axis *batches) {
   st = mlaf_cli_fields(c, &p);
   if (st) return st;
   x->q_len = mlaf_point_value(&p, "q_len", 1), x->ctx = mlaf_point_value(&p, "ctx", 1024);
-  x->setup.window = x->q_len, x->setup.page_size = mlaf_point_value(&p, "page_size", 64), x->setup.checked = CHECKED;
+  x->setup.window = x->q_len, x->setup.page_size = mlaf_point_value(&p, "page_size", 64);
+  x->setup.checked = CHECKED, x->setup.indexed = true;
   if (x->ctx < x->q_len) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--ctx %d counts the %d new tokens, too", x->ctx, x->q_len);
   static const char *const ours[] = {"q_len", "ctx", "page_size", "batch"};
   for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)

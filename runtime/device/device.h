@@ -78,6 +78,7 @@ typedef struct mlaf_time_opts {
   double deadline;          /* of mlaf_now: no sample begins later, enough or not. 0: none */
   bool uneven;              /* the launches' workgroups may differ much in work: a model looks at all, not at a few */
   const atomic_bool *cancel; /* true: E_CANCELLED before the next sample. May be NULL */
+  double (*now)(void);      /* seconds by which limits count; NULL: mlaf_now */
 } mlaf_time_opts;
 
 /* mlaf_device_ops.features: clusters of blocks; times come from a model; a vendor's GEMM library can run here, if it is there;

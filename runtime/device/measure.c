@@ -43,6 +43,7 @@ typedef struct measuring {
   mlaf_sample_fn sample;
   void *user;
   const mlaf_time_opts *o;
+  double (*now)(void);
   double limit; /* seconds that the samples may take; what is slow takes longer (hard_limit) */
   int sets, least, first;
 } measuring;
@@ -75,7 +76,7 @@ static mlaf_status calibrate(measuring *m, int begin, double deadline, int *repe
   m->first = 0;
   for (*repeats = begin;; *repeats *= 2) {
     st = take(m, *repeats, ns, err);
-    if (st || *ns >= o->min_window_ns || *repeats >= MAX_REPEATS || mlaf_now() > deadline) break;
+    if (st || *ns >= o->min_window_ns || *repeats >= MAX_REPEATS || m->now() > deadline) break;
     if (o->give_up_ns > 0 && *repeats >= 4 && *ns / *repeats > o->give_up_ns) break;
   }
   *ns /= *repeats;
@@ -98,12 +99,12 @@ static mlaf_status collect(measuring *m, double *ns, mlaf_timing *out, mlaf_err 
   bool hopeless = false;
   mlaf_status st = begin_with(m, &start, err);
   if (!st && o->give_up_ns > 0 && o->idle_s > 0) { /* a glance without a rest finds who need not be rested for */
-    st = calibrate(m, start, mlaf_now() + m->limit, &repeats, &first, err);
+    st = calibrate(m, start, m->now() + m->limit, &repeats, &first, err);
     hopeless = !st && first > UNRESTED * o->give_up_ns;
   }
   if (!st && !hopeless) rest(o->idle_s);
   /* At the deadline a timing with enough samples ends; at the hard one any does. */
-  const double begin = mlaf_now(), deadline = begin + m->limit;
+  const double begin = m->now(), deadline = begin + m->limit;
   if (!st && !hopeless) {
     st = calibrate(m, start, deadline, &repeats, &first, err);
     hopeless = !st && o->give_up_ns > 0 && first > o->give_up_ns;
@@ -115,7 +116,7 @@ static mlaf_status collect(measuring *m, double *ns, mlaf_timing *out, mlaf_err 
     st = take(m, repeats, &sum, err);
     if (!st) ns[n++] = sum / repeats;
     if (!st && sum > longest) longest = sum;
-    if (mlaf_now() > (n >= o->min_samples ? deadline : hard_limit(m, begin, longest))) break;
+    if (m->now() > (n >= o->min_samples ? deadline : hard_limit(m, begin, longest))) break;
   }
   if (st) return st;
   summarise(ns, n, out);
@@ -129,7 +130,8 @@ static mlaf_status collect(measuring *m, double *ns, mlaf_timing *out, mlaf_err 
 }
 
 mlaf_status mlaf_measure(mlaf_sample_fn sample, void *user, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err) {
-  measuring m = {.sample = sample, .user = user, .o = opts, .limit = opts->limit_s > 0 ? opts->limit_s : 10};
+  measuring m = {.sample = sample, .user = user, .o = opts, .limit = opts->limit_s > 0 ? opts->limit_s : 10,
+                 .now = opts->now ? opts->now : mlaf_now};
   double *ns = malloc(MAX_SAMPLES * sizeof *ns);
   if (!ns) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for samples");
   m.sets = opts->sets > 1 ? opts->sets : 1;

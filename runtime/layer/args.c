@@ -30,7 +30,7 @@ static size_t lists_of(const layer_shape *s, const mlaf_layer_args *a) {
                                     .block_table = a->block_table,
                                     .block_table_width = a->block_table_width,
                                     .kv_indices_size = a->kv_indices_size};
-  return a->schedule || layer_indexes(s) || !(a->block_table || a->page_rows) ? 0 : mlaf_block_tables_size(&p, &tables);
+  return a->schedule || layer_lists(s) || !(a->block_table || a->page_rows) ? 0 : mlaf_block_tables_size(&p, &tables);
 }
 
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
@@ -128,7 +128,8 @@ typedef struct wanted {
 
 static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = s->d.flags & MLAF_LAYER_SPLIT_CACHE && s->d.rope;
-  const bool pages = a->num_pages, many = a->schedule, index = layer_indexes(s), table = a->block_table || index;
+  const bool pages = a->num_pages, many = a->schedule, index = layer_indexes(s), lists = layer_lists(s);
+  const bool table = a->block_table || lists;
   const wanted list[] = {
       {"hidden", a->hidden, ALIGN, true, true},
       {"out", a->out, ALIGN, true, true},
@@ -138,13 +139,14 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"cache", a->cache, ALIGN, pages, true},
       {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
       {"block_table", a->block_table, sizeof(int32_t), index, true},
-      {"seq_lens", a->seq_lens, sizeof(int32_t), table && !many, table || many},
+      {"seq_lens", a->seq_lens, sizeof(int32_t), table && !many && (index || !lists), table || many},
       {"kv_indptr", a->kv_indptr, sizeof(int32_t), !table, !table},
       {"kv_indices", a->kv_indices, sizeof(int32_t), !table && pages, !table},
       {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t), !table && !many, !table || many},
-      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table && !many, !index},
+      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table && !many, !lists},
       {"schedule_device", a->schedule_device, sizeof(int32_t), many, many},
       {"index_cache", a->index_cache, ALIGN, index && pages, index},
+      {"indices", a->indices, sizeof(int32_t), lists && !index, lists},
   };
   if (index && (!a->block_table || a->qo_indptr))
     return mlaf_fail(err, MLAF_E_ARG, "block_table is %p and qo_indptr %p: a layer with an indexer takes a block table and no "
@@ -238,7 +240,7 @@ static size_t workspace_of(const mlaf_layer *layer, layer_kind kind, const mlaf_
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, z);
   if (kind == STAGE_PREFILL) return mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule);
   layer_fill(layer, kind, a, &args);
-  if (kind == STAGE_DECODE && !layer_indexes(&layer->shape)) first_form(&args.decode);
+  if (kind == STAGE_DECODE && !layer_lists(&layer->shape)) first_form(&args.decode);
   return mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
 }
 
@@ -504,7 +506,7 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     out->decode.q = qout;
     out->decode.o = u;
     fill_decode(l, a, &z, &out->decode);
-    if (layer_indexes(&l->shape)) layer_index_fill_decode(l, a, &z, &p, &out->decode);
+    if (layer_lists(&l->shape)) layer_index_fill_decode(l, a, &z, &p, &out->decode);
     if (layer_fuses_v_out(&l->shape, &l->plans, &z)) fill_values(l, o, &out->decode);
   } else if (layer_is_index(kind)) {
     layer_index_fill(l, kind, a, &z, &p, out);

@@ -27,7 +27,7 @@ bool layer_alternative_exists(const layer_shape *s, layer_alternative alt) {
     case ALT_Q_B_APPEND: return true;
     case ALT_Q_B_APPEND_ABSORB: return may_absorb(s);
     case ALT_DECODE_V_OUT: /* no device has run it with rope on read, index lists or a cache of 8 bits yet */
-      return !layer_rotates_on_read(s) && !layer_indexes(s) && !s->d.cache_format && layer_kv_b_bytes(s) == LAYER_ELEMENT &&
+      return !layer_rotates_on_read(s) && !layer_lists(s) && !s->d.cache_format && layer_kv_b_bytes(s) == LAYER_ELEMENT &&
              s->d.v == FUSED_V_OUT_COLUMNS;
     case ALT_DEQUANT_WEIGHTS: return s->d.weights && !(s->d.flags & (MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_KEEP_16));
     default: return true;
@@ -65,6 +65,12 @@ layer_choice layer_choice_for(const layer_shape *s, int64_t tokens) {
   for (int alt = 0; alt < ALT_COPIES_16; alt++)
     if (layer_takes(s, (layer_alternative)alt, tokens)) choice |= (layer_choice)(1 << alt);
   return choice;
+}
+
+layer_choice layer_choice_usual(const layer_shape *s, int64_t tokens) {
+  layer_shape plain = *s;
+  layer_choices_forget(&plain);
+  return layer_choice_for(&plain, tokens);
 }
 
 /* --- candidates --- */

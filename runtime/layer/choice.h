@@ -64,8 +64,9 @@ void layer_choice_print(layer_choice choice, char *out);
 bool layer_choice_parse(const struct layer_shape *s, const char *text, layer_choice *out, char *why, size_t why_size);
 /* The i-th of all choices that the layer has, the default for so many tokens first. False: past the end. */
 bool layer_choice_at(const struct layer_shape *s, int64_t tokens, size_t i, layer_choice *out);
-/* The alternatives taken for so many tokens, without LAYER_CHOSEN. */
+/* The alternatives taken for so many tokens, without LAYER_CHOSEN; and those taken where nothing is stored. */
 layer_choice layer_choice_for(const struct layer_shape *s, int64_t tokens);
+layer_choice layer_choice_usual(const struct layer_shape *s, int64_t tokens);
 
 /* mlaf_layer_create with one choice for all numbers of tokens, whatever is stored; NULL: by what is stored. */
 mlaf_status layer_create_as(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
@@ -82,6 +83,8 @@ struct mlaf_err;
 /* "mla_layer:...": what a choice for a class of tokens is stored for. `tokens` is rounded up to the class. */
 mlaf_status layer_choice_point(const struct layer_shape *s, int64_t tokens, int32_t ctx, struct mlaf_point *out,
                                struct mlaf_err *err);
+/* The same by a layer's description, with q_a and kv_a in one tensor. */
+mlaf_status layer_choice_point_of(const mlaf_layer_desc *d, int64_t tokens, struct mlaf_point *out, struct mlaf_err *err);
 /* Reads what is stored for the layer's shape on the context's device: for each class of tokens the choice of the nearest context.
  * One whose alternatives do not exist is skipped, with a line in the log. */
 void layer_choices_read(mlaf_ctx *ctx, struct layer_shape *s);

@@ -1,43 +1,53 @@
-/* The indexer of a layer: its part of the description and of a call, its tensors in the workspace, its stages' arguments. */
+/* The indexer of a layer, or the lists of another one's: their part of the description and of a call, an indexer's tensors in the
+ * workspace, its stages' arguments. */
 #include <math.h>
 
 #include "layer/inside.h"
 
 enum { ALIGN = 16, SCORED_MOST = 1 << 24, SCORED_MULTIPLE = 4 };
+static const uint32_t INDEX_FLAGS = MLAF_LAYER_INDEX_16 | MLAF_LAYER_INDEX_HADAMARD | MLAF_LAYER_INDEX_FP32_SCALES;
 
 /* --- checks --- */
 
-/* The rest of the layer is as an indexer wants it. */
+/* The rest of the layer is as lists want it. */
 static mlaf_status check_layer(const mlaf_layer_desc *d, mlaf_err *err) {
+  if (d->flags & MLAF_LAYER_ROPE_ON_READ)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, has MLAF_LAYER_ROPE_ON_READ: with index_topk %d rope "
+                     "columns are wanted that are rotated before they are cached", d->flags, d->index_topk);
+  if (d->prefill_tokens)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, must be 0 with index_topk %d: prompts of such "
+                     "layers are calls of up to 16 query tokens a request", d->prefill_tokens, d->index_topk);
+  return MLAF_OK;
+}
+
+/* And as an indexer of its own wants it. */
+static mlaf_status check_indexed(const mlaf_layer_desc *d, mlaf_err *err) {
+  if (!(isfinite(d->index_eps) && d->index_eps >= 0))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_eps is %g, must be finite and not negative",
+                     (double)d->index_eps);
   if (!d->q_rank)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_rank is 0, and index_heads %d: an indexer's queries are made of "
                      "low-rank ones", d->index_heads);
-  if (d->rope != LAYER_INDEX_ROPE || d->rope_style == MLAF_LAYER_UNROTATED || d->flags & MLAF_LAYER_ROPE_ON_READ)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: rope is %d, rope_style %d and flags %#x: with index_heads %d %d rope "
-                     "columns are wanted that are rotated before they are cached", d->rope, d->rope_style, d->flags,
-                     d->index_heads, LAYER_INDEX_ROPE);
-  if (d->prefill_tokens)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, must be 0 with index_heads %d: prompts of such "
-                     "layers are calls of up to 16 query tokens a request", d->prefill_tokens, d->index_heads);
+  if (d->rope != LAYER_INDEX_ROPE || d->rope_style == MLAF_LAYER_UNROTATED)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: rope is %d and rope_style %d: with index_heads %d %d rope columns are "
+                     "wanted that are rotated", d->rope, d->rope_style, d->index_heads, LAYER_INDEX_ROPE);
   return MLAF_OK;
 }
 
 mlaf_status layer_index_check_desc(const mlaf_layer_desc *d, int32_t q_len_most, mlaf_err *err) {
-  const uint32_t own = MLAF_LAYER_INDEX_16 | MLAF_LAYER_INDEX_HADAMARD | MLAF_LAYER_INDEX_FP32_SCALES;
-  if (!d->index_heads && !d->index_topk && !(d->flags & own)) return MLAF_OK;
-  if (d->index_heads != 32 && d->index_heads != 64)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_heads is %d, must be 32 or 64, or 0 with index_topk 0 (it is %d) "
-                     "and without MLAF_LAYER_INDEX_ flags (they are %#x)", d->index_heads, d->index_topk, d->flags & own);
+  const bool indexed = d->index_heads || d->flags & INDEX_FLAGS;
+  if (!indexed && !d->index_topk) return MLAF_OK;
+  if (indexed && d->index_heads != 32 && d->index_heads != 64)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_heads is %d, must be 32 or 64, or 0 where lists are another "
+                     "layer's, without MLAF_LAYER_INDEX_ flags then (they are %#x)", d->index_heads, d->flags & INDEX_FLAGS);
   if (d->index_topk < 1)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_topk is %d, must be 1 or more with index_heads %d", d->index_topk,
-                     d->index_heads);
-  if (!(isfinite(d->index_eps) && d->index_eps >= 0))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_eps is %g, must be finite and not negative",
-                     (double)d->index_eps);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_topk is %d, must be 1 or more with index_heads %d and "
+                     "MLAF_LAYER_INDEX_ flags %#x", d->index_topk, d->index_heads, d->flags & INDEX_FLAGS);
   if ((int64_t)d->batch_max * q_len_most * d->index_topk > INT32_MAX || (int64_t)d->batch_max * q_len_most > UINT16_MAX + 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: batch_max is %d: with %d query tokens a request and index_topk %d that "
                      "is more than 65536 lists, or 2^31 entries of lists", d->batch_max, q_len_most, d->index_topk);
-  return check_layer(d, err);
+  const mlaf_status st = indexed ? check_indexed(d, err) : MLAF_OK;
+  return st ? st : check_layer(d, err);
 }
 
 static int64_t page_bytes(const layer_shape *s) { return (int64_t)LAYER_INDEX_TOKEN * s->d.page_size; }
@@ -47,13 +57,13 @@ mlaf_status layer_index_check_sizes(const layer_shape *s, const mlaf_layer_args 
   if (!layer_indexes(s) && a->index_page_stride)
     return mlaf_fail(err, MLAF_E_ARG, "index_page_stride is %lld, and the layer has no indexer: it must be 0",
                      (long long)a->index_page_stride);
-  if (!layer_indexes(s)) return MLAF_OK;
-  if (stride < page_bytes(s) || stride > (INT64_C(1) << 40) || (stride % ALIGN && a->num_pages > 1))
+  if (!layer_lists(s)) return MLAF_OK;
+  if (layer_indexes(s) && (stride < page_bytes(s) || stride > (INT64_C(1) << 40) || (stride % ALIGN && a->num_pages > 1)))
     return mlaf_fail(err, MLAF_E_ARG, "index_page_stride is %lld: pages of %d tokens must begin at multiples of %d, %lld bytes "
                      "apart or more", (long long)a->index_page_stride, s->d.page_size, ALIGN, (long long)page_bytes(s));
   if ((int64_t)a->num_pages * s->d.page_size > INT32_MAX)
-    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page and an indexer the cache must have less than 2^31 "
-                     "rows", a->num_pages, s->d.page_size);
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page and lists of rows the cache must have less than "
+                     "2^31 rows", a->num_pages, s->d.page_size);
   return MLAF_OK;
 }
 
@@ -98,6 +108,10 @@ static int64_t page_stride(const layer_shape *s, const mlaf_layer_args *a) {
   return a->index_page_stride ? a->index_page_stride : dense;
 }
 
+static int32_t *lists_at(const mlaf_layer_args *a, const layer_places *p) {
+  return a->indices ? a->indices : behind(a->workspace, p->chosen);
+}
+
 static int32_t q_tokens(const layer_sizes *z) { return (int32_t)(z->tokens / z->batch); }
 
 static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, const layer_places *p,
@@ -140,7 +154,7 @@ static void fill_select(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->block_table_request_stride = a->block_table_stride ? a->block_table_stride : a->block_table_width;
   out->table_width = a->block_table_width;
   out->lengths = behind(a->workspace, p->lengths);
-  out->indices = behind(a->workspace, p->chosen);
+  out->indices = lists_at(a, p);
   out->logits = behind(a->workspace, p->logits);
   out->num_pages = a->num_pages, out->page_tokens = d->page_size, out->q_tokens = q_tokens(z);
   out->max_length = z->scored;
@@ -169,7 +183,7 @@ void layer_index_fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, cons
   out->batch = (int32_t)z->tokens;
   out->block_table = out->seq_lens = NULL;
   out->block_table_width = 0, out->block_table_stride = 0;
-  out->indices = behind(a->workspace, p->chosen);
+  out->indices = lists_at(a, p);
   out->topk = l->shape.d.index_topk;
   out->page_tokens = l->shape.d.page_size;
 }

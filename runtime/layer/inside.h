@@ -159,16 +159,18 @@ static inline bool layer_rotates_on_read(const layer_shape *s) {
 static inline bool layer_scales(const layer_shape *s) { return s->d.q_scale_beta > 0; }
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
-/* --- with an indexer attention is planned for query tokens: each is a request of one token, over a list --- */
+/* --- over lists attention is planned for query tokens: each is a request of one token --- */
+static inline bool layer_lists(const layer_shape *s) { return s->d.index_topk > 0; }
+/* It has an indexer, which makes them. */
 static inline bool layer_indexes(const layer_shape *s) { return s->d.index_heads > 0; }
 static inline bool layer_plans_decode(const layer_shape *s, int q_len) {
-  return layer_indexes(s) ? q_len == 1 : layer_plans_q_len(s, q_len);
+  return layer_lists(s) ? q_len == 1 : layer_plans_q_len(s, q_len);
 }
 static inline int32_t layer_decode_batch_most(const layer_shape *s) {
-  return layer_indexes(s) ? s->d.batch_max * layer_q_len_most(s) : s->d.batch_max;
+  return layer_lists(s) ? s->d.batch_max * layer_q_len_most(s) : s->d.batch_max;
 }
-static inline int32_t layer_decode_ctx_most(const layer_shape *s) { return layer_indexes(s) ? s->d.index_topk : s->d.ctx_max; }
-static inline int32_t layer_decode_ctx_least(const layer_shape *s) { return layer_indexes(s) ? s->d.index_topk : s->d.ctx_min; }
+static inline int32_t layer_decode_ctx_most(const layer_shape *s) { return layer_lists(s) ? s->d.index_topk : s->d.ctx_max; }
+static inline int32_t layer_decode_ctx_least(const layer_shape *s) { return layer_lists(s) ? s->d.index_topk : s->d.ctx_min; }
 /* The stages of both forms, by the description and `absorbs`. */
 void layer_order_stages(layer_shape *s);
 /* True if for some tokens queries become latent in q_b's kernel, as far as choices say. */

@@ -285,7 +285,7 @@ size_t mlaf_layer_stages(const mlaf_layer *layer) {
 }
 
 mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream) {
-  return layer ? run(layer, i < LAYER_STAGES ? (int64_t)i : LAYER_STAGES, args, stream) : MLAF_E_ARG;
+  return layer ? run(layer, i < INT64_MAX ? (int64_t)i : INT64_MAX, args, stream) : MLAF_E_ARG;
 }
 
 static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out) {
@@ -328,8 +328,8 @@ static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_s
     layer_point_size(&p, "tokens", (z->tokens + z->batch - 1) / z->batch);
     layer_point_size(&p, "ctx", (z->tokens + cached + z->batch - 1) / z->batch);
   } else if (kind == STAGE_DECODE) {
-    layer_point_size(&p, "batch", layer_indexes(s) ? z->tokens : z->batch);
-    layer_point_size(&p, "ctx", layer_indexes(s) ? s->d.index_topk : z->ctx);
+    layer_point_size(&p, "batch", layer_lists(s) ? z->tokens : z->batch);
+    layer_point_size(&p, "ctx", layer_lists(s) ? s->d.index_topk : z->ctx);
   } else if (kind == STAGE_INDEX) {
     layer_point_size(&p, "tokens", z->tokens);
     layer_point_size(&p, "ctx", z->ctx);
@@ -358,6 +358,7 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
   mlaf_layer_stage said = {.struct_size = out->struct_size, .name = layer_stage_name(kind), .operation = layer_operation(kind),
                            .plan = layer_plan_of(s, &layer->plans, idle ? STAGE_DECODE : kind, &z)};
   say_output(s, on && kind == STAGE_DECODE ? STAGE_V_OUT : kind, &z, &said);
+  if (kind == STAGE_INDEX && a->indices) said.output_bytes = 0; /* the caller's tensor */
   if (!idle) st = say_work(s, kind, &z, z.form == FORM_PREFILL ? chunked_keys(a->schedule) : 0, &said, &err);
   if (!st && on && kind == STAGE_DECODE) st = say_work(s, STAGE_V_OUT, &z, 0, &said, &err);
   if (!st) *out = said;

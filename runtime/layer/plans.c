@@ -67,7 +67,7 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
 }
 
 static mlaf_status want_decode(const layer_shape *s, int q_len, layer_plans *out, wanted *w, mlaf_err *err) {
-  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE) && !layer_indexes(s); /* a list's kernel comes right before */
+  const bool ahead = !(s->d.flags & MLAF_LAYER_ROWS_ANYWHERE) && !layer_lists(s); /* a list's kernel comes right before */
   mlaf_point p, v_out;
   if (!out->decode[q_len - 1]) out->decode[q_len - 1] = calloc(n_decode(out), sizeof **out->decode);
   mlaf_plan **plans = out->decode[q_len - 1];
@@ -92,7 +92,7 @@ static mlaf_status begin_wanted(const layer_shape *s, const layer_plans *out, wa
   if (st) return st;
   w->decode = w->rows;
   w->rows.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
-  w->decode.flags |= layer_indexes(s) ? MLAF_PLAN_LISTS : MLAF_PLAN_TABLES;
+  w->decode.flags |= layer_lists(s) ? MLAF_PLAN_LISTS : MLAF_PLAN_TABLES;
   w->list = calloc(most, sizeof *w->list);
   w->to = calloc(most, sizeof *w->to);
   return w->list && w->to ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a layer's plans");
@@ -228,7 +228,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   kind = parts[0];
   if (layer_is_dequant(kind)) return p->by_rows[kind][0];
   if (kind != STAGE_DECODE) return p->by_rows[kind][layer_class_of(z->tokens)];
-  if (layer_indexes(s)) return p->decode[0][first_from(p->batches, p->n_batches, (int32_t)z->tokens)];
+  if (layer_lists(s)) return p->decode[0][first_from(p->batches, p->n_batches, (int32_t)z->tokens)];
   int q = s->invariant ? layer_q_len_most(s) : z->q_len; /* how a request is computed does not follow the longest one's tokens */
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];

@@ -79,7 +79,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
                       d->flags & MLAF_LAYER_INDEX_HADAMARD ? ",hadamard" : "");
     case STAGE_INDEX: return snprintf(out, size, "mla_index:h%d", d->index_heads);
     case STAGE_DECODE:
-      if (layer_indexes(s))
+      if (layer_lists(s))
         return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q1,%s%s%s,page1", s->heads, d->rank, d->rope, type,
                         d->cache_format ? "," : "", d->cache_format ? cache : "");
       return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s%s%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,

@@ -124,6 +124,8 @@ static mlaf_status check_tensor(const mlaf_args_table *t, const mlaf_arg_tensor 
                                 mlaf_err *err) {
   if (mlaf_arguments_in_place(t, x, args)) return t->in_place_flag ? MLAF_OK : check_no_strides(x, args, err);
   if ((x->optional || !n[x->needed]) && !pointer_at(args, x->at)) return MLAF_OK;
+  if (t->strict && !n[x->has])
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %p, and the problem has none: it must be NULL", x->name, pointer_at(args, x->at));
   mlaf_status st = check_address(t, x, args, err);
   if (!n[x->has]) return st;
   if (x->layout == MLAF_LAYOUT_ANY) return st ? st : check_any_strides(x, args, n, err);

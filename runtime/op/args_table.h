@@ -79,6 +79,7 @@ typedef struct mlaf_args_table {
   uint16_t count_at, flags_at; /* int64_t; uint32_t */
   uint16_t also_at;            /* an int32_t of which 0 means that there is nothing to launch, too; 0: there is none */
   int64_t count_most;
+  int8_t count_field;          /* of the problem: rows that it is tuned for; -1: none */
   uint32_t flags;              /* that callers may set */
   const char *flags_must;      /* "must be 0", "must be MLAF_MERGE_*" */
   uint32_t in_place_flag;      /* 0: an output that is NULL says so */
@@ -94,6 +95,7 @@ typedef struct mlaf_args_table {
   const mlaf_arg_scalar *scalars;
   uint8_t rows; /* size: rows that workgroups share out */
   bool together; /* tensors are compared with each other */
+  bool strict;   /* a tensor that the problem has not must be NULL */
   uint16_t block_bytes, short_bytes; /* short: of kernels that do not say MLAF_KERNEL_SCALES */
   /* Functions of the operation's relations.c (tools/args_c.lua says what each does); all NULL: it has none. */
   mlaf_status (*numbers)(const int32_t *fields, const void *args, mlaf_err *err);

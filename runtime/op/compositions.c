@@ -49,6 +49,7 @@ static const mlaf_field layer_fields[] = {
     WORDS("q_scale", 1, "on or off", "queries are scaled by their positions", "", "q_scale"),
     WORDS("cache", 3, "16 bits, cache_e4m3fn, cache_e4m3fnuz or cache_fp8_ds_mla", "encoding of the cache", "", "cache_e4m3fn",
           "cache_e4m3fnuz", "cache_fp8_ds_mla"),
+    WORDS("indexer", 1, "on or off", "tokens attend to rows that an indexer selects", "", "indexer"),
     {.name = "tokens", .label = "tokens", .key = "t", .min = 1, .max = 8388608, .otherwise = 1, .multiple = 1, .role = MLAF_SIZE,
      .moot_by = -1, .steps = 1, .first = 1, .range = "1..8388608", .about = "query tokens of a call, up to a power of two"},
     {.name = "ctx", .label = "ctx", .key = "s", .min = 1, .max = INT32_MAX, .otherwise = 1024, .multiple = 1, .role = MLAF_SIZE,

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16, SCALE_ROWS = 32, SCALE_COLUMNS = 64 };
+enum { SCALE_ROWS = 32 };
 enum { WORKSPACE_ALIGN = 256, LIBRARY_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
-static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
 
 /* The parameter block of kernels with tensor maps; those without take `args` alone. */
@@ -22,104 +21,51 @@ _Static_assert(sizeof(mlaf_projection_kernel_args) == 192, "templates/lib/projec
 _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 _Static_assert(sizeof(mlaf_projection_kernel_args) <= LIBRARY_AT, "a library's are behind them");
 
-static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
+static const mlaf_args_table *table_of(const mlaf_point *p) { return p->op->calls->arguments; }
 
-/* Scales from a row's first to the one of w's last column. */
-static int64_t scales_across(const mlaf_product *p, const mlaf_projection_args *a) {
-  return (a->w_scale_column + mlaf_product_w_columns(p) + MLAF_SCALE_BLOCK - 1) / MLAF_SCALE_BLOCK;
+/* The product that has these sizes. */
+static mlaf_product product_of(const mlaf_point *p, const int64_t *n) {
+  return (mlaf_product){
+      .heads = (int32_t)n[PROJECTION_SIZE_H],
+      .inner = (int32_t)n[PROJECTION_SIZE_INNER],
+      .outer = (int32_t)n[PROJECTION_SIZE_OUTER],
+      .dtype = (int32_t)n[PROJECTION_SIZE_DTYPE],
+      .weights = (int32_t)n[PROJECTION_SIZE_WEIGHTS],
+      .by_inputs = n[PROJECTION_SIZE_BY_INPUTS],
+      .norm = n[PROJECTION_SIZE_NORM],
+      .residual = n[PROJECTION_SIZE_RESIDUAL],
+      .rope = (int32_t)n[PROJECTION_SIZE_P],
+      .style = (int32_t)n[PROJECTION_SIZE_STYLE],
+      .tokens = mlaf_projection_rows_of(p),
+  };
 }
 
-void mlaf_projection_dense(const mlaf_product *p, mlaf_projection_args *a) {
-  a->x_head_stride = or_else(a->x_head_stride, p->inner + p->rope);
-  a->x_token_stride = or_else(a->x_token_stride, p->heads * a->x_head_stride);
-  a->w_row_stride = or_else(a->w_row_stride, mlaf_product_w_columns(p));
-  a->w_head_stride = or_else(a->w_head_stride, mlaf_product_w_rows(p) * a->w_row_stride);
-  a->y_head_stride = or_else(a->y_head_stride, p->outer + p->rope);
-  a->y_token_stride = or_else(a->y_token_stride, p->heads * a->y_head_stride);
-  a->residual_token_stride = or_else(a->residual_token_stride, p->outer);
-  a->table_row_stride = or_else(mlaf_product_turns(p) ? a->table_row_stride : 0, a->sin ? p->rope / 2 : p->rope);
-  if (p->weights) a->w_scale_row_stride = or_else(a->w_scale_row_stride, scales_across(p, a));
+mlaf_product mlaf_product_of(const mlaf_point *p) {
+  static const mlaf_projection_args none;
+  int64_t n[MLAF_ARG_SIZES];
+  table_of(p)->sizes(p->v, &none, n);
+  return product_of(p, n);
 }
 
 /* --- arguments --- */
 
-static mlaf_status check_pointers(const mlaf_product *p, const mlaf_projection_args *a, mlaf_err *err) {
-  const bool turns = mlaf_product_turns(p);
-  const struct {
-    const char *name;
-    const void *at;
-    uintptr_t align;
-    bool needed, known;
-  } list[] = {
-      {"x", a->x, ALIGN, true, true},
-      {"w", a->w, ALIGN, true, true},
-      {"y", a->y, ALIGN, true, true},
-      {"norm_weight", a->norm_weight, ALIGN, p->norm, p->norm},
-      {"residual", a->residual, ALIGN, p->residual, p->residual},
-      {"positions", a->positions, sizeof(int64_t), turns, turns},
-      {"cos", a->cos, ALIGN, turns, turns},
-      {"sin", a->sin, ALIGN, false, turns},
-      {"w_scale", a->w_scale, sizeof(float), p->weights, p->weights},
-  };
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
-    if (list[i].at && !list[i].known)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, and the problem has none: it must be NULL", list[i].name, list[i].at);
-    if ((uintptr_t)list[i].at % list[i].align)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
-  }
-  return MLAF_OK;
+/* Checks what counts even where there is nothing to launch, and that no scales are told of to a problem without. */
+static mlaf_status check_numbers(const mlaf_product *p, const mlaf_projection_args *a, mlaf_err *err) {
+  if (a->reserved) return mlaf_fail(err, MLAF_E_ARG, "reserved is %d, must be 0", a->reserved);
+  if (a->table_rows < 0)
+    return mlaf_fail(err, MLAF_E_ARG, "table_rows is %lld, must not be negative", (long long)a->table_rows);
+  if (p->norm && !(isfinite(a->eps) && a->eps >= 0))
+    return mlaf_fail(err, MLAF_E_ARG, "eps is %g, must be finite and not negative", (double)a->eps);
+  if (p->weights || a->tokens <= 0 || !(a->w_scale_row_stride || a->w_scale_row || a->w_scale_column)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, w_scale_row %lld, w_scale_column %lld, and the problem has no "
+                   "scales: all must be 0", (long long)a->w_scale_row_stride, (long long)a->w_scale_row,
+                   (long long)a->w_scale_column);
 }
 
-static mlaf_status check_strides(const mlaf_product *p, const mlaf_projection_args *a, mlaf_err *err) {
-  const int64_t number = a->flags & MLAF_PROJECTION_TABLE_16 ? 2 : 4;
-  const struct {
-    const char *name;
-    int64_t value, least, bytes; /* bytes of an element */
-  } list[] = {
-      {"x_token_stride", a->x_token_stride, p->inner + p->rope, 2},
-      {"x_head_stride", a->x_head_stride, p->inner + p->rope, 2},
-      {"w_row_stride", a->w_row_stride, mlaf_product_w_columns(p), mlaf_product_w_bytes(p)},
-      {"w_head_stride", a->w_head_stride, mlaf_product_w_columns(p), mlaf_product_w_bytes(p)},
-      {"y_token_stride", a->y_token_stride, p->outer + p->rope, 2},
-      {"y_head_stride", a->y_head_stride, p->outer + p->rope, 2},
-      {"residual_token_stride", a->residual_token_stride, p->outer, 2},
-      {"table_row_stride", mlaf_product_turns(p) ? a->table_row_stride : 0, a->sin ? p->rope / 2 : p->rope, number},
-  };
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    const int64_t x = list[i].value;
-    if (!x || (x >= list[i].least && x <= STRIDE_MOST && x * list[i].bytes % ALIGN == 0)) continue;
-    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %d from %lld on", list[i].name, (long long)x,
-                     (int)(ALIGN / list[i].bytes), (long long)list[i].least);
-  }
-  return MLAF_OK;
-}
-
-/* Checks where w lies among its scales: no chunk of a sum that a kernel scales at once may lie in two blocks. */
-static mlaf_status check_scales(const mlaf_product *p, const mlaf_projection_args *args, mlaf_err *err) {
-  mlaf_projection_args a = *args;
-  if (!p->weights && (a.w_scale_row_stride || a.w_scale_row || a.w_scale_column))
-    return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, w_scale_row %lld, w_scale_column %lld, and the problem has no "
-                     "scales: all must be 0", (long long)a.w_scale_row_stride, (long long)a.w_scale_row,
-                     (long long)a.w_scale_column);
-  if (!p->weights) return MLAF_OK;
-  const struct {
-    const char *name;
-    int64_t value, multiple;
-  } list[] = {{"w_scale_row", a.w_scale_row, SCALE_ROWS},
-              {"w_scale_column", a.w_scale_column, p->by_inputs ? MLAF_SCALE_BLOCK : SCALE_COLUMNS}};
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-    if (list[i].value < 0 || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %lld from 0 on: a part that begins elsewhere in a "
-                       "block of 128 wants scales of its own", list[i].name, (long long)list[i].value,
-                       (long long)list[i].multiple);
-  mlaf_projection_dense(p, &a);
-  if (p->heads > 1 && (a.w_head_stride % a.w_row_stride || a.w_head_stride / a.w_row_stride % SCALE_ROWS))
-    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted "
-                     "in rows", (long long)a.w_head_stride, SCALE_ROWS, (long long)a.w_row_stride);
-  if (a.w_scale_row_stride >= scales_across(p, &a) && a.w_scale_row_stride <= STRIDE_MOST) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, must be 0 or %lld and up", (long long)a.w_scale_row_stride,
-                   (long long)scales_across(p, &a));
+mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
+  const mlaf_product p = mlaf_product_of(&b->point);
+  const mlaf_status st = check_numbers(&p, args, err);
+  return st ? st : mlaf_arguments_check(table_of(&b->point), b, args, err);
 }
 
 /* Blocks that share a tile: a cluster. */
@@ -133,10 +79,13 @@ static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
  * none. */
 static size_t normed_at(const mlaf_stage *k) { return (k->workspace + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN; }
 
+static size_t workspace_of(const mlaf_product *p, const mlaf_bound *b, int64_t rows) {
+  return b->stage[1].fn && p->norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p->inner : b->stage[0].workspace;
+}
+
 size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
   const mlaf_product p = mlaf_product_of(&b->point);
-  if (!rows) return 0;
-  return b->stage[1].fn && p.norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p.inner : b->stage[0].workspace;
+  return rows ? workspace_of(&p, b, rows) : 0;
 }
 
 /* Blocks of the kernel beside a library's product, whose workgroups share out tokens; others go through them in passes. */
@@ -158,23 +107,16 @@ static mlaf_status check_workspace(size_t need, const mlaf_projection_args *a, m
                    a->workspace_size, need, WORKSPACE_ALIGN);
 }
 
-mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
-  const mlaf_projection_args *a = args;
-  const mlaf_product p = mlaf_product_of(&b->point);
-  if (a->reserved) return mlaf_fail(err, MLAF_E_ARG, "reserved is %d, must be 0", a->reserved);
-  if (a->flags & ~(uint32_t)MLAF_PROJECTION_TABLE_16)
-    return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, known are %#x", a->flags, MLAF_PROJECTION_TABLE_16);
-  if (a->tokens < 0) return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, must not be negative", (long long)a->tokens);
-  if (a->table_rows < 0)
-    return mlaf_fail(err, MLAF_E_ARG, "table_rows is %lld, must not be negative", (long long)a->table_rows);
-  if (p.norm && !(isfinite(a->eps) && a->eps >= 0))
-    return mlaf_fail(err, MLAF_E_ARG, "eps is %g, must be finite and not negative", (double)a->eps);
-  if (!a->tokens) return MLAF_OK;
-  mlaf_status st = check_pointers(&p, a, err);
-  if (!st) st = check_strides(&p, a, err);
-  if (!st) st = check_scales(&p, a, err);
-  if (!st) st = check_aside(&p, &b->stage[1], a->tokens, err);
-  return st ? st : check_workspace(mlaf_projection_workspace(b, knob, a->tokens), a, err);
+mlaf_status mlaf_projection_related(const mlaf_bound *b, const mlaf_projection_args *a, const int64_t *n, mlaf_err *err) {
+  const mlaf_product p = product_of(&b->point, n);
+  mlaf_arg_place x[MLAF_ARG_TENSORS];
+  table_of(&b->point)->places(a, n, x);
+  const int64_t row = x[PROJECTION_W].stride[1], head = x[PROJECTION_W].stride[0];
+  if (p.weights && p.heads > 1 && (head % row || head / row % SCALE_ROWS))
+    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted "
+                     "in rows", (long long)head, SCALE_ROWS, (long long)row);
+  const mlaf_status st = check_aside(&p, &b->stage[1], a->tokens, err);
+  return st ? st : check_workspace(workspace_of(&p, b, a->tokens), a, err);
 }
 
 /* --- who may run --- */
@@ -210,37 +152,22 @@ uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *la
 }
 
 int64_t mlaf_projection_rows(const void *args) { return ((const mlaf_projection_args *)args)->tokens; }
-int64_t mlaf_projection_rows_of(const mlaf_point *p) { return mlaf_product_of(p).tokens; }
+int64_t mlaf_projection_rows_of(const mlaf_point *p) { return p->v[table_of(p)->count_field]; }
 
-static void fill(const mlaf_product *p, const mlaf_projection_args *a, mlaf_projection_kernel_args *out) {
-  const int64_t number = a->flags & MLAF_PROJECTION_TABLE_16 ? 2 : 4;
-  *out = (mlaf_projection_kernel_args){
-      .x = a->x,
-      .w = a->w,
-      .y = a->y,
-      .gain = a->norm_weight,
-      .residual = a->residual,
-      .positions = a->positions,
-      .cos = a->cos,
-      .sin = a->sin ? a->sin : a->cos ? (const char *)a->cos + number * p->rope / 2 : NULL,
-      .x_token = 2 * a->x_token_stride,
-      .x_head = 2 * a->x_head_stride,
-      .w_row = mlaf_product_w_bytes(p) * a->w_row_stride,
-      .w_head = mlaf_product_w_bytes(p) * a->w_head_stride,
-      .y_token = 2 * a->y_token_stride,
-      .y_head = 2 * a->y_head_stride,
-      .residual_token = 2 * a->residual_token_stride,
-      .table_row = number * a->table_row_stride,
-      .table_rows = a->table_rows,
-      .tokens = a->tokens,
-      .eps = a->eps,
-      .flags = a->flags,
-      .w_scale = a->w_scale,
-      .scale_row = (int64_t)sizeof(float) * a->w_scale_row_stride,
-      .scale_first_row = a->w_scale_row,
-      .scale_head = a->w_head_stride / a->w_row_stride,
-      .scale_first_column = a->w_scale_column,
-  };
+/* A launch's arguments as its kernels take them: sizes, tensors' places, the block. */
+typedef struct filled {
+  int64_t n[MLAF_ARG_SIZES];
+  mlaf_arg_place x[MLAF_ARG_TENSORS];
+} filled;
+
+static void fill(const mlaf_point *p, const mlaf_projection_args *a, filled *f, mlaf_projection_kernel_args *out) {
+  const mlaf_args_table *t = table_of(p);
+  t->sizes(p->v, a, f->n);
+  t->places(a, f->n, f->x);
+  t->fill(a, f->n, f->x, out);
+  const int64_t pairs = f->n[PROJECTION_SIZE_P] / 2;
+  out->sin = a->sin ? a->sin : a->cos ? (const char *)a->cos + f->n[PROJECTION_SIZE_NUMBER] * pairs : NULL;
+  out->scale_head = f->x[PROJECTION_W].stride[0] / f->x[PROJECTION_W].stride[1];
 }
 
 /* The tensor a map wants, all heads side by side: a row of W reaches into the next rows then, which no box looks at. */
@@ -269,14 +196,14 @@ static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_product *p, paramet
 
 /* Prepares the kernel that does what a library leaves undone: workgroups take rows_per_wg tokens of a head. With a norm x becomes
  * what it writes. */
-static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, mlaf_projection_args *a, mlaf_prepared *out) {
+static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, const mlaf_projection_args *a, filled *f,
+                          mlaf_prepared *out) {
   const mlaf_stage *k = &b->stage[1];
   mlaf_projection_kernel_args *to = (void *)out->parameters;
-  fill(p, a, to);
   if (p->norm) {
-    a->x = to->y = (char *)a->workspace + normed_at(&b->stage[0]);
+    f->x[PROJECTION_X].at = to->y = (char *)a->workspace + normed_at(&b->stage[0]);
     to->y_token = 2 * (int64_t)p->inner;
-    a->x_token_stride = p->inner;
+    f->x[PROJECTION_X].stride[0] = p->inner;
   }
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,
@@ -289,19 +216,21 @@ static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, mlaf_proje
 }
 
 /* A library's product; strides stay in elements. */
-static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const mlaf_projection_args *a, mlaf_prepared *out) {
+static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const mlaf_projection_args *a, const filled *f,
+                            mlaf_prepared *out) {
   mlaf_matmul_args *to = (void *)(out->parameters + LIBRARY_AT);
-  *to = (mlaf_matmul_args){.w = a->w,
-                           .x = a->x,
+  const mlaf_arg_place *x = &f->x[PROJECTION_X], *w = &f->x[PROJECTION_W], *y = &f->x[PROJECTION_Y];
+  *to = (mlaf_matmul_args){.w = w->at,
+                           .x = x->at,
                            .c = p->residual ? a->residual : NULL,
                            .y = a->y,
-                           .w_row = a->w_row_stride,
-                           .w_head = a->w_head_stride,
-                           .x_token = a->x_token_stride,
-                           .x_head = a->x_head_stride,
-                           .c_token = a->residual_token_stride,
-                           .y_token = a->y_token_stride,
-                           .y_head = a->y_head_stride,
+                           .w_row = w->stride[1],
+                           .w_head = w->stride[0],
+                           .x_token = x->stride[0],
+                           .x_head = x->stride[1],
+                           .c_token = f->x[PROJECTION_RESIDUAL].stride[0],
+                           .y_token = y->stride[0],
+                           .y_head = y->stride[1],
                            .tokens = a->tokens,
                            .workspace = a->workspace};
   out->launches[out->n++] = (mlaf_launch){.fn = k->fn,
@@ -313,19 +242,19 @@ static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const ml
 }
 
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
-  const mlaf_product p = mlaf_product_of(&b->point);
   const mlaf_stage *k = &b->stage[0];
-  mlaf_projection_args a = *(const mlaf_projection_args *)args;
+  const mlaf_projection_args *a = args;
   parameters *to = (void *)out->parameters;
+  filled f;
   out->n = 0;
-  if (!a.tokens) return MLAF_OK;
-  mlaf_projection_dense(&p, &a);
+  if (!a->tokens) return MLAF_OK;
+  fill(&b->point, a, &f, &to->args);
+  const mlaf_product p = product_of(&b->point, f.n);
   if (k->launch.flags & MLAF_KERNEL_LIBRARY) {
-    if (b->stage[1].fn) prepare_aside(b, &p, &a, out);
-    prepare_library(k, &p, &a, out);
+    if (b->stage[1].fn) prepare_aside(b, &p, a, &f, out);
+    prepare_library(k, &p, a, &f, out);
     return MLAF_OK;
   }
-  fill(&p, &a, &to->args);
   const mlaf_status st = fill_maps(b, &p, to, err);
   if (st) return st;
   out->launches[out->n++] = (mlaf_launch){

@@ -1,13 +1,14 @@
 /* Shared by the projections of a layer: y[t,h,:] = W[h] x[t,h,:] with another dims, prologue and epilogue each. One
- * struct of arguments, one launch, one set of cases; an operation of this kind says what its product is
- * (runtime/ops/mla_v_out). */
+ * struct of arguments, one launch, one set of cases; gen/projection/products.lua says what the product of an operation of this
+ * kind is, gen/projection/args.lua what a launch takes. */
 #ifndef MLAF_PROJECTION_H
 #define MLAF_PROJECTION_H
 
 #include <stddef.h>
 
-#include "mlaforge/projection.h"
+#include "op/args_check.h"
 #include "op/calls.h"
+#include "op/projection_launch.h"
 
 enum { MLAF_PAIRS, MLAF_HALVES, MLAF_UNROTATED };               /* words of the rope style */
 enum { MLAF_WEIGHTS_16, MLAF_WEIGHTS_E4M3FN, MLAF_WEIGHTS_E4M3FNUZ }; /* words of the weights */
@@ -30,37 +31,16 @@ static inline int32_t mlaf_product_w_columns(const mlaf_product *p) { return p->
 static inline int32_t mlaf_product_w_bytes(const mlaf_product *p) { return p->weights ? 1 : 2; }
 static inline bool mlaf_product_turns(const mlaf_product *p) { return p->rope && p->style != MLAF_UNROTATED; }
 
-/* An operation of this kind: its record's `calls` points to the first member. */
-typedef struct mlaf_projection {
-  mlaf_calls calls;
-  mlaf_product (*product)(const mlaf_point *p);
-} mlaf_projection;
-static inline mlaf_product mlaf_product_of(const mlaf_point *p) {
-  return ((const mlaf_projection *)p->op->calls)->product(p);
-}
+/* The product of a problem, by the table of its operation's arguments. */
+mlaf_product mlaf_product_of(const mlaf_point *p);
 
 /* Tensors that a kernel may want maps of (mlaf_map_want.of): weights and x, all heads of a row side by side. */
 enum { MLAF_PROJECTION_MAP_W = 1, MLAF_PROJECTION_MAP_X, MLAF_PROJECTION_MAPS = 2 };
 
-/* The kernel argument block: the contract between templates and the runtime. templates/lib/projection/args.h declares the same.
- * Strides in bytes, device pointers. Grid x: the tiles of outputs, rows_per_wg each, of the first head, then of the next one. Of
- * a kernel with clusters the blocks of one, side by side, work on a tile together. */
-typedef struct mlaf_projection_kernel_args {
-  const void *x, *w;
-  void *y;
-  const void *gain, *residual;
-  const int64_t *positions;
-  const void *cos, *sin;
-  int64_t x_token, x_head, w_row, w_head, y_token, y_head, residual_token;
-  int64_t table_row, table_rows;
-  int64_t tokens;
-  float eps;
-  uint32_t flags; /* MLAF_PROJECTION_* */
-  /* Scales of 8-bit weights: W[h][r][c] times the scale of row (scale_first_row + h scale_head + r) / 128 and column
-   * (scale_first_column + c) / 128 of w_scale, whose rows lie scale_row bytes apart. */
-  const float *w_scale;
-  int64_t scale_row, scale_first_row, scale_head, scale_first_column;
-} mlaf_projection_kernel_args;
+/* The kernel's argument block, mlaf_projection_kernel_args, is made of gen/projection/args.lua: the contract between templates
+ * and the runtime. templates/lib/projection/args.h declares the same. Strides in bytes, device pointers. Grid x: the tiles of
+ * outputs, rows_per_wg each, of the first head, then of the next one. Of a kernel with clusters the blocks of one, side by side,
+ * work on a tile together. */
 
 /* --- projection.c: entries of `calls` --- */
 uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
@@ -71,7 +51,5 @@ int64_t mlaf_projection_rows(const void *args);
 int64_t mlaf_projection_rows_of(const mlaf_point *p);
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
 mlaf_work mlaf_projection_work(const mlaf_point *p);
-/* Arguments with every stride spelled out, in elements. */
-void mlaf_projection_dense(const mlaf_product *p, mlaf_projection_args *a);
 
 #endif

@@ -27,6 +27,21 @@ static mlaf_projection_spec spec_of(const mlaf_product *p, int index) {
 
 /* --- memory --- */
 
+static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
+
+void mlaf_projection_dense(const mlaf_product *p, mlaf_projection_args *a) {
+  const int64_t across = (a->w_scale_column + mlaf_product_w_columns(p) + MLAF_SCALE_BLOCK - 1) / MLAF_SCALE_BLOCK;
+  a->x_head_stride = or_else(a->x_head_stride, p->inner + p->rope);
+  a->x_token_stride = or_else(a->x_token_stride, p->heads * a->x_head_stride);
+  a->w_row_stride = or_else(a->w_row_stride, mlaf_product_w_columns(p));
+  a->w_head_stride = or_else(a->w_head_stride, mlaf_product_w_rows(p) * a->w_row_stride);
+  a->y_head_stride = or_else(a->y_head_stride, p->outer + p->rope);
+  a->y_token_stride = or_else(a->y_token_stride, p->heads * a->y_head_stride);
+  a->residual_token_stride = or_else(a->residual_token_stride, p->outer);
+  a->table_row_stride = or_else(mlaf_product_turns(p) ? a->table_row_stride : 0, a->sin ? p->rope / 2 : p->rope);
+  if (p->weights) a->w_scale_row_stride = or_else(a->w_scale_row_stride, across);
+}
+
 static void lay_out(mlaf_projection_case *c) {
   const mlaf_product *p = &c->p;
   mlaf_projection_args *a = &c->a;

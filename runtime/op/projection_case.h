@@ -43,6 +43,8 @@ static inline bool mlaf_projection_head_compared(const mlaf_projection_case *c, 
 /* The outputs of token t and head h: OUTER of the product, then the rope columns. NaN where it has to be; left alone: outputs
  * that are not compared. */
 void mlaf_projection_reference(const mlaf_projection_case *c, int64_t t, int h, double *out);
+/* Spells out every stride, of a product that may be a part of the problem's. */
+void mlaf_projection_dense(const mlaf_product *p, mlaf_projection_args *a);
 /* Bytes' values, where weights are bytes. */
 void mlaf_projection_codes(mlaf_projection_case *c);
 static inline bool mlaf_projection_compared(const mlaf_projection_case *c, int64_t t, int output) {

@@ -40,7 +40,8 @@ static mlaf_status list_trials(trials *t) {
   const mlaf_status st = layer_choice_point(shape, a->tokens, t->r.desc.ctx_max, &out->problem, t->r.env->err);
   for (size_t i = 0; !st && out->n < LAYER_TRIALS && layer_choice_at(shape, a->tokens, i, &c); i++) {
     layer_trial *x = &out->list[out->n++];
-    *x = (layer_trial){.choice = c, .now = c == layer_choice_of_call(t->r.layer[0], a)};
+    *x = (layer_trial){.choice = c, .now = c == layer_choice_of_call(t->r.layer[0], a),
+                        .usual = c == layer_choice_usual(shape, a->tokens)};
     layer_choice_print(c, x->name);
   }
   return st;

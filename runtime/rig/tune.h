@@ -15,6 +15,7 @@ typedef struct layer_trial {
   double error;
   mlaf_timing timing;   /* of all turns together */
   bool now;             /* what a layer takes that is created before */
+  bool usual;           /* what a layer takes where nothing is stored */
 } layer_trial;
 
 typedef struct layer_tuned {

@@ -12,7 +12,10 @@ static bool out_of_time(const tuner *t) { return t->deadline && mlaf_now() >= t-
 bool mlaf_tuner_stop(const tuner *t) { return mlaf_tuner_cancelled(t) || out_of_time(t); }
 
 /* That all rounds together may take: a library's stand beyond the limit. */
-static size_t most_candidates(const tuner *t) { return t->limit < t->n_own ? t->limit + (t->n - t->n_own) : t->n; }
+static size_t most_candidates(const tuner *t) {
+  const size_t libraries = t->out->libraries;
+  return (t->limit < t->n_own ? t->limit : t->n_own) + libraries;
+}
 
 void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) {
   if (!t->opts.progress) return;
@@ -50,6 +53,10 @@ mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err) 
 static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_status tried = mlaf_tuner_try(t, c, err);
   if (c->state != TUNE_DONE) return tried;
+  if (mlaf_tuner_is_absent(t, c)) {
+    mlaf_tuner_leave_out(t, c);
+    return tried == MLAF_OK ? mlaf_tuner_record(t, c, err) : tried; /* so that a later run need not ask the library again */
+  }
   t->done++;
   const mlaf_sample *s = &c->item.sample;
   if (s->outcome != MLAF_OUT_OK) {
@@ -81,6 +88,10 @@ static tune_candidate *next(tuner *t) {
 mlaf_status mlaf_tuner_one_round(tuner *t, mlaf_err *err) {
   mlaf_status status = mlaf_tuner_compile_start(t, err);
   for (tune_candidate *c; status == MLAF_OK && !mlaf_tuner_stop(t) && (c = next(t)) != NULL;) {
+    if (mlaf_tuner_is_passed_over(t, c)) {
+      mlaf_tuner_take_back(t, c);
+      continue;
+    }
     if (!mlaf_tuner_compile_wait(t, c)) break; /* stopped, or the compiler failed as a whole: the join says which */
     status = finish_one(t, c, err);
   }
@@ -94,6 +105,7 @@ static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
   for (int round = 1; round <= mlaf_tuner_rounds(t) && status == MLAF_OK && !mlaf_tuner_stop(t); round++)
     if (mlaf_tuner_select(t, round)) status = mlaf_tuner_one_round(t, err);
+  t->in_finals = true;
   if (status == MLAF_OK && !mlaf_tuner_stop(t)) status = mlaf_tuner_finals(t, err);
   if (mlaf_tuner_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
@@ -124,6 +136,7 @@ static mlaf_status collect(tuner *t, mlaf_err *err) {
   if (!out->items) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the results");
   for (size_t i = 0; i < t->n; i++) {
     const tune_candidate *c = &t->list[i];
+    out->passed_over += c->passed_over && !t->counted[i];
     if (c->state != TUNE_DONE || !t->counted[i]) continue;
     out->items[out->n++] = c->item;
     out->resumed += c->item.resumed;

@@ -110,6 +110,7 @@ typedef struct mlaf_tuner_result {
   size_t n;
   size_t space, rejected;    /* candidates of the space, and points the budgets rejected */
   size_t resumed, failed;    /* of n */
+  size_t passed_over;        /* not timed: by what was timed they cannot be the fastest */
   size_t libraries;          /* of `space`: a library's */
   char no_library[512];      /* why there are none, where the operation could do with one; "" */
   size_t kernels;            /* distinct kernels this run asked the compiler for */
@@ -120,6 +121,28 @@ typedef struct mlaf_tuner_result {
   double seconds;
 } mlaf_tuner_result;
 void mlaf_tuner_result_clear(mlaf_tuner_result *r);
+
+/* --- guess.c --- */
+/* A candidate's estimate and its time; 0: there is none. */
+typedef struct mlaf_guessed {
+  double model_ns, ns;
+} mlaf_guessed;
+/* The model's guess for a problem: the candidate that it puts first among those that were timed. */
+typedef struct mlaf_guess {
+  double pick_ns, best_ns; /* its time, and the fastest's */
+  size_t rank, of;         /* its place by time, 1: it is the fastest */
+  double error;            /* median of |estimate / time - 1| over all that were timed */
+} mlaf_guess;
+/* False: nothing with an estimate was timed. */
+bool mlaf_guess_judge(const mlaf_guessed *list, size_t n, mlaf_guess *out);
+bool mlaf_guess_of(const mlaf_tuner_result *r, mlaf_guess *out);
+/* Sums over many problems. */
+#define MLAF_GUESS_NEAR 1.02
+typedef struct mlaf_guesses {
+  size_t n, first, near;           /* problems; where the pick is the fastest, and within MLAF_GUESS_NEAR of it */
+  double log_ratio, worst, errors; /* of the pick's time over the fastest's; of the median errors */
+} mlaf_guesses;
+void mlaf_guesses_add(mlaf_guesses *to, const mlaf_guess *g);
 
 /* `out` must be cleared by the caller whatever is returned; it holds what was finished.
  * OK: there is a choice (look at `stopped` for a time limit). E_CANCELLED: the flag was set; run again to go on.

@@ -49,7 +49,7 @@ static void usage_errors(void **state) {
       {{"tune", "--heads=16", "-x"}, "'-x' is not an option"},
       {{"tune", "--heads=16", "--time-limit", "-3"}, "--time-limit is -3"},
       {{"tune", "--heads=16", "--resume", "--no-resume"}, "exclude each other"},
-      {{"tune", "mla_decode:h16", "mla_decode:h8"}, "one argument too many"},
+      {{"bench", "mla_decode:h16", "mla_decode:h8"}, "one argument too many"},
       {{"tune", "mla_decode:h16,z9"}, "z9"},
       {{"tune", "--model", "gpt-2"}, "deepseek-v3"},
       {{"tune", "--model", "deepseek-v3", "--tp", "3"}, "128 heads, which --tp 3 does not divide"},

@@ -8,6 +8,17 @@
 #include "cuda/cubin.h"
 #include "cuda/cuda_device.h"
 #include "cuda/fakecuda.h"
+#include "fake/fake_test.h"
+
+static inline void use_fake(void) { fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA"); }
+
+static inline fake_launch fake_last(void) {
+  fake_launch (*get)(void);
+  fake_symbol("fakecuda_last", &get);
+  return get();
+}
+
+static const fake_fill nothing; /* fills no word */
 
 static void make_cubin(cubin *c, unsigned machine) {
   make_cubin_of(c, machine, "big", "huge");
@@ -56,7 +67,7 @@ static mlaf_status use_kernel(mlaf_device *dev, uint32_t *mem, void *stream, mla
   return st;
 }
 
-static mlaf_status cuda_life(mlaf_err *err) {
+static inline mlaf_status cuda_life(mlaf_err *err) {
   mlaf_device *dev = NULL;
   void *stream = NULL, *mem = NULL;
   uint32_t first[2] = {5, 6}, back[2] = {0, 0};

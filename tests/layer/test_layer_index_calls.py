@@ -162,6 +162,35 @@ class Indexer(unittest.TestCase):
             y = self.call(self.layer(index_topk=64, **more), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index)
             self.close_to(y, self.call(self.layer(), self.slots, TABLE, LENS, self.cache(PAGE), q_len=2))
 
+    def test_lists_of_another_layer(self):
+        """A layer without an indexer attends to what the one before it selected, with a block table and without one."""
+        self.step("halves")
+        lists, index = Buffer(self.ctx, (4, TOPK), "int32"), Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)
+        first, shared = self.layer(index_topk=TOPK), self.layer(index_topk=TOPK, index_shared=True)
+        self.assertFalse(any(stage["name"].startswith("index") for stage in shared.stages()))
+        alone = self.call(first, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index)
+        self.assertEqual(values(self.call(first, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=index, indices=lists)), values(alone))
+        self.assertEqual(list(struct.unpack(f"{4 * TOPK}i", lists.read())), sum((self.chosen[t // 2] for t in range(4)), []))
+        self.rows = [bf16(self.rng.gauss(0, 1)) for _ in self.rows]  # another layer's cache
+        y = self.call(shared, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, indices=lists)
+        want = self.call(self.layer(page_size=1, rows_anywhere=True), [-1] * 4, [self.chosen[t // 2] for t in range(4)], [TOPK] * 4, self.cache(1))
+        self.close_to(y, want)
+        hidden = Buffer(self.ctx, (4, D), "bfloat16", [bf16(v) for x in self.x for v in x])
+        for by in (shared._fast, None):
+            shared.use(None) if by is None else None
+            lean = shared(hidden, self.ints("int64", self.positions), self.ints("int64", self.slots), self.cache(PAGE), self.ints("int32", LENS), q_len=2,
+                          indices=lists)
+            self.assertEqual(values(lean), values(y))
+        narrow, apart = Buffer(self.ctx, (4, TOPK - 1), "int32"), Buffer(self.ctx, (4, TOPK), "int32", None, (TOPK + 1, 1))
+        for layer, text, more in ((shared, "indices is missing", {}), (shared, r"indices has the shape \(4, 10\)", dict(indices=narrow)),
+                                  (shared, "rows of indices are 12 elements apart", dict(indices=apart)),
+                                  (shared, "the layer has no indexer", dict(indices=lists, index_cache=index)),
+                                  (self.layer(), "attends to all cached tokens", dict(indices=lists))):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, **more)
+        with self.assertRaisesRegex(mlaforge.MlafError, "index_topk is 0, and index_shared is set"):
+            self.layer(index_shared=True)
+
     def test_pages_may_lie_apart(self):
         """Gaps behind pages of both caches, with NaN in them, change nothing."""
         self.step("halves")
@@ -204,8 +233,9 @@ class Indexer(unittest.TestCase):
         def wrong(text, **change):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 self.layer(**{**dict(index_topk=TOPK), **change})
-        wrong("prefill_tokens is 64, must be 0 with index_heads 32", prefill_tokens=64)
+        wrong("prefill_tokens is 64, must be 0 with index_topk 11", prefill_tokens=64)
         wrong("rope columns", rope_on_read=True)
+        wrong("MLAF_LAYER_ROPE_ON_READ", rope_on_read=True, index_shared=True)
         wrong("index_style is 'both'", index_style="both")
         wrong("index_topk is 'x', must be a whole number", index_topk="x")
         for shape, dtype, text in (((), "bfloat16", r"weights_proj.weight has the shape \(\)"), ((I, D), "float32", "weights_proj.weight is float32")):
@@ -242,7 +272,7 @@ class Indexer(unittest.TestCase):
 
 class Weights8(Indexer):
     """Matrices of 8 bits, the indexer's among them but for weights_proj."""
-    test_batch_invariant = test_cache_of_8_bits = test_pages_may_lie_apart = test_what_does_not_fit_is_named = test_pairs_as_glm = None
+    test_batch_invariant = test_cache_of_8_bits = test_lists_of_another_layer = test_pages_may_lie_apart = test_what_does_not_fit_is_named = test_pairs_as_glm = None
 
     @classmethod
     def add(cls, name, shape, bits):

@@ -44,7 +44,7 @@ static void wrong_descriptions(void **state) {
       {offsetof(mlaf_layer_desc, table_rows), 0, MLAF_E_ARG, "table_rows is 0"},
       {offsetof(mlaf_layer_desc, index_heads), 48, MLAF_E_ARG, "index_heads is 48, must be 32 or 64, or 0"},
       {offsetof(mlaf_layer_desc, index_heads), 32, MLAF_E_ARG, "index_topk is 0, must be 1 or more"},
-      {offsetof(mlaf_layer_desc, index_topk), 5, MLAF_E_ARG, "index_heads is 0, must be 32 or 64, or 0"},
+      {offsetof(mlaf_layer_desc, flags), MLAF_LAYER_INDEX_HADAMARD, MLAF_E_ARG, "index_heads is 0, must be 32 or 64, or 0"},
       {offsetof(mlaf_layer_desc, index_style), 2, MLAF_E_ARG, "index_style is 2, must be 0..1"},
       {offsetof(mlaf_layer_desc, table_row_stride), 18, MLAF_E_ARG, "table_row_stride is 18"},
   };
@@ -199,6 +199,7 @@ static void wrong_calls(void **state) {
   says(r, mlaf_layer_execute(layer, &a, NULL), MLAF_E_ARG, "flags has MLAF_LAYER_SAME_TABLES, and the call no workspace");
   says(r, mlaf_layer_execute(layer, NULL, NULL), MLAF_E_ARG, "mlaf_layer_args is NULL");
   says(r, mlaf_layer_execute_stage(layer, 6, &c.a, NULL), MLAF_E_ARG, "stage 6 of a layer of 6");
+  says(r, mlaf_layer_execute_stage(layer, 99, &c.a, NULL), MLAF_E_ARG, "stage 99 of a layer of 6");
   assert_int_equal(mlaf_layer_execute(NULL, &c.a, NULL), MLAF_E_ARG);
   fetch(r, &m, &c); /* nothing was launched */
   assert_memory_equal(c.cache, c.before, sizeof *c.cache * (size_t)(c.cache_rows * 96));

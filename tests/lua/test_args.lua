@@ -41,7 +41,9 @@ end
 test("args: a kernel's block is what its templates declare", function()
   ok(#operations() >= 3, "there are tables")
   for _, op in ipairs(operations()) do
-    same_block(model(T.root, op), T.read("templates/" .. op .. "/lib/args.h") or T.read("templates/" .. op .. "/rows.cu.in"))
+    local m = model(T.root, op)
+    same_block(m, T.read(("templates/%s/lib/args.h"):format(op)) or T.read(("templates/lib/%s/args.h"):format(m.raw.shared))
+      or T.read("templates/" .. op .. "/rows.cu.in"))
   end
 end)
 

@@ -2,6 +2,7 @@
 import importlib
 import importlib.util
 import os
+import subprocess
 import sys
 import types
 import unittest
@@ -29,6 +30,16 @@ class Versions(unittest.TestCase):
         engines.TESTED["no-such-engine"] = ("1", "2")
         self.addCleanup(engines.TESTED.pop, "no-such-engine")
         self.assertEqual(engines.unsupported("no-such-engine"), "mlaforge: no-such-engine is not installed: pip install 'mlaforge[no-such-engine]'")
+
+    def test_a_module_says_which_package_it_lacks(self):
+        wanted = {"flashinfer": "torch", "torch_ops": "torch", "jax": "jax", "engines.transformers": "torch", "engines.transformers_cache": "transformers",
+                  "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_gpu": "torch", "engines.vllm_layer": "torch",
+                  "engines.sglang_backend": "torch"}
+        for name, package in wanted.items():
+            without = f"import sys; sys.modules['{package}'] = None; import mlaforge.{name}"
+            made = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True)
+            last = made.stderr.strip().splitlines()[-1]
+            self.assertRegex(last, rf"^ModuleNotFoundError: mlaforge.{name} needs .*{package} is not installed: pip install {package}$")
 
     def test_no_engine_is_imported(self):
         self.assertFalse({"transformers", "vllm", "sglang"} & set(sys.modules))
@@ -63,7 +74,10 @@ class Plugins(unittest.TestCase):
         registered = {}
         platform = types.SimpleNamespace(is_cpu=lambda: cpu)
         names = types.SimpleNamespace(CUSTOM="CUSTOM", CPU_MLA="CPU_MLA", AMX_MLA="AMX_MLA")
+        prefills = types.SimpleNamespace(CUSTOM="prefill CUSTOM", CPU="prefill CPU", ZEN_CPU="prefill ZEN_CPU")
         self.modules(vllm={}, vllm__platforms={"current_platform": platform}, vllm__v1={}, vllm__v1__attention={}, vllm__v1__attention__backends={},
+                     vllm__v1__attention__backends__mla={}, vllm__v1__attention__backends__mla__prefill={},
+                     vllm__v1__attention__backends__mla__prefill__registry={"MLAPrefillBackendEnum": prefills, "register_mla_prefill_backend": registered.__setitem__},
                      vllm__v1__attention__backends__registry={"AttentionBackendEnum": names, "register_backend": registered.__setitem__})
         self.version("vllm", version)
         self.addCleanup(os.environ.pop, "MLAFORGE_VLLM", None)
@@ -81,11 +95,16 @@ class Plugins(unittest.TestCase):
     def test_vllm_on_a_cpu_gets_both_of_its_backends_replaced(self):
         self.assertEqual(self.vllm("attention"), {"CPU_MLA": "mlaforge.engines.vllm_cpu.CpuBackend", "AMX_MLA": "mlaforge.engines.vllm_cpu.AmxBackend"})
 
+    def test_vllm_on_a_cpu_gets_its_prefill_replaced_where_that_is_wanted(self):
+        prefill, backend = "mlaforge.engines.vllm_prefill.Prefill", "mlaforge.engines.vllm_cpu.CpuBackend"
+        self.assertEqual(self.vllm("prefill"), {"CPU_MLA": backend, "AMX_MLA": backend, "prefill CPU": prefill, "prefill ZEN_CPU": prefill})
+
     def test_vllm_on_a_gpu_learns_what_custom_is(self):
-        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend"})
+        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend",
+                                                      "prefill CUSTOM": "mlaforge.engines.vllm_prefill.Prefill"})
 
     def test_vllm_ends_by_one_line_where_it_cannot_serve_what_was_asked(self):
-        for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, layer"),
+        for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, prefill, layer"),
                                       ("layer", "0.40.0", "vllm 0.40.0 was not tested, must be >=0.32,<0.33"), ("attention", None, "vllm is not installed")):
             with self.assertRaisesRegex(SystemExit, f"^mlaforge: {said}"):
                 self.vllm(wanted, version=version)

@@ -75,6 +75,7 @@ class Entries(EmulatorTest):
         yield m.fused_qk_rope_concat_and_cache_mla, dict(
             q_nope=new(T, H, R), q_pe=new(T, H, P), kv_c=new(T, R), k_pe=new(T, P), kv_cache=cache, q_out=new(T, H, C), slot_mapping=long(0, 1),
             k_scale=None, q_scale=None, positions=long(0, 1), cos_cache=half, sin_cache=half, is_neox=True, is_nope_first=True)
+        yield m.concat_mla_q, dict(q_nope=new(T, H, R), q_pe=new(T, H, P), out=new(T, H, C))
         yield m.mla_dequant, dict(w=new(128, 128, dtype="float8_e4m3fnuz"), w_scale=new(1, 1, dtype="float32"), out=new(128, 128))
         yield m.mla_gather_kv_b, dict(kv_cache=cache, block_table=table, cu_seqlens=ints(0, 2, 4), seq_starts=ints(0, 0), kv_b_weight=kv_b,
                                       kv=new(4, H, N + V), k_pe=new(4, P), vdim=V)
@@ -174,6 +175,37 @@ class Entries(EmulatorTest):
         self.assertRegex(self.said(m.mla_decode_fwd, **decode, rope_style="neox"), "^rope_style is 'neox' and rope_table None: .* wants both")
         self.assertRegex(self.said(m.mla_decode_fwd, **{**decode, "kv_buffer": new(4, PAGE, 1, C, dtype="float16")}), "^kv_buffer is float16, must be bfloat16")
         self.assertRegex(self.said(m.mla_decode_fwd, **decode, page_size=8), "^page_size is 8, kv_buffer's shape says 16")
+
+    def test_a_workspace_is_named(self):
+        """It stands behind * in every call that takes one."""
+        tried = 0
+        for call, good in self.calls():
+            for bad in ([1], 5, "x") if "workspace" in inspect.signature(call).parameters else ():
+                with self.subTest(call=call.__qualname__, bad=bad), self.assertRaises(mlaforge.MlafError) as caught:
+                    call(**good, workspace=bad, **({"ctx": self.ctx} if "ctx" in inspect.signature(call).parameters else {}))
+                self.assertEqual(caught.exception.detail, f"workspace is {type(bad).__name__}, must be a tensor")
+                tried += 1
+        self.assertGreater(tried, 12)
+
+    def test_strides_and_lists_are_of_the_caller_s_tensors(self):
+        """C's structs have a member for each; Python's functions have not."""
+        new, m = self.new, mlaforge
+        index = dict(q=new(2, 32, 128, dtype="float8_e4m3fn"), weights=new(2, 32, dtype="float32"), cache=new(4, PAGE, 132, dtype="uint8"),
+                     block_table=new(2, 1, dtype="int32"), lengths=self.ints(3, 16), topk=4, max_length=16)
+        self.assertEqual(self.said(m.mla_index, **index, logits=Buffer(self.ctx, (2, 16), "float32", strides=(18, 1))),
+                         "logits's token stride is 18, must be 0 or a multiple of 4 from 16 on")
+
+        def pages(tokens, apart):
+            return Buffer(self.ctx, (4, tokens, 1, 584), "uint8", strides=(apart, 584, 584, 1))
+        sparse = dict(q=new(2, 1, 64, 512), block_table=None, cache_seqlens=None, head_dim_v=512, softmax_scale=0.1, is_fp8_kvcache=True)
+        lists = dict(indices=new(2, 1, 8, dtype="int32"), k_cache=pages(64, 65 * 576))
+        none, stride = new(2, 1, 0, dtype="int32"), "page stride is 1176, must be a multiple of 576 from 1728 on"
+        flash = m.flash_mla_with_kvcache
+        self.assertRegex(self.said(flash, **sparse, **{**lists, "k_cache": pages(2, 1176)}), f"^k_cache's {stride}")
+        self.assertRegex(self.said(flash, **sparse, **{**lists, "indices": none}), "^indices's last dimension is 0, must be 1..")
+        more = dict(**sparse, **lists, extra_k_cache=pages(2, 1728), extra_indices_in_kvcache=new(2, 1, 4, dtype="int32"))
+        self.assertRegex(self.said(flash, **{**more, "extra_indices_in_kvcache": none}), "^extra_indices_in_kvcache's last dimension is 0, must be 1..")
+        self.assertRegex(self.said(flash, **{**more, "extra_k_cache": pages(2, 1176)}), f"^extra_k_cache's {stride}")
 
     def test_one_rule_for_page_sizes(self):
         """1..65536 tokens, and what is said of a cache is what its shape says."""

@@ -96,6 +96,47 @@ class Wrapper(EmulatorTest):
         with self.assertRaisesRegex(mlaforge.MlafError, "qo_indptr of the constructor has 3 entries, and this plan 4"):
             self.plan(made, *self.case([1, 1, 1], [4, 4, 4], 16)[2:], 16, False)
 
+    def test_long_queries_are_several_requests_in_graphs(self):
+        q, cache, qo, kv, order, lengths = self.case([20, 37], [50, 40], 16)
+        made = self.wrapper(use_cuda_graph=True, qo_indptr=qo.clone(), kv_indptr=kv.clone(), kv_indices=torch.zeros(64, dtype=torch.int32),
+                            kv_len_arr=lengths.clone())
+        self.plan(made, qo, kv, order, lengths, 16, True)
+        addresses = [x.data_ptr() for x in made._lists]
+        for queries, lens in (([20, 37], [50, 40]), ([3, 17], [20, 33])):
+            q, cache, *lists = self.case(queries, lens, 16)
+            self.plan(made, *lists, 16, True)
+            self.assertEqual([x.data_ptr() for x in made._lists], addresses)
+            out, lse = made.run(q[..., :R], q[..., R:], cache[..., :R].contiguous(), cache[..., R:].contiguous(), return_lse=True)
+            self.check(out, lse, q, cache, *lists, True)
+        with self.assertRaisesRegex(mlaforge.MlafError, "this plan has 8 entries of qo_indptr, and the first one, for which graphs were made, 6"):
+            self.plan(made, *self.case([50, 37], [60, 40], 16)[2:], 16, True)
+
+    def test_a_cache_without_pages(self):
+        ints = lambda *values: torch.tensor(values, dtype=torch.int32)
+        made = self.wrapper()
+        self.plan(made, ints(0, 1, 3), ints(0, 0, 0), ints(), ints(0, 0), 16, False)
+        out, lse = made.run(torch.randn(3, H, R).bfloat16(), torch.randn(3, H, P).bfloat16(), torch.empty(0, 16, R).bfloat16(),
+                            torch.empty(0, 16, P).bfloat16(), return_lse=True)
+        self.assertEqual((float(out.abs().max()), set(lse.flatten().tolist())), (0.0, {-math.inf}))
+
+    def test_outputs_of_the_caller_and_a_table_of_pages(self):
+        q, cache, *lists = self.case([1, 1, 1], [5, 16, 40], 16)
+        made = self.wrapper()
+        self.plan(made, *lists, 16, False)
+        tensors = q[..., :R], q[..., R:], cache[..., :R].contiguous(), cache[..., R:].contiguous()
+        out, lse = made.run(*tensors, return_lse=True)
+        given = torch.empty_like(out), torch.empty_like(lse)
+        self.assertIs(made.run(*tensors, out=given[0], lse=given[1]), given[0])
+        self.assertTrue(torch.equal(given[0], out) and torch.equal(given[1], lse))
+        table = torch.zeros(3, 3, dtype=torch.int32)
+        for b in range(3):
+            table[b, :lists[1][b + 1] - lists[1][b]] = lists[2][lists[1][b]:lists[1][b + 1]]
+        made.plan(*lists, H, R, P, 16, False, 192 ** -0.5, torch.bfloat16, torch.bfloat16)
+        want = made.run(*tensors, return_lse=True)
+        for halves in (tensors[:2], [x.contiguous() for x in tensors[:2]]):
+            got = self.wrapper().run(*halves, *tensors[2:], return_lse=True, kv_len=lists[3], page_table=table)
+            self.assertTrue(all(torch.equal(x, y) for x, y in zip(got, want)))
+
     def test_refusals_name_the_argument(self):
         q, cache, *lists = self.case([1], [5], 16)
         made = self.wrapper()
@@ -108,6 +149,10 @@ class Wrapper(EmulatorTest):
         self.plan(made, *lists, 16, False)
         with self.assertRaisesRegex(mlaforge.MlafError, "told 1 query tokens of 64 columns"):
             made.run(q.repeat(2, 1, 1)[..., :R], q.repeat(2, 1, 1)[..., R:], cache[..., :R], cache[..., R:])
+        with self.assertRaisesRegex(mlaforge.MlafError, "ckv_scale is given, must be None: output and cache have 16 bits here"):
+            made.run(q[..., :R], q[..., R:], cache[..., :R], cache[..., R:], ckv_scale=0.5)
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv_len and page_table come together"):
+            made.run(q[..., :R], q[..., R:], cache[..., :R], cache[..., R:], kv_len=lists[3])
         with self.assertRaisesRegex(mlaforge.MlafError, "use_cuda_graph is True, and one of"):
             self.wrapper(use_cuda_graph=True)
 

@@ -62,14 +62,14 @@ class Operators(Entries):
     def recorded(self, call, named):
         """(operator, its arguments) as the traced function makes them: the compiler's part is left out."""
         from mlaforge.torch_ops import OPERATORS
-        made = []
-        for operator in OPERATORS:
+        made, operators = [], [x for operator in OPERATORS for x in (operator, operator.plain) if x is not None]
+        for operator in operators:
             operator.call = lambda *values, of=operator: made.append((of.overload, values))
         try:
             traced = getattr(call, "__func__", call)._torchdynamo_inline
             traced(*([call.__self__] if hasattr(call, "__self__") else []), **named)
         finally:
-            for operator in OPERATORS:
+            for operator in operators:
                 operator.call = operator.overload
         self.assertEqual(len(made), 1)
         return made[0]
@@ -149,6 +149,49 @@ class Operators(Entries):
         self.assertIn("mlaforge.flash_mla_with_kvcache.default", names)
         for x, y in zip(exported.module()(q), want):
             self.assertTrue(torch.equal(x, y))
+
+    def ragged(self):
+        """A call of mla_decode_fwd over a block table that makes what it returns, as a function of q and of what else is given."""
+        self.random = torch.Generator().manual_seed(11)
+        q, cache = self.new(3, 2, 96), self.new(4, 16, 1, 96)
+        ints = lambda *values: torch.tensor(values, dtype=torch.int32)
+        table, lens, qo = ints(0, 1, 2, 3).view(2, 2), ints(20, 5), ints(0, 2, 3)
+        return q, lambda q, **how: mlaforge.mla_decode_fwd(q * 1, cache, None, qo, None, None, None, 2, 0.1, lse=True, block_table=table, seq_lens=lens,
+                                                           head_dim_v=64, **how)
+
+    def test_a_call_without_outputs_mutates_no_input_of_the_graph(self):
+        q, step = self.ragged()
+        with torch.no_grad():
+            want = step(q, ctx=self.ctx)
+            for how in ({}, {"mode": "reduce-overhead"}):
+                got = torch.compile(lambda q: step(q, ctx=self.ctx), fullgraph=True, **how)(q)
+                self.assertTrue(torch.equal(got[0], want[0]) and torch.equal(got[1], want[1]))
+            exported = torch.export.export(type("Step", (torch.nn.Module,), {"forward": lambda self_, q: step(q, ctx=self.ctx)})(), (q,))
+        signature = exported.graph_signature
+        self.assertEqual((list(signature.buffers_to_mutate), list(signature.user_inputs_to_mutate)), ([], []))
+
+    def test_a_plain_call_has_an_operator_of_few_values(self):
+        from mlaforge.torch_ops import OPERATORS
+        operator = next(x for x in OPERATORS if x.name == "mla_decode_fwd")
+        mlaforge.set_default_context(self.ctx)
+        self.addCleanup(mlaforge.set_default_context, None)
+        self.random = torch.Generator().manual_seed(12)
+        call, good = next((c, g) for c, g in self.calls() if getattr(c, "__name__", "") == "mla_decode_fwd")
+        good = {k: v for k, v in good.items() if k not in ("page_size", "rope_style", "rope_table")}
+        with torch.no_grad():
+            overload, values = self.recorded(call, good)
+            self.assertIs(overload, operator.plain.overload)
+            self.assertEqual(set(torch.library.opcheck(overload, values, test_utils=CHECKS).values()), {"SUCCESS"})
+            call(**good)
+            want, lse = good["o"].clone(), good["lse"].clone()
+            good["o"].fill_(float("nan"))
+            good["lse"].fill_(float("nan"))
+            torch.compile(lambda named: (call(**named), 1)[1], fullgraph=True, backend="aot_eager")(good)
+            self.assertTrue(torch.equal(good["o"], want) and torch.equal(good["lse"], lse))
+            for more in (dict(page_size=16), dict(causal=False), dict(batch_invariant=True)):
+                self.assertIs(self.recorded(call, {**good, **more})[0], operator.overload)
+            with self.assertRaisesRegex(mlaforge.MlafError, "max_seqlen_q is 0"):
+                overload(*(0 if n == "max_seqlen_q" else v for n, v in zip(operator.plain.names, values)))
 
     def test_a_compiled_function_names_the_gradient_and_the_stream(self):
         q, step = self.decode()

@@ -10,21 +10,52 @@ os.environ.update({"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "D
 import serve
 
 
+def arriving(llm, asked, params, every, abort):
+    """Requests that arrive two each `every` steps, as finished ones; the request of each number in `abort` is taken back at its third token. Counts
+    preemptions, too."""
+    engine, done, step, waiting, counts = llm.llm_engine, {}, 0, list(enumerate(asked)), {"preempted": 0, "aborted": 0, "most at once": 0}
+    scheduler = engine.engine_core.engine_core.scheduler
+    preempt = scheduler._preempt_request
+
+    def counted(*values, **named):
+        counts["preempted"] += 1
+        return preempt(*values, **named)
+    scheduler._preempt_request = counted
+    inside = {}
+    while waiting or engine.has_unfinished_requests():
+        for n, prompt in waiting[:2] if step % every == 0 else ():
+            inside[str(n)] = engine.add_request(str(n), {"prompt_token_ids": prompt}, params)
+        waiting = waiting[2:] if step % every == 0 else waiting
+        counts["most at once"] = max(counts["most at once"], engine.get_num_unfinished_requests())
+        for x in engine.step():
+            if x.finished:
+                done[int(x.request_id)] = x
+            elif int(x.request_id) in abort and len(x.outputs[0].token_ids) >= 3:
+                engine.abort_request([x.request_id])
+                abort.remove(int(x.request_id))
+                counts["aborted"] += 1
+        step += 1
+    return [done[n] for n in sorted(done) if done[n].outputs[0].finish_reason != "abort"], counts
+
+
 def main(settings):
     from vllm import LLM, SamplingParams
-    llm = LLM(os.environ["MLAF_ENGINES"] + "/served", skip_tokenizer_init=True, dtype="bfloat16", max_model_len=512, max_num_seqs=8, seed=0,
-              **{"enforce_eager": True, **settings.get("llm", {})})
+    llm = LLM(os.environ["MLAF_ENGINES"] + "/served", skip_tokenizer_init=True, dtype="bfloat16", max_num_seqs=8, seed=0,
+              **{"enforce_eager": True, "max_model_len": 512, **settings.get("llm", {})})
     asked = serve.prompts(settings.get("lengths", [5, 37, 1, 80]), settings.get("repeated", False))
-    out, cached = [], 0
+    out, cached, counts = [], 0, {}
+    params = SamplingParams(max_tokens=settings.get("new", 12), temperature=0, ignore_eos=True, detokenize=False, logprobs=1)
     for _ in range(settings.get("times", 1)):
-        made = llm.generate([{"prompt_token_ids": p} for p in asked],
-                            SamplingParams(max_tokens=12, temperature=0, ignore_eos=True, detokenize=False, logprobs=1))
+        if "every" in settings:
+            made, counts = arriving(llm, asked, params, settings["every"], settings.get("abort", []))
+        else:
+            made = llm.generate([{"prompt_token_ids": p} for p in asked], params)
         cached += sum(x.num_cached_tokens or 0 for x in made)
         for x in made:
             tokens = list(x.outputs[0].token_ids)
             out.append((list(x.prompt_token_ids), tokens, [row[t].logprob for row, t in zip(x.outputs[0].logprobs, tokens)]))
     from mlaforge.engines.vllm_attention import CALLS
-    print("RESULT " + json.dumps({"out": out, "calls": {**CALLS, "prefix hits": cached}}), flush=True)
+    print("RESULT " + json.dumps({"out": out, "calls": {**CALLS, "prefix hits": cached, **counts}}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,32 +1,79 @@
 """vLLM's GPU class of ours with metadata made by hand, on the emulator: vLLM's GPU build is not here, and its prefill cannot be made without it."""
+import types
+
 import torch
 
-RANK, ROPE, HEADS, PAGE = 512, 64, 4, 64
+RANK, ROPE, HEADS, PAGE, SCALE = 512, 64, 4, 64, 0.05
+KV_SCALE = 0.5
 
 
-def error(tokens, pair):
-    """Relative error of out and the most of lse against float64; drafts of `tokens` query tokens, q as a pair or as one tensor."""
+def stored(rows, kind):
+    """(a cache of these rows [blocks, page, 576], the numbers that it holds as float64)."""
+    if kind is None:
+        return rows, rows.double()
+    if kind is not torch.uint8:
+        cache = (rows.float() / KV_SCALE).to(kind)
+        return cache, cache.double() * KV_SCALE
+    parts = rows[..., :RANK].float().view(*rows.shape[:2], RANK // 128, 128)
+    scales = parts.abs().amax(-1) / 448
+    codes = (parts / scales[..., None]).to(torch.float8_e4m3fn)
+    latent = (codes.double() * scales[..., None].double()).flatten(2)
+    cache = torch.cat((codes.flatten(2).view(torch.uint8), scales.contiguous().view(torch.uint8), rows[..., RANK:].contiguous().view(torch.uint8)), -1)
+    return cache, torch.cat((latent, rows[..., RANK:].double()), -1)
+
+
+def error(counts, pair, kind=None):
+    """Relative error of out and the most of lse against float64; counts: query tokens of each request; q as a pair or as one tensor; kind: of the cache."""
     from vllm.model_executor.layers.attention.mla_attention import MLACommonDecodeMetadata, MLACommonMetadata
     from mlaforge.engines import vllm_gpu
-    random = torch.Generator().manual_seed(tokens)
+    random = torch.Generator().manual_seed(sum(counts))
     lens = torch.tensor([70, 5, 130], dtype=torch.int32)
     requests, most = len(lens), 3
-    cache = torch.randn(requests * most, PAGE, RANK + ROPE, generator=random).bfloat16()
+    cache, numbers = stored(torch.randn(requests * most, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
     table = torch.randperm(requests * most, generator=random).view(requests, most).int()
-    q = torch.randn(requests * tokens, HEADS, RANK + ROPE, generator=random).bfloat16()
-    one = object.__new__(vllm_gpu.Impl)
-    one.kv_lora_rank, one.scale, one.kv_cache_dtype = RANK, 0.05, "auto"
-    metadata = MLACommonMetadata(num_reqs=requests, max_query_len=tokens, max_seq_len=130, num_actual_tokens=len(q), query_start_loc=torch.arange(4) * tokens,
+    q = torch.randn(sum(counts), HEADS, RANK + ROPE, generator=random).bfloat16()
+    one, builder = object.__new__(vllm_gpu.Impl), object.__new__(vllm_gpu.Builder)
+    one.kv_lora_rank, one.scale, one.kv_cache_dtype = RANK, SCALE, "auto"
+    starts = torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    decode = builder._build_decode(block_table_tensor=table, seq_lens_device=lens, max_seq_len=130, query_start_loc_cpu=starts, query_start_loc_device=starts,
+                                   num_decode_tokens=len(q), max_query_len=max(counts), dcp_tot_seq_lens_device=None)
+    assert isinstance(decode, MLACommonDecodeMetadata)
+    metadata = MLACommonMetadata(num_reqs=requests, max_query_len=max(counts), max_seq_len=130, num_actual_tokens=len(q), query_start_loc=starts,
                                  slot_mapping=torch.zeros(len(q), dtype=torch.int64), num_decodes=requests, num_decode_tokens=len(q), num_prefills=0,
-                                 decode=MLACommonDecodeMetadata(block_table=table, seq_lens=lens, dcp_tot_seq_lens=None))
-    out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]) if pair else q, cache, metadata, None)
-    worst, far = 0.0, 0.0
+                                 decode=decode)
+    layer = types.SimpleNamespace(_k_scale=torch.tensor(KV_SCALE))
+    out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]) if pair else q, cache, metadata, layer)
+    worst, far, at = 0.0, 0.0, 0
     for b, n in enumerate(lens.tolist()):
-        rows = cache[table[b].long()].reshape(-1, RANK + ROPE)[:n].double()
-        for i in range(tokens):
-            at, seen = b * tokens + i, n - (tokens - 1 - i)
-            scores = q[at].double() @ rows[:seen].T * 0.05
-            want = scores.softmax(-1) @ rows[:seen, :RANK]
+        rows = numbers[table[b].long()].reshape(-1, RANK + ROPE)[:n]
+        for i in range(counts[b]):
+            scores = q[at].double() @ rows[:n - (counts[b] - 1 - i)].T * SCALE
+            want = scores.softmax(-1) @ rows[:n - (counts[b] - 1 - i), :RANK]
             worst = max(worst, float((out[at].double() - want).norm() / want.norm()))
             far = max(far, float((lse[at].double() - scores.logsumexp(-1)).abs().max()))
+            at += 1
     return worst, far
+
+
+def prefill_error(new=(5, 33), cached=(40, 7), heads=4, nope=128, v=128):
+    """Relative error against float64 of the prefill hook: new tokens and a chunk of cached context apart, merged by their logs as vLLM does."""
+    from mlaforge.engines.vllm_prefill import Prefill
+    random = torch.Generator().manual_seed(5)
+    hook = Prefill(num_heads=heads, scale=SCALE, kv_lora_rank=RANK, qk_nope_head_dim=nope, qk_rope_head_dim=ROPE, v_head_dim=v, vllm_config=None)
+    sums = lambda counts: torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    draw = lambda tokens, columns: torch.randn(sum(tokens), heads, columns, generator=random).bfloat16()
+    q, k, values, old_k, old_v = draw(new, nope + ROPE), draw(new, nope + ROPE), draw(new, v), draw(cached, nope + ROPE), draw(cached, v)
+    hook.prepare_metadata(types.SimpleNamespace(query_start_loc=sums(new), max_query_len=max(new)))
+    out, lse = hook.run_prefill_new_tokens(q, k, values, True)
+    chunk = types.SimpleNamespace(query_start_loc=sums(new), cu_seq_lens=sums(cached), max_query_len=max(new), max_seq_len=max(cached))
+    old, old_lse = hook.run_prefill_context_chunk(chunk, q, old_k, old_v)
+    share = torch.sigmoid(lse.double() - old_lse.double()).T[..., None]
+    made, worst = out.double() * share + old.double() * (1 - share), 0.0
+    for b, n in enumerate(new):
+        x, of = slice(*sums(new)[b:b + 2].tolist()), slice(*sums(cached)[b:b + 2].tolist())
+        keys, all_v = torch.cat((old_k[of], k[x])).double(), torch.cat((old_v[of], values[x])).double()
+        scores = torch.einsum("qhc,khc->hqk", q[x].double(), keys) * SCALE
+        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(cached[b] + 1), float("-inf"))
+        want = torch.einsum("hqk,khv->qhv", scores.softmax(-1), all_v)
+        worst = max(worst, float((made[x] - want).norm() / want.norm()))
+    return worst

@@ -1,46 +1,103 @@
-"""SGLang's attention backend by mlaforge: absorbed attention of decode, extend and verify over its latent cache."""
+"""SGLang's attention backend by mlaforge: absorbed attention of decode, extend, target verify and draft extend over its latent cache."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "sglang")
+
 import torch
 from sglang.srt.layers.attention.base_attn_backend import AttentionBackend
 from sglang.srt.mem_cache.memory_pool import KVWriteLoc
 
 import mlaforge
 
-CALLS = {"decode": 0, "extend": 0, "cached before extend": 0}
+CALLS = {"decode": 0, "extend": 0, "verify": 0, "cached before extend": 0}
+Q_MOST = 16  # query tokens of a request; a longer extend is several requests over the same pages
 
 
 class Backend(AttentionBackend):
-    """Each new token of an extend is a request of its own, with the tokens up to itself. SGLang's own kernels append to the cache."""
+    """SGLang's own kernels append to the cache. A step's block table, lengths and query pointers are made once, for all its layers."""
     needs_cpu_seq_lens = False
 
     def __init__(self, runner):
         super().__init__()
         self.pool, self.rows, self.page = runner.token_to_kv_pool, runner.req_to_token_pool.req_to_token, runner.page_size
         self.rank, self.dtype = runner.model_config.kv_lora_rank, runner.dtype
+        self.drafts = getattr(runner.server_args, "speculative_num_draft_tokens", None) or 1
+        self.graph_table = self.graph_lens = None
         if not self.rank:
             raise NotImplementedError("mlaforge: the model has no kv_lora_rank: only MLA is served; take another --attention-backend")
         if self.pool.store_dtype != self.dtype:
             raise NotImplementedError(f"mlaforge: the cache is {self.pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto")
+        if (getattr(runner.server_args, "speculative_eagle_topk", None) or 1) > 1:
+            raise NotImplementedError("mlaforge: speculative_eagle_topk is above 1: trees of drafts want a mask, and only chains are served")
 
     def support_triton(self):
         """SGLang's helpers in Triton may be used where there is a GPU."""
         return torch.cuda.is_available()
 
-    def init_forward_metadata(self, batch):
-        """Block table and lengths of a step, for all its layers."""
-        rows, lens = self.rows[batch.req_pool_indices], batch.seq_lens
-        self.decode = batch.forward_mode.is_decode_or_idle()
-        if not self.decode:
-            if batch.forward_mode.is_target_verify() or batch.spec_info is not None:
-                raise NotImplementedError("mlaforge: speculative decoding is not served by this backend: take another --attention-backend")
-            new, cached = batch.extend_seq_lens.long(), batch.extend_prefix_lens.long()
-            rows = rows.repeat_interleave(new, 0)
-            first = torch.repeat_interleave(new.cumsum(0) - new, new)
-            lens = torch.arange(len(first), device=new.device) - first + cached.repeat_interleave(new) + 1
-            CALLS["cached before extend"] += int(cached.sum())
-        most = -(-int(lens.max()) // self.page) if len(lens) else 1
-        self.table, self.lens = (rows[:, :most * self.page:self.page] // self.page).int().contiguous(), lens.int()
-        self.mean = int(lens.float().mean()) if len(lens) else 1
+    # --- a step's tables ---
+    def _pages(self, requests, columns):
+        """Block table of these requests, so many pages wide."""
+        return (self.rows[requests][:, :columns * self.page:self.page] // self.page).int()
 
+    def _width(self, mode):
+        """Query tokens of each request of a batch that has the same number for all; None: of an extend."""
+        return 1 if mode.is_decode_or_idle() else self.drafts if mode.is_target_verify() or mode.is_draft_extend_v2() else None
+
+    def _lengths(self, batch, graph):
+        """Cached tokens with the new ones. Verify's lengths are without drafts; draft extend's windows are as wide for all, which graphs' lengths know."""
+        lens, mode = batch.seq_lens, batch.forward_mode
+        if mode.is_target_verify():
+            return lens + self.drafts
+        return lens - batch.extend_seq_lens + self.drafts if mode.is_draft_extend_v2() and not graph else lens
+
+    def init_forward_metadata(self, batch):
+        """Without a graph."""
+        width = self._width(batch.forward_mode)
+        if width is None:
+            self._extend(batch)
+            return
+        lens = self._lengths(batch, False)
+        longest = int(lens.max()) if len(lens) else 1
+        self._set(self._pages(batch.req_pool_indices, -(-longest // self.page)), lens.int(), width, batch.forward_mode, longest)
+
+    def _set(self, table, lens, width, mode, mean):
+        self.table, self.lens, self.width, self.mean, self.starts, self.longest = table, lens, width, mean, None, width
+        self.kind = "decode" if width == 1 and mode.is_decode_or_idle() else "verify"
+
+    def _extend(self, batch):
+        """Pieces of up to Q_MOST new tokens, each with the tokens up to its last one."""
+        news, cached = (x.tolist() for x in (batch.extend_seq_lens, batch.extend_prefix_lens))
+        pieces = [(b, min(Q_MOST, n - at), before + min(at + Q_MOST, n)) for b, (n, before) in enumerate(zip(news, cached)) for at in range(0, n, Q_MOST)]
+        owners, counts, lens = (list(x) for x in zip(*pieces)) if pieces else ([], [], [])
+        of = dict(device=self.rows.device)
+        self._set(self._pages(batch.req_pool_indices, -(-max(lens, default=1) // self.page))[torch.tensor(owners, dtype=torch.int64, **of)],
+                  torch.tensor(lens, dtype=torch.int32, **of), 0, batch.forward_mode, sum(lens) // max(len(lens), 1))
+        self.kind, self.longest = "extend", max(counts, default=1)
+        self.starts = torch.tensor([0, *counts], dtype=torch.int32, **of).cumsum(0, dtype=torch.int32)
+        CALLS["cached before extend"] += sum(cached)
+
+    # --- graphs ---
+    def init_cuda_graph_state(self, max_bs, max_num_tokens):
+        """Tensors that graphs read, as wide as the longest request there may be."""
+        self.graph_table = torch.zeros((max_bs, -(-self.rows.shape[1] // self.page)), dtype=torch.int32, device=self.rows.device)
+        self.graph_lens = torch.ones(max_bs, dtype=torch.int32, device=self.rows.device)
+
+    def get_cuda_graph_seq_len_fill_value(self):
+        """Cached tokens of a request that fills up a graph's batch."""
+        return 1
+
+    def init_forward_metadata_out_graph(self, batch, in_capture=False):
+        """Before a capture, and before each replay: the step's tables, in the graph's tensors."""
+        width, n = self._width(batch.forward_mode), batch.batch_size
+        if width is None:
+            self._extend(batch)
+            return
+        table, lens = self.graph_table[:n], self.graph_lens[:n]
+        table.copy_(self._pages(batch.req_pool_indices[:n], table.shape[1]))
+        lens.copy_(self._lengths(batch, True)[:n])
+        self._set(table, lens, width, batch.forward_mode, 0)
+
+    # --- a layer ---
     def _run(self, q, k, v, layer, batch, save_kv_cache=True, **more):
         if any(value is not None for value in more.values()):
             raise NotImplementedError(f"mlaforge: {', '.join(name for name, value in more.items() if value is not None)}: not served by this backend")
@@ -48,13 +105,11 @@ class Backend(AttentionBackend):
             self.pool.set_kv_buffer(layer, KVWriteLoc.for_batch(batch), k, v)
         cache = self.pool.get_key_buffer(layer.layer_id)
         cache = cache[:cache.shape[0] // self.page * self.page].view(-1, self.page, 1, layer.head_dim)
-        q = q.reshape(-1, 1, layer.tp_q_head_num, layer.head_dim)
-        out, _ = mlaforge.flash_mla_with_kvcache(q, cache, self.table, self.lens, self.rank, softmax_scale=layer.scaling, mean_kv_len=self.mean)
-        CALLS["decode" if self.decode else "extend"] += 1
-        return out.reshape(q.shape[0], -1)
+        shape = (layer.tp_q_head_num, layer.head_dim)
+        q, how = (q.reshape(-1, *shape), dict(cu_seqlens_q=self.starts, max_seqlen_q=self.longest)) if self.starts is not None else (
+            q.reshape(-1, self.width, *shape), {})
+        out, _ = mlaforge.flash_mla_with_kvcache(q, cache, self.table, self.lens, self.rank, softmax_scale=layer.scaling, causal=True, mean_kv_len=self.mean, **how)
+        CALLS[self.kind] += 1
+        return out.reshape(-1, layer.tp_q_head_num * self.rank)
 
     forward_decode = forward_extend = _run
-
-    def init_cuda_graph_state(self, max_bs, max_num_tokens):
-        """Graphs are refused: a step's table has as many columns as its longest request."""
-        raise NotImplementedError("mlaforge: CUDA graphs are not served by this backend: start SGLang with --disable-cuda-graph")

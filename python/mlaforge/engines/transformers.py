@@ -6,6 +6,10 @@
 Attention modules keep their weights, which mlaforge reads where they lie: patch after the model is on its device, and again after it was moved."""
 import functools
 
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "transformers")
+
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface, Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer, StaticLayer
@@ -42,8 +46,8 @@ AttentionMaskInterface.register(NAME, _mask)
 
 
 class Part:
-    """One call of each layer: requests first .. end and columns lo .. hi of a step. A prefill has a schedule; keep names its tokens that are no
-    padding, None: all of them."""
+    """One call of each layer: requests first .. end and columns lo .. hi of a step. A prefill has a schedule; keep lists its tokens that are no
+    padding, as rows of [B * S]; None: all of them."""
 
     def __init__(self, runner, layer, step, requests, columns):
         (self.first, self.end), (self.lo, self.hi), past = requests, columns, step.past
@@ -63,26 +67,32 @@ class Part:
         if tokens > runner.most_q or new is not None and tokens > 1 and not bool(new.all()):
             counts, lens = [tokens] * batch, [self.total] * batch
             if new is not None:
-                self.keep, positions, slots = new, positions[new], slots[new]
                 counts, lens = torch.stack((new.sum(1), self.lens)).tolist()
+            if sum(counts) < tokens * batch:
+                self.keep = new.flatten().nonzero()[:, 0]
+                positions, slots = positions.reshape(-1)[self.keep], slots.reshape(-1)[self.keep]
             self.schedule = layer.schedule(counts, [total - n for total, n in zip(lens, counts)])
         self.positions, self.slots = positions.reshape(-1).contiguous(), slots.reshape(-1).contiguous()
 
     def run(self, runner, layer, hidden, rows, out):
         """Writes the layer's output of these tokens to out [B, S, d]."""
         x, y = hidden[self.first:self.end, self.lo:self.hi], out[self.first:self.end, self.lo:self.hi]
-        tokens = x.reshape(-1, x.shape[-1]).contiguous() if self.keep is None else x[self.keep]
+        tokens = x.reshape(-1, x.shape[-1])
+        tokens = tokens.contiguous() if self.keep is None else tokens.index_select(0, self.keep)
         if not tokens.shape[0]:
+            y.zero_()
             return
+        whole = self.keep is None and y.is_contiguous()
+        direct = y.view(-1, y.shape[-1]) if whole else None
         if self.schedule is None:
-            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total)
+            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct)
         else:
-            made = layer(tokens, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule)
+            made = layer(tokens, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule, out=direct)
         runner.calls["decode" if self.schedule is None else "prefill"] += 1
-        if self.keep is None:
+        if self.keep is not None:
+            y.copy_(y.new_zeros((y.shape[0] * y.shape[1], y.shape[2])).index_copy_(0, self.keep, made).view(y.shape))
+        elif not whole:
             y.copy_(made.view(y.shape))
-        else:
-            y[self.keep] = made
 
 
 class Step:
@@ -183,7 +193,7 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
         if batch > runner.options["batch"] or not hasattr(module, "_mlaforge_layer"):
             runner.make(batch)
         runner.step = Step(runner, module._mlaforge_layer, rows, hidden_states, latent.length, attention_mask, position_ids)
-    out = hidden_states.new_zeros(hidden_states.shape) if any(p.keep is not None for p in runner.step.parts) else torch.empty_like(hidden_states)
+    out = torch.empty_like(hidden_states, memory_format=torch.contiguous_format)
     for part in runner.step.parts:
         part.run(runner, module._mlaforge_layer, hidden_states, rows, out)
     latent.length += tokens

@@ -1,4 +1,8 @@
 """The cache of patched models: latent rows in pages, as a layer of transformers' Cache."""
+from mlaforge.errors import needs
+
+needs(__name__, "transformers")
+
 from transformers.cache_utils import CacheLayerMixin
 
 

@@ -1,13 +1,15 @@
 """vLLM's plugin (entry point group vllm.general_plugins), called in each of its processes, perhaps twice.
 
-On a GPU `--attention-backend CUSTOM` asks for decode attention by mlaforge. $MLAFORGE_VLLM: "attention" asks for it on vLLM's CPU platform, by the emulator;
-"layer" for whole MLA layers on either. Unset: vLLM runs as before, unless CUSTOM is asked for."""
+On a GPU `--attention-backend CUSTOM` asks for decode attention by mlaforge, and mla_prefill_backend CUSTOM of --attention-config for prefill attention.
+$MLAFORGE_VLLM: "attention" asks for decode on vLLM's CPU platform, by the emulator, "prefill" for both; "layer" for whole MLA layers on either. Unset: vLLM
+runs as before, unless CUSTOM is asked for."""
 import os
 import sys
 
 from mlaforge.engines import unsupported
 
-WANTED = ("attention", "layer")
+WANTED = ("attention", "prefill", "layer")
+PREFILL = "mlaforge.engines.vllm_prefill.Prefill"
 
 
 def register():
@@ -21,12 +23,17 @@ def register():
             sys.exit(why)
         return  # CUSTOM stays unknown to vLLM, which says so to those who ask for it
     from vllm.platforms import current_platform
+    from vllm.v1.attention.backends.mla.prefill.registry import MLAPrefillBackendEnum, register_mla_prefill_backend
     from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
     if not current_platform.is_cpu():
         register_backend(AttentionBackendEnum.CUSTOM, "mlaforge.engines.vllm_gpu.Backend")
-    elif wanted:  # the CPU platform takes one of these two by itself
+        register_mla_prefill_backend(MLAPrefillBackendEnum.CUSTOM, PREFILL)
+    elif wanted:  # the CPU platform takes one of these two by itself; AMX_MLA has a prefill of its own, which asks no prefill backend
         register_backend(AttentionBackendEnum.CPU_MLA, "mlaforge.engines.vllm_cpu.CpuBackend")
-        register_backend(AttentionBackendEnum.AMX_MLA, "mlaforge.engines.vllm_cpu.AmxBackend")
+        register_backend(AttentionBackendEnum.AMX_MLA, f"mlaforge.engines.vllm_cpu.{'Cpu' if wanted == 'prefill' else 'Amx'}Backend")
+        if wanted == "prefill":
+            for backend in (MLAPrefillBackendEnum.CPU, MLAPrefillBackendEnum.ZEN_CPU):
+                register_mla_prefill_backend(backend, PREFILL)
     if wanted == "layer":
         from mlaforge.engines import vllm_layer
         vllm_layer.register()

@@ -1,20 +1,24 @@
 """vLLM's CPU platform with mlaforge's emulator for decode attention; the rest is the platform's own: CPU_MLA, or AMX_MLA on a host with AMX."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "vllm")
+
 import torch
-from vllm.model_executor.layers.attention.mla_attention import MLACommonMetadataBuilder, QueryLenSupport
+from vllm.model_executor.layers.attention.mla_attention import MLACommonMetadataBuilder
 from vllm.v1.attention.backends.mla.amx_mla import AMXMLABackend, AMXMLAImpl, AMXMLAMetadataBuilder
 from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend, CPUMLAImpl
 
-from mlaforge.engines.vllm_attention import Decode
+from mlaforge.engines.vllm_attention import Decode, Ragged
 
 
-class CpuBuilder(MLACommonMetadataBuilder):
+class CpuBuilder(Ragged, MLACommonMetadataBuilder):
     """Drafts run as decode."""
-    query_len_support, reorder_batch_threshold = QueryLenSupport.UNIFORM, 1
+    reorder_batch_threshold = 1
 
 
-class AmxBuilder(AMXMLAMetadataBuilder):
+class AmxBuilder(Ragged, AMXMLAMetadataBuilder):
     """Drafts run as decode."""
-    query_len_support, reorder_batch_threshold = QueryLenSupport.UNIFORM, 1
+    reorder_batch_threshold = 1
 
 
 class CpuImpl(Decode, CPUMLAImpl):

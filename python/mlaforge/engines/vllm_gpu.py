@@ -1,18 +1,21 @@
-"""vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, prefill as vLLM chooses it. Written from vLLM's sources; it was not run there."""
+"""vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, prefill as vLLM is told. Written from vLLM's sources; it was not run there."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "vllm")
+
 import torch
-from vllm.model_executor.layers.attention.mla_attention import (MLACommonBackend, MLACommonImpl, MLACommonMetadata, MLACommonMetadataBuilder,
-                                                                QueryLenSupport)
+from vllm.model_executor.layers.attention.mla_attention import MLACommonBackend, MLACommonImpl, MLACommonMetadata, MLACommonMetadataBuilder
 from vllm.v1.attention.backend import AttentionCGSupport, AttentionType, MultipleOf
 
-from mlaforge.engines.vllm_attention import Decode
+from mlaforge.engines.vllm_attention import Decode, Ragged
 
 Q_MOST = 16  # query tokens of a request in decode
 
 
-class Builder(MLACommonMetadataBuilder[MLACommonMetadata]):
-    """Block tables and lengths are read on the device at each launch, so graphs of uniform batches can be replayed."""
+class Builder(Ragged, MLACommonMetadataBuilder[MLACommonMetadata]):
+    """Block tables, lengths and where queries begin are read on the device at each launch, so graphs of uniform batches can be replayed."""
     _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
-    query_len_support, reorder_batch_threshold = QueryLenSupport.UNIFORM, Q_MOST
+    reorder_batch_threshold = Q_MOST
 
 
 class Impl(Decode, MLACommonImpl[MLACommonMetadata]):
@@ -29,13 +32,13 @@ class Impl(Decode, MLACommonImpl[MLACommonMetadata]):
                 raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
         if attn_type != AttentionType.DECODER:
             raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
-        self.supports_quant_query_input = False
+        self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
 
 
 class Backend(MLACommonBackend):
     """--attention-backend CUSTOM."""
     supported_dtypes = [torch.float16, torch.bfloat16]
-    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16"]
+    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16", "fp8", "fp8_e4m3"]
 
     @staticmethod
     def get_name():

@@ -1,4 +1,8 @@
 """Whole MLA layers of vLLM by mlaforge.Layer: hidden states to hidden states, with vLLM's cache, block tables and slots."""
+from mlaforge.errors import needs
+
+needs(__name__, "torch", "vllm")
+
 import torch
 from vllm.config import get_current_vllm_config
 from vllm.distributed import get_tensor_model_parallel_rank, get_tensor_model_parallel_world_size, tensor_model_parallel_all_reduce

@@ -6,15 +6,12 @@
 
 #include "mlaf_embed_op_projection.h"
 
-#define MLAF_EMBED_PROJECTION(product_of)                                                                   \
-  {                                                                                                         \
-    .calls = {.n_mapped = MLAF_EMBED_PROJECTION_MAPS,                                                       \
-              .parameter_bytes = mlaf_embed_projection_parameter_bytes,                                     \
-              .check_stages = mlaf_embed_projection_check_stages,                                           \
-              .check_args = mlaf_embed_projection_check_args,                                               \
-              .workspace = mlaf_embed_projection_workspace,                                                 \
-              .prepare = mlaf_embed_projection_prepare},                                                    \
-    .product = product_of                                                                                   \
+#define MLAF_EMBED_PROJECTION(table)                                                                      \
+  {                                                                                                       \
+    .arguments = table, .n_mapped = MLAF_EMBED_PROJECTION_MAPS,                                           \
+    .parameter_bytes = mlaf_embed_projection_parameter_bytes,                                             \
+    .check_stages = mlaf_embed_projection_check_stages, .check_args = mlaf_embed_projection_check_args,   \
+    .workspace = mlaf_embed_projection_workspace, .prepare = mlaf_embed_projection_prepare                \
   }
 
 #endif

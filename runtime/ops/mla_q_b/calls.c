@@ -1,6 +1,5 @@
 /* The table of mla_q_b's functions. */
 #include "op/joint_calls.h"
-#include "op/projection_calls.h"
 #include "ops/mla_q_b/q_b.h"
 
 _Static_assert(2 * Q_B_PRODUCT_BUFFERS + Q_B_APPEND_BUFFERS <= MLAF_CASE_BUFFERS, "a case's list holds them");
@@ -25,24 +24,22 @@ static uint32_t parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
   return mlaf_joint_parameter_bytes(&q_b_joint, stage, launch);
 }
 
-const mlaf_projection q_b_projection = {
-    .calls = {.args_name = "mlaf_q_b_args",
-              .args_init = "MLAF_PROJECTION_ARGS_INIT, or where rows are appended from MLAF_Q_B_ARGS_INIT",
-              .args_size = sizeof(mlaf_q_b_args),
-              .args_first = offsetof(mlaf_projection_args, w_scale), /* the smallest there has been */
-              .workspace_at = offsetof(mlaf_projection_args, workspace),
-              .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),
-              .libraries = true,
-              .reach = MLAF_PROJECTION_REACH,
-              .n_mapped = MLAF_PROJECTION_MAPS + 1, /* W_UK of mla_q_absorb */
-              .parameter_bytes = parameter_bytes,
-              .workspace = mlaf_projection_workspace,
-              .work = work,
-              .bound = bound,
-              .rows = mlaf_projection_rows,
-              .rows_of = mlaf_projection_rows_of,
-              .n_cases = MLAF_PROJECTION_CASES,
-              .error_about = "relative Frobenius error against fp64",
-              MLAF_JOINT_CALLS},
-    .product = q_b_product,
-};
+const mlaf_calls q_b_calls = {.args_name = "mlaf_q_b_args",
+                              .args_init = "MLAF_PROJECTION_ARGS_INIT, or where rows are appended from MLAF_Q_B_ARGS_INIT",
+                              .args_size = sizeof(mlaf_q_b_args),
+                              .args_first = offsetof(mlaf_projection_args, w_scale), /* the smallest there has been */
+                              .workspace_at = offsetof(mlaf_projection_args, workspace),
+                              .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),
+                              .libraries = true,
+                              .arguments = &q_b_arguments,
+                              .reach = MLAF_PROJECTION_REACH,
+                              .n_mapped = MLAF_PROJECTION_MAPS + 1, /* W_UK of mla_q_absorb */
+                              .parameter_bytes = parameter_bytes,
+                              .workspace = mlaf_projection_workspace,
+                              .work = work,
+                              .bound = bound,
+                              .rows = mlaf_projection_rows,
+                              .rows_of = mlaf_projection_rows_of,
+                              .n_cases = MLAF_PROJECTION_CASES,
+                              .error_about = "relative Frobenius error against fp64",
+                              MLAF_JOINT_CALLS};

@@ -87,7 +87,7 @@ static const mlaf_joint_part parts[] = {
                     .args_at = offsetof(mlaf_q_b_args, absorb), .buffers = Q_B_PRODUCT_BUFFERS, .cases = {0, 1, 2}, .maps = 1}};
 static const mlaf_q_b_args args_init = MLAF_Q_B_ARGS_INIT;
 
-const mlaf_joint q_b_joint = {.first = &q_b_alone.calls,
+const mlaf_joint q_b_joint = {.first = &q_b_alone,
                               .args_init = &args_init,
                               .first_buffers = Q_B_PRODUCT_BUFFERS,
                               .parts = parts,

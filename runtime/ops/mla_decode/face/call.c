@@ -176,7 +176,7 @@ static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe
   if (st) return st;
   if (kpe->shape[0] != k->shape[0] || kpe->shape[1] != k->shape[1] || page_rows != r->args.page_rows)
     return bad_layout(r, "the cache's kpe", kpe, "must have as many pages, of as many rows and as many rows apart, as its ckv");
-  r->args.kpe = kpe->data;
+  r->args.kpe = k->shape[0] ? kpe->data : r->c->q.data; /* an empty tensor has no address, which would say that there is one */
   return MLAF_OK;
 }
 
@@ -324,24 +324,32 @@ static int64_t mean_of_lists(const reading *r) {
   return r->args.batch ? r->c->kv_indices.shape[0] * r->c->cache.shape[1] / r->args.batch : 0;
 }
 
+/* True where requests of a block table have query tokens of their own numbers: q [T, H, R+P] beside qo_indptr. */
+static bool is_ragged(const mlaf_call *c) { return c->qo_indptr.dims && c->q.dims == 3; }
+
 static mlaf_status read_block_table(reading *r) {
   const mlaf_call *c = r->c;
   const mlaf_view *t = &c->block_table;
-  const int64_t batch = c->q.shape[0];
-  mlaf_status st = check_view(r, "block_table", t, 2, MLAF_VIEW_INT32);
-  if (!st && t->shape[0] != batch)
-    return mlaf_fail(r->err, MLAF_E_ARG, "block_table has %lld rows, q %lld", (long long)t->shape[0], (long long)batch);
-  if (!st && ((t->shape[1] > 1 && t->stride[1] != 1) || (batch > 1 && t->stride[0] < t->shape[1])))
+  const bool ragged = is_ragged(c);
+  mlaf_status st = ragged ? check_table(r, "qo_indptr", &c->qo_indptr, 1) : MLAF_OK;
+  if (!st) st = check_view(r, "block_table", t, 2, MLAF_VIEW_INT32);
+  if (st) return st;
+  const int64_t batch = ragged ? c->qo_indptr.shape[0] - 1 : c->q.shape[0];
+  if (t->shape[0] != batch)
+    return mlaf_fail(r->err, MLAF_E_ARG, "block_table has %lld rows, %s %lld", (long long)t->shape[0],
+                     ragged ? "qo_indptr is of" : "q", (long long)batch);
+  if ((t->shape[1] > 1 && t->stride[1] != 1) || (batch > 1 && t->stride[0] < t->shape[1]))
     return bad_layout(r, "block_table", t, "must have the entries of a row side by side");
-  if (!st) st = check_table(r, "cache_seqlens", &c->seq_lens, batch);
+  st = check_table(r, "cache_seqlens", &c->seq_lens, batch);
   if (st) return st;
   r->args.batch = (int32_t)batch;
-  r->args.total_q = batch * c->q.shape[1];
+  r->args.total_q = ragged ? c->q.shape[0] : batch * c->q.shape[1];
+  r->args.qo_indptr = ragged ? c->qo_indptr.data : NULL;
   r->args.block_table = t->data;
   r->args.block_table_width = (int32_t)t->shape[1];
   r->args.block_table_stride = batch > 1 ? t->stride[0] : t->shape[1];
   r->args.seq_lens = c->seq_lens.data;
-  r->problem.q_len = (int32_t)c->q.shape[1];
+  r->problem.q_len = ragged ? c->q_len : (int32_t)c->q.shape[1];
   r->plan.flags |= MLAF_PLAN_TABLES;
   return MLAF_OK;
 }
@@ -503,7 +511,7 @@ static mlaf_status read_call(reading *r) {
                      sizeof r->plan);
   const bool extra = c->extra_cache.dims || c->extra_indices.dims || c->extra_topk_length.dims;
   const bool lists = c->indices.dims || c->topk_length.dims || c->attn_sink.dims || extra;
-  mlaf_status st = read_tensors(r, lists ? (c->q.dims == 4 ? 4 : 3) : table ? 4 : 3);
+  mlaf_status st = read_tensors(r, lists ? (c->q.dims == 4 ? 4 : 3) : table && !is_ragged(c) ? 4 : 3);
   if (!st) st = read_angles(r);
   if (!st) st = lists ? read_index_lists(r) : table ? read_block_table(r) : read_lists(r);
   if (st) return st;

@@ -8,13 +8,13 @@
 
 extern const mlaf_embed_op mlaf_embed_op_mla_q_b, mlaf_embed_op_mla_append, mlaf_embed_op_mla_q_absorb;
 
-const mlaf_embed_projection mlaf_embed_q_b_projection = {
-    .calls = {.args_size = sizeof(mlaf_embed_q_b_args),
-              .check_stages = mlaf_embed_joint_check_stages,
-              .check_args = mlaf_embed_joint_check_args,
-              .workspace = mlaf_embed_projection_workspace,
-              .prepare = mlaf_embed_joint_prepare},
-    .product = mlaf_embed_q_b_product,
+const mlaf_embed_calls mlaf_embed_q_b_calls = {
+    .args_size = sizeof(mlaf_embed_q_b_args),
+    .arguments = &mlaf_embed_q_b_arguments,
+    .check_stages = mlaf_embed_joint_check_stages,
+    .check_args = mlaf_embed_joint_check_args,
+    .workspace = mlaf_embed_projection_workspace,
+    .prepare = mlaf_embed_joint_prepare,
 };
 
 const mlaf_embed_op *mlaf_embed_op_of(const char *text) {

@@ -1,0 +1,175 @@
+/* `mlaforge tune --serve`: what it lists, how it ends and goes on, what it writes. One head of MiniCPM3 on two emulators. */
+#include <time.h>
+
+#include "cli/cli_fixture.h"
+#include "db/db.h"
+#include "need.h"
+
+#define SERVE "tune", "--model", "minicpm3-4b", "--tp", "40", "--page-size", "16", "--max-candidates", "2", "--device", \
+              "emu:gfx942,emu:gfx942", "--serve"
+
+static int64_t samples_in(const char *path) {
+  mlaf_db *db = NULL;
+  mlaf_db_counts n = {0};
+  mlaf_err err = {MLAF_OK, ""};
+  if (access(path, F_OK) || mlaf_db_open(path, true, NULL, &db, &err)) return 0;
+  if (mlaf_db_count(db, &n, &err)) fail_msg("%s", err.text);
+  mlaf_db_close(db);
+  return n.samples;
+}
+
+/* --- what there is --- */
+
+static void expect_line(const cli_dir *d, const char *model, const char *tp, const char *sizes, const char *line) {
+  cli_result r = RUN(d, "tune", "--model", model, "--tp", tp, "--serve", sizes, "--device", "emu:gfx942", "--dry-run");
+  assert_exit(r, 0);
+  assert_has(r.out, line);
+  release(&r);
+}
+
+static void lists_problems_and_layers(void **state) {
+  const cli_dir *d = *state;
+  /* six operations with 1, 2 and 4 tokens, attention with two contexts */
+  expect_line(d, "minicpm3-4b", "40", "batch=1:4,ctx=64:128", "21 problems and 6 layers on 1 x AMD Instinct MI300X (emulated): "
+              "at most ");
+  /* 2 requests of 2 tokens have the products of 4 of 1, and their layer's choice */
+  expect_line(d, "minicpm3-4b", "40", "batch=2,4,ctx=64,q=1,2", "19 problems and 3 layers");
+  /* one shape under three names; an indexer's layer is another */
+  expect_line(d, "deepseek-v3,deepseek-r1,deepseek-v3.1", "8", "batch=1,ctx=1024", "6 problems and 1 layers");
+  expect_line(d, "deepseek-v3,deepseek-v3.2", "8", "batch=1,ctx=4096", "11 problems and 2 layers");
+  /* a prompt has three products, append, two gathers, merge, and two of prefill: over new keys and cached ones */
+  expect_line(d, "minicpm3-4b", "40", "batch=1,ctx=64,prefill=4096", "15 problems and 1 layers");
+  /* no layer of this form: attention alone */
+  expect_line(d, "deepseek-v4-h64", "8", "batch=1:2,ctx=1024,q=1,2", "4 problems and 0 layers");
+}
+
+static void refuses(void **state) {
+  static const struct {
+    const char *sizes, *option, *value, *says;
+  } list[] = {{"batch=1,batch=2", NULL, NULL, "'batch=2' is given twice; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST"},
+              {"1:4", NULL, NULL, "'1:4' is no list of those"},
+              {"rows=4", NULL, NULL, "'rows=4' is no list of those"},
+              {"batch=0", NULL, NULL, "--serve batch '0'"},
+              {"q=17", NULL, NULL, "--serve q '17'"},
+              {"ctx=1,q=2", NULL, NULL, "ctx 1 counts the 2 new tokens, too"},
+              {"batch=1", "--batch", "2", "--serve has lists for batch, ctx and q"},
+              {"batch=1", "--tp", "3", "no --tp divides the heads"},
+              {"batch=1", "--model", "gpt", "no shipped model is called 'gpt'"},
+              {"batch=1", "--shard", "0/2", "--shard says nothing of --serve"},
+              {"batch=1", "--lengths", "odd", "odd"}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    const bool model = list[i].option && !strcmp(list[i].option, "--model");
+    const char *const args[] = {"tune", "--device", "emu:gfx942", "--dry-run", "--serve", list[i].sizes,
+                                model ? "--tp" : "--model", model ? "1" : "minicpm3-4b", list[i].option, list[i].value, NULL};
+    cli_result r = finish(*state, start(*state, args, NULL));
+    assert_exit(r, 2);
+    assert_has(r.err, list[i].says);
+    release(&r);
+  }
+  static const struct {
+    const char *args[4], *says;
+  } others[] = {{{"tune", "--serve", "batch=1"}, "--serve wants --model NAME, or all"},
+                {{"tune", "mla_decode:h5,b1,s64", "--serve", "batch=1"}, "--serve takes its problems from"},
+                {{"tune", "--soak", "5"}, "--soak is for --serve"},
+                {{"tune", "layer", "--serve", "batch=1"}, "--serve says nothing of `tune layer`"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const char *args[5] = {NULL};
+    memcpy(args, others[i].args, sizeof others[i].args);
+    cli_result r = finish(*state, start(*state, args, NULL));
+    assert_exit(r, 2);
+    assert_has(r.err, others[i].says);
+    release(&r);
+  }
+}
+
+static void several_problem_strings(void **state) {
+  cli_result r = RUN(*state, "tune", "mla_v_out:h1,r256,v64,bf16,t1", "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64",
+                     "mla_v_out:h1,r256,v64,bf16,t1", "--device", "emu:gfx942", "--dry-run", "--json");
+  assert_exit(r, 0);
+  assert_int_equal(each_json(r.out, NULL, NULL), 2);
+  release(&r);
+  r = RUN(*state, "tune", "mla_v_out:h1,r256,v64,bf16,t1", "mla_decode:h5", "--batch", "2", "--dry-run");
+  assert_exit(r, 2);
+  assert_has(r.err, "names whole problems: give no other grid");
+  release(&r);
+  r = RUN(*state, "tune", "mla_v_out:h1,r256,v64,bf16,t1", "mla_decode:r5", "--dry-run");
+  assert_exit(r, 2);
+  assert_has(r.err, "'mla_decode:r5': ");
+  release(&r);
+}
+
+/* --- a run --- */
+
+typedef struct totals {
+  int problems, layers, soaked, ragged;
+  double finished, items, resumed;
+} totals;
+
+static double number(const cJSON *o, const char *name) {
+  const cJSON *x = cJSON_GetObjectItem(o, name);
+  return cJSON_IsNumber(x) ? x->valuedouble : -1;
+}
+
+static void count(void *user, const char *schema, const cJSON *o) {
+  totals *t = user;
+  if (!strcmp(schema, "tune")) t->problems++, t->resumed += number(o, "resumed");
+  if (!strcmp(schema, "serve_layer")) t->layers++;
+  if (!strcmp(schema, "serve")) t->finished = number(o, "finished"), t->items = number(o, "items");
+  if (strcmp(schema, "soak")) return;
+  t->soaked++;
+  t->ragged += !strcmp(cJSON_GetObjectItem(o, "lengths")->valuestring, "uniform");
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "correct")));
+}
+
+static char *read_in(const char *dir, const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  return slurp(path);
+}
+
+static void killed_and_taken_up_again(void **state) {
+  cli_dir *d = *state;
+  char out[100];
+  need_compiler("gfx942");
+  snprintf(out, sizeof out, "%s/out", d->dir);
+  const char *const args[] = {SERVE, "batch=1,2,ctx=64", "--out", out, "--json", "--soak", "5", NULL};
+  const pid_t child = start(d, args, NULL);
+  for (int i = 0; i < 1200 && samples_in(d->db) < 4; i++) nanosleep(&(struct timespec){0, 50000000}, NULL);
+  kill(child, SIGKILL);
+  cli_result r = finish(d, child);
+  assert_exit(r, 1000 + SIGKILL);
+  release(&r);
+  const int64_t before = samples_in(d->db);
+  assert_true(before >= 4);
+  r = finish(d, start(d, args, NULL));
+  assert_exit(r, 0);
+  totals t = {0};
+  each_json(r.out, count, &t);
+  assert_true(t.problems == 12 && t.layers == 2 && t.finished == 14 && t.items == 14);
+  assert_true(t.resumed >= 3 && t.resumed <= (double)before);
+  assert_true(t.soaked == 12 && t.ragged == 1); /* attention of two requests */
+  release(&r);
+  char *text = read_in(out, "amd-instinct-mi300x-emulated.tsv"), *page = read_in(out, "amd-instinct-mi300x-emulated.html");
+  assert_has(text, "# mlaforge tuning text 3\n");
+  assert_has(text, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64\t");
+  assert_has(page, "mla_q_absorb:h1,n64,p32,r256,bf16,halves,t2");
+  assert_has(page, "<h3>Layers</h3>");
+  assert_has(page, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64</code><td>q_b+append<td class=n>");
+  assert_has(page, "<td>separate<td class=n>1."); /* the next fastest */
+  assert_has(page, "guesses of the model were the fastest");
+  free(text), free(page);
+  const int64_t all = samples_in(d->db);
+  r = RUN(d, SERVE, "batch=1,2,ctx=64", "--out", out);
+  assert_exit(r, 0);
+  assert_has(r.out, "12 problems and 2 layers on 2 x AMD Instinct MI300X (emulated): at most 0 candidates");
+  assert_has(r.out, "14 of 14 finished: 12 problems with a choice, 2 layers, 24 candidates");
+  assert_int_equal(samples_in(d->db), all);
+  release(&r);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+  const struct CMUnitTest tests[] = {T(lists_problems_and_layers), T(refuses), T(several_problem_strings),
+                                     T(killed_and_taken_up_again)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
