@@ -89,8 +89,8 @@ MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held,
   return s;
 }
 
-// Asks for what the block reads first, before the launch before is over, as look_ahead() does: by one warp. The share's first 1024
-// entries, 32 in a line; a list with a length is as long as that will be.
+// Asks for what the block reads first, before the launch before is over, as look_ahead() does: by one warp. Of the share that is
+// the first 1024 entries, 32 in a line; how much of a list counts that has a length is not known yet.
 MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
   const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
   const int topk = list_topk(a), place = list_place(32 * lane);
