@@ -39,7 +39,7 @@ def _rows(name, tensor, dtype, tokens, columns):
     return tensor.data_ptr(), row_stride(tensor, 0)
 
 
-def _cache(args, kv_cache, row, unit_dtype):
+def _cache(args, kv_cache, kind, row, unit_dtype):
     """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
@@ -48,7 +48,11 @@ def _cache(args, kv_cache, row, unit_dtype):
     entry = row_stride(kv_cache, 1) or row
     page = row_stride(kv_cache, 0) or block * entry
     args.update(cache=kv_cache.data_ptr(), num_slots=blocks * block)
-    if block == 1:
+    if kind.scales_behind:
+        if entry != row:
+            fail(f"kv_cache has rows {entry} bytes apart, must be {row}: the rows of a page of {kind.name} follow each other")
+        args.update(page_tokens=block, cache_page_stride=page if blocks > 1 else 0)
+    elif block == 1:
         args.update(cache_row_stride=page)
     else:
         args.update(cache_row_stride=entry, page_tokens=block)
@@ -70,7 +74,7 @@ def _format(ctx, kv_cache, kv_cache_dtype):
             return found
     fail(cache_format.refusal("mla_append", str(kv_cache_dtype)) or
          f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {name}; accepted are 'auto' with bfloat16, float16 or an e4m3 type, "
-         "'fp8' and 'fp8_e4m3' with uint8 or an e4m3 type, and 'fp8_ds_mla'")
+         "'fp8' and 'fp8_e4m3' with uint8 or an e4m3 type, 'fp8_ds_mla' and 'fp8_v4'")
 
 
 def _table(args, cos, sin, dtype, rope):
@@ -117,7 +121,7 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
     if rope:
         args["kpe"], args["kpe_row_stride"] = _rows("k_pe", k_pe, dtype, tokens, rope)
     kind = _format(ctx, kv_cache, kv_cache_dtype)
-    _cache(args, kv_cache, kind.columns(rank, rope), dtype if kind.scale == "none" else None)
+    _cache(args, kv_cache, kind, kind.columns(rank, rope), dtype if kind.scale == "none" else None)
     if kind.scale == "launch" and scale is not None:
         if isinstance(scale, (int, float)):
             args["scale"] = float(scale)
@@ -133,8 +137,9 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
 def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's and AITER's: kv_c [T, R] and k_pe [T, P], rotated already, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P].
 
-    A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale) or "fp8_ds_mla" (656 bytes a token:
-    scales of its own, by default powers of two). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
+    A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale), "fp8_ds_mla" (656 bytes a token:
+    scales of its own, by default powers of two) or "fp8_v4" (DeepSeek-V4's [blocks, block, 584] of R = 448 and P = 64, blocks a
+    multiple of 576 bytes apart). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
     """
     ctx = context.of_call(ctx)
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
