@@ -114,6 +114,7 @@ MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, w
   w.whole = true;
 //@ end
 //@ if fitted then
+//@   needs("PART")
   const bool tells = PART == 0 && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o;
   if (tells${meets and " && fit_apart(&a)" or ""}) fit_tell(a.part_o, 0);
   const int splits = fit_splits(&a);
