@@ -393,7 +393,11 @@ for _, name in ipairs({ "make_case", "free_case", "case_buffers", "compare", "sa
 end
 
 local function calls_of(m)
-  local list, own = {}, m.raw.calls or {}
+  local list, own = {}, {}
+  for name, c in pairs(m.raw.calls or {}) do own[name] = c end -- each once: in any order
+  for name in pairs(m.raw.data and CALLS or {}) do
+    if name:find("^data_") then own[name] = m.raw.data .. "_" .. name end
+  end
   for name, c in pairs(CALLS) do list[#list + 1] = ("    .%s = %s,"):format(name, own[name] or c:format(m.x)) end
   for name, c in pairs(own) do list[#list + 1] = not CALLS[name] and ("    .%s = %s,"):format(name, c) or nil end
   table.sort(list)

@@ -35,7 +35,8 @@
 --             where that are more rows than case_rows), scalars, and options of the operation's own, numbers or true, which
 --             its C reads as struct OP_options
 --   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold. None: timing
---             data are C, named in `calls`
+--             data are C
+--   data      then how the names of its functions begin ("prefill": prefill_data_open)
 --   python    see tools/args_python.lua
 --
 -- A tensor is { name, element, ... }: "16" (the problem's dtype), "f32", "i64", "i32", "8" (bytes), or a size, of so many bytes;

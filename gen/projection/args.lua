@@ -1,7 +1,8 @@
 -- The arguments of a product's launch, which the five share (mlaforge/projection.h): a table of each, with its sizes by
 -- projection/products.lua. What each key means: tools/args_model.lua. No operation: sizes without expressions, of which the
 -- kernel's block is made (op/projection_launch.h).
---   own   about, input: for the embedded header; joint: true where problems follow in a launch; embed: what is otherwise in the loader
+--   own   about, input: for the embedded header; joint: true where problems follow in a launch; files and
+--         others: what the embedded loader has beside (tools/embed-files.lua)
 local products = require("projection/products")
 
 -- Numbers of words: of the rope style, and whether W[h] is [inner][outer].
@@ -20,16 +21,16 @@ local function embed(op, own)
     header = "mlaforge/projection.h", args = "mlaf_projection_args", inside = {}, calls = false,
     files = { "record.c", "op/args_check.c", "op/args_launch.c", "op/projection.c" },
   }
-  for key, value in pairs(own.embed or {}) do -- each once: in any order
-    out[key] = key == "files" and table.move(value, 1, #value, #out.files + 1, out.files) or value
-  end
+  for _, key in ipairs({ "stem", "with", "execute", "also" }) do out[key] = own[key] end
+  for _, file in ipairs(own.files or {}) do out.files[#out.files + 1] = file end
   return out
 end
 
--- Where w lies among its scales: no chunk of a sum that a kernel scales at once may lie in two blocks.
+-- A place of w among its scales: no chunk of a sum that a kernel scales at once may lie in two blocks.
 local function place(name, multiple)
   return { name, "int64_t", least = 0, most = 1 << 39, multiple = multiple,
-    must = ("a multiple of %d from 0 on: a part that begins elsewhere in a block of 128 wants scales of its own"):format(multiple) }
+    must = ("a multiple of %d from 0 on: a part that begins elsewhere in a block of 128 wants scales of its own"):format(
+      multiple) }
 end
 
 return function(op, own)

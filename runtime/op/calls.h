@@ -102,6 +102,32 @@ typedef struct mlaf_calls {
   void (*data_row)(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 } mlaf_calls;
 
+/* Functions of these entries that begin alike: their declarations, and the entries. */
+#define MLAF_CASE_FUNCTIONS(name)                                                                                             \
+  mlaf_status name##_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,             \
+                               mlaf_err *err);                                                                                \
+  void name##_free_case(mlaf_case *c);                                                                                        \
+  int name##_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,                                  \
+                          mlaf_case_buffer out[MLAF_CASE_BUFFERS]);                                                           \
+  bool name##_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);                                      \
+  bool name##_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out)
+#define MLAF_DATA_FUNCTIONS(name)                                                                                             \
+  mlaf_status name##_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool,             \
+                               mlaf_data **out, mlaf_err *err);                                                               \
+  void name##_data_close(mlaf_data *d);                                                                                       \
+  void name##_data_args(const mlaf_data *d, int set, void *args);                                                             \
+  mlaf_status name##_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work,                          \
+                                mlaf_data_checked *out, mlaf_err *err);                                                       \
+  mlaf_status name##_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,        \
+                                double *error, mlaf_err *err);                                                                \
+  void name##_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size)
+#define MLAF_CASE_CALLS(name)                                                                                                 \
+  .make_case = name##_make_case, .free_case = name##_free_case, .case_buffers = name##_case_buffers,                           \
+  .compare = name##_compare, .same = name##_same
+#define MLAF_DATA_CALLS(name)                                                                                                 \
+  .data_open = name##_data_open, .data_close = name##_data_close, .data_args = name##_data_args,                               \
+  .data_check = name##_data_check, .data_error = name##_data_error, .data_row = name##_data_row
+
 typedef struct mlaf_whole_args {
   _Alignas(16) unsigned char bytes[MLAF_ARGS_MAX];
 } mlaf_whole_args;

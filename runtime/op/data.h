@@ -5,6 +5,8 @@
 #define MLAF_DATA_H
 
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "op/lengths.h"
 #include "op/pool.h"
@@ -27,6 +29,15 @@ typedef struct mlaf_data_opts {
   const atomic_bool *cancel; /* true: a check ends early, with what it has. May be NULL */
 } mlaf_data_opts;
 
+/* Lengths of n requests as opts say them, to be freed; NULL: E_NOMEM. */
+static inline int32_t *mlaf_data_lengths(const mlaf_data_opts *opts, int64_t ctx, int64_t n, mlaf_err *err) {
+  int32_t *out = malloc((size_t)n * sizeof *out);
+  if (!out) mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld lengths", (long long)n);
+  else if (opts->tokens) memcpy(out, opts->tokens, (size_t)n * sizeof *out);
+  else mlaf_lengths_draw(&opts->lengths, (int32_t)ctx, (int32_t)n, out);
+  return out;
+}
+
 /* One tensor that a launch writes, every byte of it at every launch: rows of the same size, without gaps. */
 typedef struct mlaf_data_output {
   const char *name;
@@ -47,6 +58,17 @@ typedef struct mlaf_data {
   int n_outputs;
   mlaf_data_output outputs[MLAF_DATA_OUTPUTS];
 } mlaf_data;
+
+/* Rows of an output that `most_work` multiplications pay for, at least so many; and the i-th of n that are evenly spread over all
+ * rows, the first and the last among them. */
+static inline size_t mlaf_data_affords(size_t rows, double most_work, double row_work, size_t least) {
+  const double afford = row_work > 0 ? most_work / row_work : 0;
+  const size_t n = afford > (double)rows ? rows : afford < (double)least ? least : (size_t)afford;
+  return n < rows ? n : rows;
+}
+static inline size_t mlaf_data_spread(size_t i, size_t n, size_t rows) {
+  return n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1) + 0.5) : 0;
+}
 
 /* Result of data_check: what it looked at and found. */
 typedef struct mlaf_data_checked {

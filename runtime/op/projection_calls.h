@@ -7,30 +7,16 @@
 /* --- projection_case.c --- */
 enum { MLAF_PROJECTION_CASES = 3 };
 double mlaf_projection_bound(const mlaf_point *p);
-mlaf_status mlaf_projection_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
-                                      mlaf_err *err);
-void mlaf_projection_free_case(mlaf_case *c);
-int mlaf_projection_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,
-                                 mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
-bool mlaf_projection_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
-bool mlaf_projection_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
+MLAF_CASE_FUNCTIONS(mlaf_projection);
 /* Chained case: x is taken from the previous case's output, all heads side by side, instead of memory. `before` outlives it. */
 mlaf_status mlaf_projection_chain(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
 /* Bound of a product's relative error, for so many tokens; a single token's row may have twice as much. */
 double mlaf_product_bound(const mlaf_product *p, int64_t tokens);
 
 /* --- projection_data.c --- */
-mlaf_status mlaf_projection_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool,
-                                      mlaf_data **out, mlaf_err *err);
-void mlaf_projection_data_close(mlaf_data *d);
-void mlaf_projection_data_args(const mlaf_data *d, int set, void *args);
-mlaf_status mlaf_projection_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work,
-                                       mlaf_data_checked *out, mlaf_err *err);
-mlaf_status mlaf_projection_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
-                                       double *error, mlaf_err *err);
-/* The same of data; sets are counted as those of `before` are from there on. */
+MLAF_DATA_FUNCTIONS(mlaf_projection);
+/* Chained data; sets are counted as those of `before` are from there on. */
 void mlaf_projection_data_chain(mlaf_data *d, const mlaf_data *before);
-void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 
 /* Plans are made for 1, 2, 4, 8, .. tokens, and kernels for as many: what is best for 2 tokens took 1.5 times as long with 16
  * as the model's pick (docs/lab/layer.md). So a choice serves what it was made for. */
@@ -48,13 +34,8 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
     .check_args = mlaf_projection_check_args, .workspace = mlaf_projection_workspace,                                \
     .rows = mlaf_projection_rows, .rows_of = mlaf_projection_rows_of, .prepare = mlaf_projection_prepare,            \
     .work = mlaf_projection_work, .bound = mlaf_projection_bound, .n_cases = MLAF_PROJECTION_CASES,                  \
-    .make_case = mlaf_projection_make_case, .free_case = mlaf_projection_free_case,                                  \
-    .case_buffers = mlaf_projection_case_buffers, .compare = mlaf_projection_compare,                                \
-    .same = mlaf_projection_same, .error_about = "relative Frobenius error against fp64",                            \
-    .chain_case = mlaf_projection_chain, .chain_data = mlaf_projection_data_chain,                                   \
-    .data_open = mlaf_projection_data_open, .data_close = mlaf_projection_data_close,                                \
-    .data_args = mlaf_projection_data_args, .data_check = mlaf_projection_data_check,                                \
-    .data_error = mlaf_projection_data_error, .data_row = mlaf_projection_data_row                                   \
+    .error_about = "relative Frobenius error against fp64", .chain_case = mlaf_projection_chain,                     \
+    .chain_data = mlaf_projection_data_chain, MLAF_CASE_CALLS(mlaf_projection), MLAF_DATA_CALLS(mlaf_projection)     \
   }
 
 #endif

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/pattern.h"
 #include "op/projection_case.h"
 
-enum { TABLE_ROWS = 4096, SETS_MOST = 128, ROWS_LEAST = 3, OWNED = 6, CODES = 1 << 20 };
+enum { TABLE_ROWS = 4096, SETS_MOST = 128, ROWS_LEAST = 3, OWNED = 6 };
 #define CACHES_BETWEEN 4                  /* times the largest cache lie between two uses of a weight */
 #define POOL_ENOUGH    ((int64_t)4 << 30) /* bytes: more are not made for the sake of further sets */
 
@@ -69,8 +70,6 @@ static mlaf_status own(projection_data *d, const void *from, size_t bytes, void 
   return from ? ops->mem_write(d->dev, *at, from, bytes, err) : MLAF_OK;
 }
 
-enum { PATTERN = CODES + 1237 };
-
 /* Scales are counted from w's first element. */
 static size_t scales_of(const mlaf_product *p) {
   const int64_t rows = (int64_t)p->heads * mlaf_product_w_rows(p), columns = mlaf_product_w_columns(p);
@@ -79,10 +78,10 @@ static size_t scales_of(const mlaf_product *p) {
 
 static mlaf_status draw_codes(projection_data *d, mlaf_rng *rng, mlaf_err *err) {
   const size_t n = scales_of(&d->p);
-  d->codes = malloc(PATTERN);
+  d->codes = malloc(MLAF_PATTERN);
   d->scales = malloc(n * sizeof *d->scales);
-  if (!d->codes || !d->scales) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d weights", PATTERN);
-  for (size_t i = 0; i < PATTERN; i++) {
+  if (!d->codes || !d->scales) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d weights", MLAF_PATTERN);
+  for (size_t i = 0; i < MLAF_PATTERN; i++) {
     const uint8_t code = (uint8_t)mlaf_rng_below(rng, 256);
     d->codes[i] = (code & 0x7f) == 0x7f || code == 0x80 ? 0x3c : code; /* NaN in neither encoding */
   }
@@ -105,8 +104,7 @@ static mlaf_status lay_codes(projection_data *d, mlaf_projection_args *a, mlaf_e
   const size_t bytes = (size_t)d->head.sets * d->codes_per_set;
   void *w = NULL, *scales = NULL;
   mlaf_status st = own(d, NULL, bytes, &w, err);
-  for (size_t at = 0; !st && at < bytes; at += PATTERN)
-    st = mlaf_ops(d->dev)->mem_write(d->dev, (char *)w + at, d->codes, bytes - at < PATTERN ? bytes - at : PATTERN, err);
+  if (!st) st = mlaf_pattern_lay(d->dev, d->codes, 0, w, bytes, err);
   if (!st) st = own(d, d->scales, scales_of(&d->p) * sizeof *d->scales, &scales, err);
   a->w = d->head.pool = w;
   a->w_scale = scales;
@@ -195,15 +193,6 @@ static void inputs(const projection_data *d, int set, size_t first, size_t n, ui
   }
 }
 
-/* A head's weights of 8 bits. */
-static void codes(const projection_data *d, int set, size_t first, size_t n, uint8_t *out) {
-  size_t at = ((size_t)set * d->codes_per_set + first) % PATTERN;
-  for (size_t i = 0; i < n; i++) {
-    out[i] = d->codes[at];
-    if (++at == PATTERN) at = 0;
-  }
-}
-
 /* One row as a case of one token and one head, whose weights stay while rows of the same head follow. */
 typedef struct one {
   mlaf_projection_case c, before; /* before: of the product ahead, where there is one, its outputs of that head alone */
@@ -257,7 +246,7 @@ static void take(const projection_data *d, mlaf_projection_case *c, int set, siz
   const mlaf_product *p = &c->p;
   const size_t width = (size_t)(p->inner + p->rope), weights = (size_t)p->inner * (size_t)p->outer;
   inputs(d, set, d->at_x + row * width, width, c->x);
-  if (anew && p->weights) codes(d, set, head * weights, weights, c->w);
+  if (anew && p->weights) mlaf_pattern_read(d->codes, (size_t)set * d->codes_per_set + head * weights, weights, c->w);
   else if (anew) inputs(d, set, head * weights, weights, c->w);
   if (p->norm) inputs(d, set, d->at_gain, (size_t)p->inner, c->gain);
 }

@@ -233,19 +233,11 @@ static mlaf_status check_row(const table_data *d, mlaf_rows *r, int set, int64_t
 
 static size_t rows_of(const table_data *d) { return (size_t)(mlaf_host_walk(&d->h, 0) * mlaf_host_walk(&d->h, 1)); }
 
-/* Rows that `most_work` multiplications pay for. */
-static size_t affordable(const table_data *d, double most_work) {
-  const size_t rows = rows_of(d);
-  const double afford = most_work / (d->head.work.flops / (double)rows);
-  const size_t n = afford > (double)rows ? rows : afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
-  return n < rows ? n : rows;
-}
-
-/* Rows evenly spread over all, the first and the last among them. */
 mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                                   mlaf_err *err) {
   const table_data *d = data_of(data);
-  const size_t rows = rows_of(d), n = affordable(d, most_work), inner = (size_t)mlaf_host_walk(&d->h, 1);
+  const size_t rows = rows_of(d), n = mlaf_data_affords(rows, most_work, d->head.work.flops / (double)rows, ROWS_LEAST),
+               inner = (size_t)mlaf_host_walk(&d->h, 1);
   size_t largest = 0;
   mlaf_host h;
   mlaf_rows r;
@@ -257,7 +249,7 @@ mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const ou
   void *buffer = malloc(largest);
   if (!buffer) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", largest);
   for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++) {
-    const size_t row = n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1) + 0.5) : 0;
+    const size_t row = mlaf_data_spread(i, n, rows);
     st = check_row(d, &r, set, (int64_t)(row / inner), (int64_t)(row % inner), outputs, buffer, out, err);
   }
   free(buffer);

@@ -37,10 +37,9 @@ return {
     { "crowd", crowd = true, zero_k = true, score = 1.7, without = { "k_pe" } },
   },
   calls = { args_first = "offsetof(mlaf_prefill_args, q_scale)", n_mapped = "PREFILL_MAP_V",
-    check_stages = "prefill_check_stages", bound = "prefill_bound", data_open = "prefill_data_open",
-    data_close = "prefill_data_close", data_args = "prefill_data_args", data_check = "prefill_data_check",
-    data_error = "prefill_data_error", data_row = "prefill_data_row" },
-  header = "ops/mla_prefill/data.h",
+    check_stages = "prefill_check_stages", bound = "prefill_bound" },
+  data = "prefill",
+  header = "ops/mla_prefill/reference.h",
   embed = { inside = { "ops/mla_prefill/prefill.h" },
     about = "batch, tokens and ctx select the kernel of the nearest sizes; a plan serves any requests of any lengths." },
 }

@@ -59,10 +59,5 @@ const mlaf_calls mlaf_decode_calls = {
     .case_buffers = mlaf_decode_case_buffers,
     .compare = mlaf_decode_compare_case,
     .same = mlaf_decode_same_case,
-    .data_open = mlaf_decode_data_open,
-    .data_close = mlaf_decode_data_close,
-    .data_args = mlaf_decode_data_args,
-    .data_check = mlaf_decode_data_check,
-    .data_error = mlaf_decode_data_error,
-    .data_row = mlaf_decode_data_row,
+    MLAF_DATA_CALLS(mlaf_decode),
 };

@@ -50,10 +50,8 @@ static int64_t spread(mlaf_decode_data *d, const mlaf_data_opts *opts, int64_t p
 
 static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  d->lengths = malloc((size_t)p->batch * sizeof *d->lengths);
-  if (!d->lengths) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d lengths", p->batch);
-  if (opts->tokens) memcpy(d->lengths, opts->tokens, (size_t)p->batch * sizeof *d->lengths);
-  else mlaf_lengths_draw(&opts->lengths, p->ctx, p->batch, d->lengths);
+  d->lengths = mlaf_data_lengths(opts, p->ctx, p->batch, err);
+  if (!d->lengths) return MLAF_E_NOMEM;
   for (int32_t i = 0; i < p->batch; i++) {
     d->pages += pages_of(p, d->lengths[i]);
     d->head.tokens += d->lengths[i];

@@ -36,19 +36,11 @@ static inline const mlaf_decode_data *mlaf_decode_data_of(const mlaf_data *d) { 
 /* --- data.c --- */
 /* The token of an 8-bit cache that lies in a page of the pool. */
 mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot);
-mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
-                                  mlaf_data **out, mlaf_err *err);
-void mlaf_decode_data_close(mlaf_data *d);
-void mlaf_decode_data_args(const mlaf_data *d, int set, void *args);
-void mlaf_decode_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 /* Elements of the pool's pattern where Q and W_UV begin. */
 size_t mlaf_decode_q_first(const mlaf_problem *p);
 size_t mlaf_decode_w_first(const mlaf_problem *p);
 
-/* --- data_check.c --- */
-mlaf_status mlaf_decode_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
-                                   mlaf_err *err);
-mlaf_status mlaf_decode_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
-                                   double *error, mlaf_err *err);
+/* --- data.c, data_check.c --- */
+MLAF_DATA_FUNCTIONS(mlaf_decode);
 
 #endif

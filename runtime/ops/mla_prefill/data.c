@@ -1,12 +1,11 @@
 /* The data that mla_prefill is timed on, and what was computed on it against fp64. */
-#include "ops/mla_prefill/data.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/numeric.h"
+#include "op/pattern.h"
+#include "ops/mla_prefill/reference.h"
 
 enum { O, LSE, ROWS_LEAST = 4 };
 
@@ -34,7 +33,7 @@ static const prefill_data *data_of(const mlaf_data *d) { return (const void *)d;
 static size_t q_first(const prefill_data *d) { return (MLAF_POOL_BLOCK - 100003) % MLAF_POOL_BLOCK; }
 static size_t k_pe_first(const prefill_data *d) { return MLAF_POOL_BLOCK / 2; }
 
-enum { CODES = 1 << 20, PATTERN = CODES + 1237, CODE_STD = 8 };
+enum { CODE_STD = 8 };
 static const float CODE_SCALE = 0.1f; /* of each tensor */
 
 /* --- making it --- */
@@ -44,39 +43,35 @@ static mlaf_status draw_codes(prefill_data *d, mlaf_err *err) {
   prefill_decode_codes(&d->x);
   for (int i = 0; i < 3; i++) d->x.tensor_scale[i] = CODE_SCALE;
   for (int i = 0; i < 2; i++) {
-    if (!(d->codes[i] = malloc(PATTERN))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d bytes", PATTERN);
-    for (size_t j = 0; j < PATTERN; j++) d->codes[i][j] = prefill_code(&d->x, CODE_STD * mlaf_rng_normal(&rng));
+    if (!(d->codes[i] = malloc(MLAF_PATTERN))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d bytes", MLAF_PATTERN);
+    for (size_t j = 0; j < MLAF_PATTERN; j++) d->codes[i][j] = prefill_code(&d->x, CODE_STD * mlaf_rng_normal(&rng));
   }
   return MLAF_OK;
 }
 
-/* `bytes` of device memory full of a pattern from its element `first` on. */
-static mlaf_status lay_codes(prefill_data *d, int which, size_t first, size_t bytes, void **out, mlaf_err *err) {
-  const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  mlaf_status st = ops->mem_alloc(d->dev, bytes, out, err);
-  first %= PATTERN;
-  for (size_t at = 0, n; !st && at < bytes; at += n, first = 0) {
-    n = bytes - at < PATTERN - first ? bytes - at : PATTERN - first;
-    st = ops->mem_write(d->dev, (char *)*out + at, d->codes[which] + first, n, err);
-  }
-  return st;
+/* Device memory with `bytes` of the pool's pattern, or of one of 8 bits, from its element `first` on; none: NULL. */
+static mlaf_status lay(prefill_data *d, int which, size_t first, size_t bytes, void **out, mlaf_err *err) {
+  if (!bytes) return MLAF_OK;
+  const mlaf_status st = mlaf_ops(d->dev)->mem_alloc(d->dev, bytes, out, err);
+  if (st) return st;
+  return d->codes[which] ? mlaf_pattern_lay(d->dev, d->codes[which], first, *out, bytes, err)
+                         : mlaf_pool_fill(d->pool, *out, bytes, first, err);
 }
 
 static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const prefill_shape *s = &d->x.s;
   const size_t n = (size_t)s->batch;
-  int32_t *lengths = malloc(n * sizeof *lengths);
-  d->cu = calloc(2 * (n + 1), sizeof *d->cu);
-  if (!lengths || !d->cu) {
+  int32_t *lengths = mlaf_data_lengths(opts, s->ctx, s->batch, err);
+  if (!lengths) return MLAF_E_NOMEM;
+  if (!(d->cu = calloc(2 * (n + 1), sizeof *d->cu))) {
     free(lengths);
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu lengths", n);
   }
-  if (opts->tokens) memcpy(lengths, opts->tokens, n * sizeof *lengths);
-  else mlaf_lengths_draw(&opts->lengths, (int32_t)s->ctx, (int32_t)n, lengths);
   int64_t q = 0, k = 0;
+  double seen = 0;
   for (size_t i = 0; i < n; i++) {
     const int64_t part = lengths[i] * s->tokens / s->ctx, tokens = part > 0 ? part : 1;
-    for (int64_t t = 0; t < tokens; t++) d->head.work.flops += (double)prefill_visible(s, lengths[i], t, tokens);
+    for (int64_t t = 0; t < tokens; t++) seen += (double)prefill_visible(s, lengths[i], t, tokens);
     q += tokens;
     k += lengths[i];
     if (q <= INT32_MAX) d->cu[i + 1] = (int32_t)q;
@@ -86,10 +81,7 @@ static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mla
   free(lengths);
   if (q > INT32_MAX || k > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "batch %zu has %lld keys; lengths are 32-bit", n, (long long)(q > k ? q : k));
-  const double rows = (double)q * s->heads, all = (double)k;
-  d->head.work.flops *= 2.0 * s->heads * (s->qk + s->vdim);
-  const double inputs = rows * s->qk + all * (s->heads * (double)(s->nope + s->vdim) + s->rope);
-  d->head.work.bytes = s->bytes * inputs + rows * (2 * s->vdim + 4);
+  d->head.work = prefill_work_of(s, (double)q * s->heads, (double)k, seen * s->heads);
   d->head.rows = d->x.total_q = q;
   d->head.tokens = d->x.total_k = k;
   d->x.batch = s->batch;
@@ -98,31 +90,21 @@ static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mla
   return MLAF_OK;
 }
 
-static mlaf_status lay_inputs_16(prefill_data *d, size_t q_bytes, size_t k_pe_bytes, void **kv, mlaf_err *err) {
+static mlaf_status lay_inputs(prefill_data *d, size_t q_bytes, size_t k_pe_bytes, void **kv, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  const bool bytes = d->x.s.inputs;
   mlaf_prefill_args *a = &d->args;
-  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)d->x.s.dtype, (size_t)d->head.pool_bytes, kv, err);
-  if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
-  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, q_first(d), err);
-  if (!st && k_pe_bytes) st = ops->mem_alloc(d->dev, k_pe_bytes, (void **)&a->k_pe, err);
-  if (!st && k_pe_bytes) st = mlaf_pool_fill(d->pool, (void *)a->k_pe, k_pe_bytes, k_pe_first(d), err);
-  return st;
-}
-
-static mlaf_status lay_inputs_8(prefill_data *d, size_t q_bytes, size_t k_pe_bytes, void **kv, mlaf_err *err) {
-  const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  mlaf_prefill_args *a = &d->args;
-  mlaf_status st = draw_codes(d, err);
-  if (!st) st = lay_codes(d, 0, 0, (size_t)d->head.pool_bytes, &d->kv, err);
-  if (!st) st = lay_codes(d, 1, q_first(d), q_bytes, (void **)&a->q, err);
-  if (!st && k_pe_bytes) st = lay_codes(d, 1, k_pe_first(d), k_pe_bytes, (void **)&a->k_pe, err);
-  if (!st) st = ops->mem_alloc(d->dev, sizeof d->x.tensor_scale, &d->scales, err);
-  if (!st) st = ops->mem_write(d->dev, d->scales, d->x.tensor_scale, sizeof d->x.tensor_scale, err);
-  a->q_scale = d->scales;
-  a->k_scale = a->q_scale ? a->q_scale + 1 : NULL;
-  a->v_scale = a->q_scale ? a->q_scale + 2 : NULL;
+  const size_t kv_bytes = (size_t)d->head.pool_bytes;
+  mlaf_status st = bytes ? draw_codes(d, err) : mlaf_pool_need(d->pool, (mlaf_dtype)d->x.s.dtype, kv_bytes, kv, err);
+  if (!st && bytes) st = lay(d, 0, 0, kv_bytes, &d->kv, err);
+  if (!st) st = lay(d, 1, q_first(d), q_bytes, (void **)&a->q, err);
+  if (!st) st = lay(d, 1, k_pe_first(d), k_pe_bytes, (void **)&a->k_pe, err);
+  if (st || !bytes) return st;
   *kv = d->kv;
-  return st;
+  st = ops->mem_alloc(d->dev, sizeof d->x.tensor_scale, &d->scales, err);
+  if (st) return st;
+  a->q_scale = d->scales, a->k_scale = a->q_scale + 1, a->v_scale = a->q_scale + 2;
+  return ops->mem_write(d->dev, d->scales, d->x.tensor_scale, sizeof d->x.tensor_scale, err);
 }
 
 static mlaf_status alloc_tensors(prefill_data *d, mlaf_err *err) {
@@ -145,7 +127,7 @@ static mlaf_status alloc_tensors(prefill_data *d, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "its tensors need %.1f GiB, %s has %.1f GiB: time a smaller batch", all / 0x1p30,
                      mlaf_info(d->dev)->name, (double)mem / 0x1p30);
   void *kv = NULL;
-  mlaf_status st = s->inputs ? lay_inputs_8(d, q_bytes, k_pe_bytes, &kv, err) : lay_inputs_16(d, q_bytes, k_pe_bytes, &kv, err);
+  mlaf_status st = lay_inputs(d, q_bytes, k_pe_bytes, &kv, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * outputs[O].row_bytes, &a->o, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * sizeof(float), (void **)&a->lse, err);
   if (!st) st = ops->mem_alloc(d->dev, words, &d->tables, err);
@@ -217,12 +199,9 @@ void prefill_data_row(const mlaf_data *d, int output, size_t row, char *out, siz
 
 /* `count` elements to element `to` of `out`; `which`: of 8 bits there are two patterns. */
 static void pattern(const prefill_data *d, int which, size_t at, size_t count, void *out, size_t to) {
-  const uint16_t *block = d->x.s.inputs ? NULL : mlaf_pool_block(d->pool);
-  for (size_t i = 0; i < count; i++) {
-    if (block) ((uint16_t *)out)[to + i] = block[(at + i) % MLAF_POOL_BLOCK];
-    else
-      ((uint8_t *)out)[to + i] = d->codes[which][(at + i) % PATTERN];
-  }
+  if (d->x.s.inputs) mlaf_pattern_read(d->codes[which], at, count, (uint8_t *)out + to);
+  for (size_t i = 0; !d->x.s.inputs && i < count; i++)
+    ((uint16_t *)out)[to + i] = mlaf_pool_block(d->pool)[(at + i) % MLAF_POOL_BLOCK];
 }
 
 /* A row of O in fp64, and what tells its bounds. */
@@ -288,22 +267,16 @@ static mlaf_status check_row(const prefill_data *d, void *const outputs[], size_
   return MLAF_OK;
 }
 
-/* Rows evenly spread over all, the first and the last among them. */
 mlaf_status prefill_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
                                mlaf_err *err) {
   const prefill_data *d = data_of(data);
   const size_t rows = data->outputs[O].rows;
-  const double row_work = data->work.flops / 2 / (double)rows;
-  double afford = row_work > 0 ? most_work / row_work : 0, diff2 = 0, ref2 = 0;
-  if (afford > (double)rows) afford = (double)rows;
-  size_t n = afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
-  if (n > rows) n = rows;
+  const size_t n = mlaf_data_affords(rows, most_work, data->work.flops / 2 / (double)rows, ROWS_LEAST);
+  double diff2 = 0, ref2 = 0;
   *out = (mlaf_data_checked){0};
   mlaf_status st = MLAF_OK;
-  for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++) {
-    const size_t at = n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1)) : 0;
-    st = check_row(d, outputs, at, &diff2, &ref2, out, err);
-  }
+  for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++)
+    st = check_row(d, outputs, mlaf_data_spread(i, n, rows), &diff2, &ref2, out, err);
   out->error = ref2 > 0 ? sqrt(diff2 / ref2) : 0;
   snprintf(out->which, sizeof out->which, "%zu of %zu rows", (size_t)out->rows, rows);
   const double bound = prefill_bound(&d->point);

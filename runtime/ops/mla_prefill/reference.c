@@ -1,7 +1,6 @@
 /* mla_prefill in fp64. */
 #include <math.h>
 
-#include "op/e4m3.h"
 #include "ops/mla_prefill/reference.h"
 
 /* The request whose new tokens hold this one: the last one that begins at or before it and is not empty. */
@@ -30,20 +29,6 @@ prefill_row prefill_row_of(const prefill_view *x, int64_t q_token) {
 
 void prefill_decode_codes(prefill_view *x) {
   for (int i = 0; i < 256; i++) x->codes[i] = mlaf_e4m3_decode(x->s.inputs == PREFILL_E4M3FNUZ, (uint8_t)i);
-}
-
-/* Sizes rise with the code. */
-uint8_t prefill_code(const prefill_view *x, float value) {
-  const double size = fabs((double)value);
-  int low = 0, high = x->s.inputs == PREFILL_E4M3FNUZ ? 0x7f : 0x7e;
-  while (low + 1 < high) {
-    const int middle = (low + high) / 2;
-    if (x->codes[middle] <= size) low = middle;
-    else
-      high = middle;
-  }
-  const int code = size - x->codes[low] <= x->codes[high] - size ? low : high;
-  return (uint8_t)(value < 0 && code ? code | 0x80 : code);
 }
 
 /* A score, term by term. size: the sum of |terms|. Of e4m3fn the largest of all terms and sums on the way instead: matrix cores
@@ -152,11 +137,14 @@ prefill_shape prefill_shape_of(const mlaf_point *p) {
 }
 
 /* Q, K with k_pe once for all heads, V, O and LSE; two products of the scores that are seen. */
+mlaf_work prefill_work_of(const prefill_shape *s, double rows, double keys, double seen) {
+  const double inputs = rows * s->qk + keys * (s->heads * (double)(s->nope + s->vdim) + s->rope);
+  return (mlaf_work){.bytes = s->bytes * inputs + rows * (2 * s->vdim + 4), .flops = 2 * seen * (s->qk + s->vdim)};
+}
+
 mlaf_work prefill_work(const mlaf_point *p) {
   const prefill_shape s = prefill_shape_of(p);
-  const double q = (double)s.batch * (double)s.tokens * s.heads, k = (double)s.batch * (double)s.ctx;
-  const double n = (double)(s.tokens < s.ctx ? s.tokens : s.ctx), ctx = (double)s.ctx;
-  const double seen = s.causal ? s.heads * (double)s.batch * n * (ctx - (n - 1) / 2) : q * ctx;
-  return (mlaf_work){.bytes = s.bytes * (q * s.qk + k * (s.heads * (double)(s.nope + s.vdim) + s.rope)) + q * (2 * s.vdim + 4),
-                     .flops = 2 * seen * (s.qk + s.vdim)};
+  const double rows = (double)s.batch * (double)s.tokens * s.heads, n = (double)(s.tokens < s.ctx ? s.tokens : s.ctx);
+  const double ctx = (double)s.ctx, seen = s.heads * (double)s.batch * n * (ctx - (n - 1) / 2);
+  return prefill_work_of(&s, rows, (double)s.batch * ctx, s.causal ? seen : rows * ctx);
 }

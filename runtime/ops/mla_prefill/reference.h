@@ -2,6 +2,7 @@
 #ifndef MLAF_PREFILL_REFERENCE_H
 #define MLAF_PREFILL_REFERENCE_H
 
+#include "op/e4m3.h"
 #include "op/numeric.h"
 #include "ops/mla_prefill/prefill.h"
 
@@ -17,9 +18,11 @@ typedef struct prefill_view {
   double codes[256];     /* what their bytes say */
 } prefill_view;
 
-/* Decode bytes to values, and find the byte whose value is nearest. */
 void prefill_decode_codes(prefill_view *x);
-uint8_t prefill_code(const prefill_view *x, float value);
+/* The byte whose value is nearest. */
+static inline uint8_t prefill_code(const prefill_view *x, float value) {
+  return mlaf_e4m3_encode(x->s.inputs == PREFILL_E4M3FNUZ, (double)value);
+}
 /* A number of Q, K or V as it is stored. */
 static inline double prefill_number(const prefill_view *x, const void *at, int64_t i) {
   if (x->s.inputs) return x->codes[((const uint8_t *)at)[i]];
@@ -39,5 +42,11 @@ double prefill_bound(const mlaf_point *p);
 /* Error of one row relative to its reference. NaN is INFINITY. */
 double prefill_row_error(int dtype, const double *want, const uint16_t *got, int n, double *diff2, double *ref2, int *column);
 double prefill_lse_bound(const prefill_shape *s, int64_t visible, double magnitude, double lse);
+/* The least work of a launch: rows of O, keys, and how many keys all rows see together. */
+mlaf_work prefill_work_of(const prefill_shape *s, double rows, double keys, double seen);
+
+/* data.c: data to time and soak on: `batch` requests of `tokens` new tokens and `ctx` keys, or of lengths spread about these in
+ * the same proportion. */
+MLAF_DATA_FUNCTIONS(prefill);
 
 #endif
