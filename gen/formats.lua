@@ -20,6 +20,7 @@
 --            powers of two; ue8m0 is 2^(e-127), 255 is NaN
 --   plain    targets where a tensor of bytes without a type holds this encoding: what servers there write
 --   page     bytes that a page is padded to a multiple of; nil: pages may lie anywhere, in steps of ALIGN
+--   why      of a format that nothing takes: what stands against it
 local formats = {}
 
 formats.ALIGN = 16 -- bytes: of a cache's address, of the strides of its rows and pages
@@ -49,12 +50,31 @@ formats.list = {
     token = "the same in AMD's encoding, on MI300X",
     streams = { latent("e4m3fnuz"), rope("e4m3fnuz") },
     scale = "launch", plain = { "gfx942" } },
-  { name = "fp8_v4", takes = { mla_decode = 5 },
+  { name = "fp8_v4", takes = { mla_append = 5, mla_gather_kv_b = 5, mla_decode = 5 },
     token = "448 columns as e4m3fn, 64 of bf16, and behind the page's rows a scale for every 64 columns, a power of two",
     models = "DeepSeek-V4",
     streams = { { of = "latent", type = "e4m3fn", columns = 448 }, { of = "rope", type = "dtype", columns = 64 },
       { of = "scales", type = "ue8m0", columns = 7, group = 64, pad = 1, place = "page" } },
     scale = "stored", page = 576 },
+  { name = "fp8_planar", takes = {},
+    token = "the numbers of fp8_ds_mla, but a page has all its tokens' codes, then all scales, then all rope columns",
+    models = "AITER's kernels for DeepSeek-V3.2",
+    why = "a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
+    streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
+      rope("dtype", "page") },
+    scale = "stored" },
+  { name = "fp8_scales", takes = {},
+    token = "latent as e4m3fn, and in another tensor a float32 scale for every 128 columns; no rope columns",
+    models = "layers without positions",
+    why = "a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
+    streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
+      { of = "rope", type = "e4m3fn", columns = "rope" } },
+    scale = "stored" },
+  { name = "kpe16", takes = {},
+    token = "latent as e4m3fn with one scale for all; rope columns of 16 bits in another tensor",
+    why = "rope columns of 16 bits lie in another tensor, and kernels multiply them with queries of the latent's type",
+    streams = { latent("e4m3fn"), rope("dtype", "tensor") },
+    scale = "launch" },
 }
 
 local by_name = {}
@@ -122,6 +142,16 @@ function formats.own_columns(f)
   if latent ~= "rank" then return latent, rope end
 end
 
+-- Why a problem of latent and rope columns cannot have a cache whose format has columns of its own; nil: it can. more: what else
+-- it must not have, in words, or nil.
+function formats.columns_fault(p, more)
+  local latent, rope = formats.own_columns(by_name[p.layout])
+  if latent and (p.rank ~= latent or p.rope ~= rope or p.dtype ~= "bf16" or more) then
+    return ("the cache is %s, whose tokens have %d columns as codes and %d of bf16: the problem needs r%d,p%d,bf16%s"):format(
+      p.layout, latent, rope, latent, rope, more and ", and " .. more or "")
+  end
+end
+
 -- Bytes of a token in a problem's cache.
 function formats.token_bytes(p)
   return formats.bytes(formats.extents(by_name[p.layout]).token, p.rank, p.rope)
@@ -167,7 +197,7 @@ function formats.refusal(op, name)
     latent or formats.USUAL.rank, rope or formats.USUAL.rope, f.models and ", as those of " .. f.models or "",
     table.concat(own, " or "),
     #others > 0 and ("; %s %s %s"):format(table.concat(others, " and "), #others == 1 and "takes" or "take", name)
-      or ", and no operation takes " .. name .. " yet")
+      or (", and no operation takes %s yet: %s"):format(name, f.why))
 end
 
 return formats

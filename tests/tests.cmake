@@ -118,7 +118,7 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   if(MLAF_PYTHON)
     add_test(NAME install/package COMMAND ${CMAKE_SOURCE_DIR}/tests/install/package.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
     set_tests_properties(install/package PROPERTIES LABELS "t1;slow")
-    add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers test_ragged test_sparse test_host_arrays test_entries
+    add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers test_ragged test_concat_q test_sparse test_host_arrays test_entries
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")

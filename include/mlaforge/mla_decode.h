@@ -107,7 +107,8 @@ typedef struct mlaf_execute_args {
   void *values;                     /* [T, H, V] dense, 16-byte aligned */
   /* The tables' third form, for plans of pages of 1 (page_size) made with MLAF_PLAN_LISTS; all 0: another form. Sparse attention:
    * each query token has a list of its own of the cache's rows. batch is total_q, and the four tables, block_table and seq_lens
-   * are NULL. Lists and lengths are read on the device at each launch, by one or two small kernels on the same stream. */
+   * are NULL. Lists and lengths are read on the device at each launch, by the decode kernel itself or by one or two small
+   * kernels on the same stream. */
   const int32_t *indices;           /* [T, topk] page * page_tokens + token in the page. An entry outside of the cache (-1, or
                                      * num_pages * page_tokens and more) is absent: nothing is read there. One that comes twice
                                      * counts twice. A token without entries: o is 0, lse -inf */

@@ -76,7 +76,7 @@ def _block_table(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_tabl
     return qo_indptr, block_table, seq_lens
 
 
-def out_columns(kv_buffer, head_dim_v):
+def _out_columns(kv_buffer, head_dim_v):
     """Columns of an `o` that is made."""
     if head_dim_v is None and isinstance(kv_buffer, (tuple, list)) and kv_buffer:
         return kv_buffer[0].shape[-1]
@@ -90,7 +90,7 @@ def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):
     q = adopt(ctx, "q", q) if ctx.emulated else q
     if len(q.shape) != 3:
         fail(f"q has shape {tuple(q.shape)}; 3 dimensions are expected")
-    o = empty(ctx, q, (*q.shape[:2], out_columns(kv_buffer, head_dim_v)), None) if o is None else o
+    o = empty(ctx, q, (*q.shape[:2], _out_columns(kv_buffer, head_dim_v)), None) if o is None else o
     return given((o, empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is True else lse))
 
 

@@ -16,6 +16,11 @@ class Format(NamedTuple):
     operations: dict   # that take it, with its number there
     plain: tuple       # targets where bytes without a type hold it
 
+    @property
+    def scales_behind(self):
+        """True if a page has its tokens' scales behind its rows, where callers shape a row with them."""
+        return self.row[0] == 0
+
     def columns(self, rank, rope):
         """Elements of a row."""
         return _bytes(self.row, rank, rope) // self.unit

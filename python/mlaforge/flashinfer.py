@@ -11,6 +11,7 @@ needs(__name__, "torch")
 import torch
 
 from .aiter import mla_decode_fwd
+from .mla_append import concat_mla_q
 from .tensors import fail
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
@@ -103,6 +104,8 @@ class BatchMLAPagedAttentionWrapper:
     def _columns(q_nope, q_pe):
         """[T, H, R + P]: the tensor that both are columns of, or None."""
         item, rank = q_nope.element_size(), q_nope.shape[-1]
+        if not q_pe.shape[-1]:
+            return q_nope
         if q_nope.stride() == q_pe.stride() and q_pe.data_ptr() == q_nope.data_ptr() + item * rank and q_nope.stride()[-2:] == (rank + q_pe.shape[-1], 1):
             return q_nope.as_strided((*q_nope.shape[:-1], rank + q_pe.shape[-1]), q_nope.stride())
         return None
@@ -110,7 +113,7 @@ class BatchMLAPagedAttentionWrapper:
     def _dense(self, q_nope, q_pe):
         """[T, H, R + P]: the tensor that both are columns of, or a copy in memory of plan()."""
         q = self._columns(q_nope, q_pe)
-        return torch.cat((q_nope, q_pe), -1, out=self._q[:q_nope.shape[0]]) if q is None else q
+        return concat_mla_q(q_nope, q_pe, self._q[:q_nope.shape[0]], ctx=self._ctx) if q is None else q
 
     def run(self, q_nope, q_pe, ckv_cache, kpe_cache, out=None, lse=None, return_lse=False, profiler_buffer=None, kv_len=None, page_table=None,
             return_lse_base_on_e=False, o_scale=None, ckv_scale=None, ckv_scale_arr=None, kpe_scale=None):
@@ -143,7 +146,7 @@ class BatchMLAPagedAttentionWrapper:
         if kv_len is None or page_table is None:
             fail("kv_len and page_table come together: one of them is None")
         q = self._columns(q_nope, q_pe)
-        q = torch.cat((q_nope, q_pe), -1) if q is None else q
+        q = concat_mla_q(q_nope, q_pe, ctx=self._ctx) if q is None else q
         out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
         out, lse = mla_decode_fwd(q, cache, out, torch.arange(q.shape[0] + 1, dtype=torch.int32, device=q.device), None, None, None, 1, TABLE_SCALE,
                                   lse=True if return_lse and lse is None else lse, block_table=page_table, seq_lens=kv_len, ctx=self._ctx)

@@ -6,9 +6,9 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry
 from .library import I32, I64, PTR, U32
-from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride
+from .tensors import check_page, check_place, check_tensor, dtype_name, empty, fail, row_stride
 
-__all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
+__all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "concat_mla_q", "fused_qk_rope_concat_and_cache_mla"]
 
 ALL_Q, POWER_OF_TWO, TABLE_16 = 1, 2, 4
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
@@ -39,7 +39,7 @@ def _rows(name, tensor, dtype, tokens, columns):
     return tensor.data_ptr(), row_stride(tensor, 0)
 
 
-def _cache(args, kv_cache, row, unit_dtype):
+def _cache(args, kv_cache, kind, row, unit_dtype):
     """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
@@ -48,7 +48,11 @@ def _cache(args, kv_cache, row, unit_dtype):
     entry = row_stride(kv_cache, 1) or row
     page = row_stride(kv_cache, 0) or block * entry
     args.update(cache=kv_cache.data_ptr(), num_slots=blocks * block)
-    if block == 1:
+    if kind.scales_behind:
+        if entry != row:
+            fail(f"kv_cache has rows {entry} bytes apart, must be {row}: the rows of a page of {kind.name} follow each other")
+        args.update(page_tokens=block, cache_page_stride=page if blocks > 1 else 0)
+    elif block == 1:
         args.update(cache_row_stride=page)
     else:
         args.update(cache_row_stride=entry, page_tokens=block)
@@ -70,7 +74,7 @@ def _format(ctx, kv_cache, kv_cache_dtype):
             return found
     fail(cache_format.refusal("mla_append", str(kv_cache_dtype)) or
          f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {name}; accepted are 'auto' with bfloat16, float16 or an e4m3 type, "
-         "'fp8' and 'fp8_e4m3' with uint8 or an e4m3 type, and 'fp8_ds_mla'")
+         "'fp8' and 'fp8_e4m3' with uint8 or an e4m3 type, 'fp8_ds_mla' and 'fp8_v4'")
 
 
 def _table(args, cos, sin, dtype, rope):
@@ -117,7 +121,7 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
     if rope:
         args["kpe"], args["kpe_row_stride"] = _rows("k_pe", k_pe, dtype, tokens, rope)
     kind = _format(ctx, kv_cache, kv_cache_dtype)
-    _cache(args, kv_cache, kind.columns(rank, rope), dtype if kind.scale == "none" else None)
+    _cache(args, kv_cache, kind, kind.columns(rank, rope), dtype if kind.scale == "none" else None)
     if kind.scale == "launch" and scale is not None:
         if isinstance(scale, (int, float)):
             args["scale"] = float(scale)
@@ -133,8 +137,9 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
 def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, *, power_of_two_scales=True, ctx=None, stream=None):
     """vLLM's and AITER's: kv_c [T, R] and k_pe [T, P], rotated already, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P].
 
-    A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale) or "fp8_ds_mla" (656 bytes a token:
-    scales of its own, by default powers of two). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
+    A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale), "fp8_ds_mla" (656 bytes a token:
+    scales of its own, by default powers of two) or "fp8_v4" (DeepSeek-V4's [blocks, block, 584] of R = 448 and P = 64, blocks a
+    multiple of 576 bytes apart). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
     """
     ctx = context.of_call(ctx)
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
@@ -187,3 +192,26 @@ def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out
     for name, tensor in (("q_nope", q_nope), ("q_pe", q_pe), ("q_out", q_out)):
         args.update({name: tensor.data_ptr(), name + "_token_stride": row_stride(tensor, 0), name + "_head_stride": row_stride(tensor, 1)})
     _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)
+
+
+@entry(q_nope="[T, H, R]", q_pe="[T, H, P]", out="[T, H, R+P]")
+def concat_mla_q(q_nope, q_pe, out=None, *, ctx=None, stream=None):
+    """out [T, H, R+P], the columns of q_nope [T, H, R] and q_pe [T, H, P] side by side, as decode reads queries: FlashInfer's and vLLM's. Both may have any
+    strides of tokens and heads that are a multiple of 16 bytes. One launch; out None: it is made."""
+    ctx = context.of_call(ctx)
+    dtype, (tokens, heads, rank), rope = dtype_name(q_nope, "q_nope"), q_nope.shape, q_pe.shape[-1]
+    if dtype not in DTYPES:
+        fail(f"q_nope is {dtype}; accepted are {', '.join(DTYPES)}")
+    out = empty(ctx, q_nope, (tokens, heads, rank + rope), None) if out is None else out
+    check_tensor("q_nope", q_nope, dtype, tokens, heads, rank)
+    check_tensor("q_pe", q_pe, dtype, tokens, heads, rope)
+    check_tensor("out", out, dtype, tokens, heads, rank + rope)
+    # The launch of mla_append without a cache: with num_slots 0 each number is a slot outside of it, so any memory of T numbers will do.
+    args = {"tokens": tokens, "flags": ALL_Q, "slots": q_nope.data_ptr(), "eps": 0.0, "scale": 1.0, "cache": out.data_ptr()}
+    for name, place, tensor in (("ckv", "q_nope", q_nope), ("kpe", "q_pe", q_pe), (None, "q_out", out)):
+        token, head = row_stride(tensor, 0, place), row_stride(tensor, 1, place)
+        args.update({place: tensor.data_ptr(), place + "_token_stride": token, place + "_head_stride": head})
+        if name:
+            args.update({name: tensor.data_ptr(), name + "_row_stride": token})
+    _launch(ctx, _problem(heads, rank, rope, dtype, "paged", "unrotated", tokens), args, q_nope, stream)
+    return out

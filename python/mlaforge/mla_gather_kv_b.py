@@ -49,6 +49,11 @@ def _cache(args, cache, rank, rope, dtype, target):
              + (f"; {refused}" if refused else ""))
     pages, page = cache.shape[:2]
     entry = row_stride(cache, 1, "the cache") or row
+    if kind.scales_behind:
+        if entry != row:
+            fail(f"the cache has rows {entry} bytes apart, must be {row}: the rows of a page of {kind.name} follow each other")
+        args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_page_stride=row_stride(cache, 0, "the cache"))
+        return kind.name
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=entry,
                 cache_page_stride=row_stride(cache, 0, "the cache") or page * entry)
     return kind.name

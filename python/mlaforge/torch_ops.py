@@ -15,9 +15,9 @@ needs(__name__, "torch")
 import torch
 
 from . import aiter, context, numbered, torch_state
-from .aiter import mla_decode_fwd, out_columns
+from .aiter import mla_decode_fwd, _out_columns
 from .flashmla import flash_mla_sparse_fwd, flash_mla_with_kvcache
-from .mla_append import concat_and_cache_mla, concat_and_cache_mla_rope_fused, fused_qk_rope_concat_and_cache_mla
+from .mla_append import concat_and_cache_mla, concat_and_cache_mla_rope_fused, concat_mla_q, fused_qk_rope_concat_and_cache_mla
 from .mla_chunked_prefill import ChunkedPrefill
 from .mla_dequant import mla_dequant
 from .mla_gather_kv_b import gather_kv_b_proj, mla_gather_kv_b
@@ -187,7 +187,7 @@ def _of_heads(columns):
 
 
 def _decode_out(v):
-    return v["q"].new_empty((*v["q"].shape[:2], out_columns((v["kv_buffer"],) if v["kv_buffer_kpe"] is not None else v["kv_buffer"], v["head_dim_v"])))
+    return v["q"].new_empty((*v["q"].shape[:2], _out_columns((v["kv_buffer"],) if v["kv_buffer_kpe"] is not None else v["kv_buffer"], v["head_dim_v"])))
 
 
 def _decode_lse(v):
@@ -246,6 +246,8 @@ OPERATORS = [
     Operator(fused_qk_rope_concat_and_cache_mla,
              "Tensor q_nope, Tensor q_pe, Tensor kv_c, Tensor? k_pe, Tensor(a!) kv_cache, Tensor(b!) q_out, Tensor slot_mapping, Tensor? k_scale, "
              "Tensor? q_scale, Tensor positions, Tensor cos_cache, Tensor sin_cache, bool is_neox, bool is_nope_first, bool compute_all_q_rope=False"),
+    Operator(concat_mla_q, "Tensor q_nope, Tensor q_pe, Tensor(a!)? out=None",
+             {"out": lambda v: v["q_nope"].new_empty((*v["q_nope"].shape[:2], v["q_nope"].shape[2] + v["q_pe"].shape[2]))}, "out"),
     Operator(mla_dequant, "Tensor w, Tensor w_scale, Tensor(a!) out", returns="out"),
     Operator(mla_gather_kv_b,
              "Tensor kv_cache, Tensor block_table, Tensor cu_seqlens, Tensor? seq_starts, Tensor kv_b_weight, Tensor(a!) kv, Tensor(b!) k_pe, "

@@ -44,6 +44,22 @@ static bool wanted(const gather *g, const char *device) {
   return !g->c->given[O_DEVICE_ID] || strcmp(g->c->given[O_DEVICE_ID], device) == 0;
 }
 
+static double model_of(const mlaf_variant *space, size_t n, const char *variant) {
+  for (size_t i = 0; i < n; i++)
+    if (!space[i].rejected && !strcmp(space[i].name, variant)) return space[i].model_ns;
+  return 0;
+}
+
+/* The model's guesses beside all samples of the choice's lengths. */
+static void guess_of(report_point *x, const mlaf_variant *space, size_t n_space, const mlaf_sample *samples, size_t n) {
+  mlaf_guessed *list = calloc(n + 1, sizeof *list);
+  for (size_t i = 0; list && i < n; i++)
+    if (samples[i].outcome == MLAF_OUT_OK && !strcmp(samples[i].lengths, x->choice.lengths))
+      list[i] = (mlaf_guessed){model_of(space, n_space, samples[i].variant), samples[i].timing.ns};
+  if (!list || !mlaf_guess_judge(list, n, &x->guess)) x->guess.of = 0;
+  free(list);
+}
+
 /* Times of the variants a plan would take without tuning, where the tuner has tried them. */
 static void untuned_times(gather *g, const report_device *d, report_point *x, const mlaf_sample *samples, size_t n) {
   mlaf_variant *space = NULL, base = {.name = NULL};
@@ -56,6 +72,7 @@ static void untuned_times(gather *g, const report_device *d, report_point *x, co
     if (n_space && !space[0].rejected && strcmp(s->variant, space[0].name) == 0) x->first_ns = s->timing.ns;
     if (has_base && strcmp(s->variant, base.name) == 0) x->baseline_ns = s->timing.ns;
   }
+  guess_of(x, space, n_space, samples, n);
   mlaf_variants_free(space, n_space);
   mlaf_variant_clear(&base);
 }
@@ -79,10 +96,21 @@ static void from_samples(gather *g, const report_device *d, report_point *x) {
   free(samples);
 }
 
+static bool take_layer(gather *g, const char *device, const mlaf_choice *choice) {
+  report_device *d = device_of(g, device);
+  report_layer *list = d ? grow(g, d->layers, d->n_layers, sizeof *list) : NULL;
+  if (!list) return false;
+  d->layers = list;
+  d->layers[d->n_layers++] = (report_layer){.choice = *choice};
+  return true;
+}
+
 static bool take_choice(void *user, const char *device, const mlaf_choice *choice) {
   gather *g = user;
   mlaf_point p;
-  if (!wanted(g, device) || mlaf_point_parse(NULL, choice->problem, &p, NULL, 0) != MLAF_OK) return true;
+  if (!wanted(g, device)) return true;
+  if (choice->at.op && !strcmp(choice->at.op->name, "mla_layer")) return take_layer(g, device, choice);
+  if (mlaf_point_parse(NULL, choice->problem, &p, NULL, 0) != MLAF_OK) return true;
   report_device *d = device_of(g, device);
   report_point *list = d ? grow(g, d->points, d->n, sizeof *list) : NULL;
   if (!list) return false;
@@ -104,6 +132,27 @@ static bool take_miss(void *user, const char *device, const char *problem, int64
   return true;
 }
 
+/* The fastest sample of another choice. */
+static void next_layer(gather *g, const report_device *d, report_layer *x) {
+  mlaf_device_info info = {.compute_units = 0};
+  mlaf_sample *samples = NULL;
+  size_t n = 0;
+  snprintf(info.id, sizeof info.id, "%s", d->id);
+  if (mlaf_db_samples(g->db, &info, &x->choice.at, &samples, &n, NULL) != MLAF_OK) return;
+  for (size_t i = 0; i < n; i++) {
+    const mlaf_sample *s = &samples[i];
+    if (s->outcome != MLAF_OUT_OK || !strcmp(s->variant, x->choice.variant)) continue;
+    if (*x->next && s->timing.ns >= x->next_ns) continue;
+    snprintf(x->next, sizeof x->next, "%.60s", s->variant);
+    x->next_ns = s->timing.ns;
+  }
+  free(samples);
+}
+
+static int by_layer(const void *left, const void *right) {
+  return mlaf_point_order(&((const report_layer *)left)->choice.at, &((const report_layer *)right)->choice.at);
+}
+
 static int by_shape(const void *left, const void *right) {
   return mlaf_point_order(&((const report_point *)left)->problem, &((const report_point *)right)->problem);
 }
@@ -111,6 +160,8 @@ static int by_shape(const void *left, const void *right) {
 /* Listed first, looked into afterwards: one statement of the database is open at a time. */
 static mlaf_status fill_in(gather *g, report_device *d) {
   if (d->n) qsort(d->points, d->n, sizeof *d->points, by_shape);
+  if (d->n_layers) qsort(d->layers, d->n_layers, sizeof *d->layers, by_layer);
+  for (size_t i = 0; i < d->n_layers; i++) next_layer(g, d, &d->layers[i]);
   for (size_t i = 0; i < d->n; i++) {
     report_point *x = &d->points[i];
     double memory = 0, compute = 0;
@@ -157,6 +208,7 @@ int mlaf_cli_report(cli *c) {
   mlaf_text_free(&page);
   for (size_t i = 0; i < g.n; i++) {
     free(g.devices[i].points);
+    free(g.devices[i].layers);
     free(g.devices[i].misses);
   }
   free(g.devices);

@@ -1,22 +1,23 @@
-/* What `tune --serve` tunes: sizes that a server has, and from them the problems and layers of each model. */
+/* Work of `tune --serve`: sizes that a server has, and from them the problems and layers of each model. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/tune.h"
 
 enum { BATCH_MOST = 65536, CTX_MOST = 1 << 24, Q_MOST = 16 /* query tokens of a request in one call of a layer */ };
-enum { SERVE_AXES = 3, AXIS_TEXT = 400 };
+enum { PROMPT_MOST = 1 << 20, SERVE_AXES = 4, AXIS_TEXT = 400 };
 
 /* --- the sizes --- */
 
 typedef struct serve_sizes {
-  cli_axis axes[SERVE_AXES]; /* batch, ctx, q */
+  cli_axis axes[SERVE_AXES]; /* batch, ctx, q, prefill */
 } serve_sizes;
 
 static const struct serve_axis {
   const char *key, *otherwise;
   long long most;
-} serve_axes[SERVE_AXES] = {{"batch", "1:128", BATCH_MOST}, {"ctx", "1024:16384", CTX_MOST}, {"q", "1", Q_MOST}};
+} serve_axes[SERVE_AXES] = {{"batch", "1:128", BATCH_MOST}, {"ctx", "1024:16384", CTX_MOST}, {"q", "1", Q_MOST},
+                            {"prefill", NULL, PROMPT_MOST}};
 
 static int find_axis(const char *key, size_t n) {
   for (int i = 0; i < SERVE_AXES; i++)
@@ -34,7 +35,7 @@ static mlaf_status split(cli *c, char texts[SERVE_AXES][AXIS_TEXT]) {
     const char *value = named ? at + key + 1 : at;
     if (named) axis = find_axis(at, key);
     if (axis < 0 || (named && *texts[axis]))
-      return mlaf_fail(&c->err, MLAF_E_ARG, "--serve '%s': '%.*s' is %s; wanted is batch=LIST,ctx=LIST,q=LIST", text, (int)n, at,
+      return mlaf_fail(&c->err, MLAF_E_ARG, "--serve '%s': '%.*s' is %s; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST", text, (int)n, at,
                        axis < 0 ? "no list of those" : "given twice");
     char *to = texts[axis];
     const size_t had = strlen(to), more = (size_t)(at + n - value);
@@ -53,7 +54,8 @@ static mlaf_status read_sizes(cli *c, serve_sizes *out) {
     const struct serve_axis *x = &serve_axes[i];
     char name[24];
     snprintf(name, sizeof name, "serve %s", x->key);
-    st = mlaf_cli_axis(name, *texts[i] ? texts[i] : x->otherwise, 1, x->most, &out->axes[i], &c->err);
+    if (*texts[i] || x->otherwise)
+      st = mlaf_cli_axis(name, *texts[i] ? texts[i] : x->otherwise, 1, x->most, &out->axes[i], &c->err);
   }
   return st;
 }
@@ -101,23 +103,48 @@ static bool of_this_size(const mlaf_point *p, const serve_layer *l) {
   return requests ? requests == past(l->batch) || requests == tokens : mlaf_point_value(p, "tokens", 0) == tokens;
 }
 
-static mlaf_status add_stages(listing *x, serve_layer *l) {
+/* The problems of a layer that `keep` says. */
+static mlaf_status add_listed(listing *x, const serve_layer *l, const mlaf_layer_desc *d,
+                              bool (*keep)(const mlaf_point *p, const serve_layer *l)) {
   char text[MLAF_PROBLEM_TEXT_MAX], why[512];
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; !st; i++) {
+    mlaf_point p;
+    if (mlaf_layer_problem_at(d, d->index_heads ? 2 : 1, i, text, sizeof text, why, sizeof why))
+      return mlaf_fail(&x->c->err, MLAF_E_PROBLEM, "%s: %s", l->model->name, why);
+    if (!*text) break;
+    st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
+    if (st) return mlaf_fail(&x->c->err, MLAF_E_INTERNAL, "'%s': %s", text, why);
+    if (keep(&p, l)) st = mlaf_cli_problems_add(x->c, &x->out->problems, &p);
+  }
+  return st;
+}
+
+static mlaf_status add_stages(listing *x, serve_layer *l) {
   mlaf_layer_desc d;
   layer_setup s;
   mlaf_status st = mlaf_cli_serve_setup(x->c, x->out, l, &s, &x->requests);
   if (st) return st;
   layer_describe(&s, &d);
-  for (size_t i = 0; !st; i++) {
-    mlaf_point p;
-    if (mlaf_layer_problem_at(&d, d.index_heads ? 2 : 1, i, text, sizeof text, why, sizeof why))
-      return mlaf_fail(&x->c->err, MLAF_E_PROBLEM, "%s: %s", l->model->name, why);
-    if (!*text) break;
-    st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
-    if (st) return mlaf_fail(&x->c->err, MLAF_E_INTERNAL, "'%s': %s", text, why);
-    if (of_this_size(&p, l)) st = mlaf_cli_problems_add(x->c, &x->out->problems, &p);
-  }
+  st = add_listed(x, l, &d, of_this_size);
   return st ? st : add_layer(x, l, &d);
+}
+
+static bool of_prompts(const mlaf_point *p, const serve_layer *l) {
+  return p->op != mlaf_cli_op(&(cli){0}) && mlaf_point_value(p, "tokens", 0) >= l->q_len;
+}
+
+/* One prompt with nothing cached: its products, and what attends over keys and values of each head. A layer with an indexer has
+ * no such form. */
+static mlaf_status add_prompt(listing *x, const mlaf_model *m, int32_t tp, int32_t tokens) {
+  const serve_layer l = {.model = m, .tp = tp, .batch = 1, .ctx = tokens, .q_len = tokens};
+  mlaf_layer_desc d;
+  layer_setup s;
+  const mlaf_status st = mlaf_cli_serve_setup(x->c, x->out, &l, &s, &x->requests);
+  if (st || !m->hidden || m->index_heads) return st;
+  s.prefill = true;
+  layer_describe(&s, &d);
+  return add_listed(x, &l, &d, of_prompts);
 }
 
 /* A model without a layer of this library's form: its attention alone. */
@@ -149,6 +176,7 @@ static mlaf_status add_model(listing *x, const mlaf_model *m, int32_t tp, const 
           return mlaf_fail(&x->c->err, MLAF_E_ARG, "--serve: ctx %d counts the %d new tokens, too", l.ctx, l.q_len);
         st = m->hidden ? add_stages(x, &l) : add_attention(x, &l);
       }
+  for (size_t i = 0; !st && i < z->axes[3].n; i++) st = add_prompt(x, m, tp, z->axes[3].values[i]);
   return st;
 }
 

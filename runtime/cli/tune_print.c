@@ -43,6 +43,7 @@ void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_resu
   cJSON_AddNumberToObject(e, "candidates", (double)r->n);
   cJSON_AddNumberToObject(e, "failed", (double)r->failed);
   cJSON_AddNumberToObject(e, "resumed", (double)r->resumed);
+  cJSON_AddNumberToObject(e, "passed_over", (double)r->passed_over);
   cJSON_AddNumberToObject(e, "compiles", (double)r->compiles);
   cJSON_AddNumberToObject(e, "cached", (double)r->cached);
   cJSON_AddNumberToObject(e, "libraries", (double)r->libraries);
@@ -58,6 +59,15 @@ void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_resu
     cJSON_AddNumberToObject(choice, "margin", r->choice.margin);
     cJSON_AddNumberToObject(choice, "error", r->choice.error);
     cJSON_AddBoolToObject(choice, "recorded", r->recorded);
+  }
+  mlaf_guess g;
+  if (mlaf_guess_of(r, &g)) {
+    cJSON *guess = cJSON_AddObjectToObject(e, "guess");
+    cJSON_AddNumberToObject(guess, "pick_ns", g.pick_ns);
+    cJSON_AddNumberToObject(guess, "best_ns", g.best_ns);
+    cJSON_AddNumberToObject(guess, "rank", (double)g.rank);
+    cJSON_AddNumberToObject(guess, "of", (double)g.of);
+    cJSON_AddNumberToObject(guess, "median_error", g.error);
   }
   /* the best of this run alone: the choice may stand on earlier ones */
   const mlaf_sample *best = r->n && r->items[0].sample.outcome == MLAF_OUT_OK ? &r->items[0].sample : NULL;

@@ -184,6 +184,10 @@ static mlaf_status say_estimate(serve *s) {
   double seconds = 0;
   const mlaf_status st = estimate(s, &tries, &seconds);
   if (st) return st;
+  for (size_t i = 0; i < s->n; i++) /* -v */
+    mlaf_log_line(&s->c->log, MLAF_LOG_INFO, "%s",
+                  mlaf_point_text(i < s->work.problems.n ? &s->work.problems.list[i]
+                                                         : &s->work.layers[i - s->work.problems.n].point).s);
   if (s->c->json) {
     cJSON *e = mlaf_cli_event("serve_estimate");
     cJSON_AddNumberToObject(e, "problems", (double)s->work.problems.n);
@@ -343,8 +347,8 @@ static mlaf_status on_threads(serve *s, void *(*run)(void *)) {
 
 static void print_guesses(const char *whose, const char *what, const mlaf_guesses *g, bool errors) {
   if (!g->n) return;
-  printf("%s over the choice, %zu %s: %.3fx (geometric mean), %.2fx at worst; %zu are the fastest, %zu within %.0f %%", whose, g->n,
-         what, exp(g->log_ratio / (double)g->n), g->worst, g->first, g->near, 100 * (MLAF_GUESS_NEAR - 1));
+  printf("%s over the choice, %zu %s: %.3fx (geometric mean), %.2fx at worst; %zu are the fastest, %zu within %.0f %%", whose,
+         g->n, what, exp(g->log_ratio / (double)g->n), g->worst, g->first, g->near, 100 * (MLAF_GUESS_NEAR - 1));
   if (errors) printf("; median error %.0f %% on average", 100 * g->errors / (double)g->n);
   printf("\n");
 }

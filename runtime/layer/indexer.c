@@ -22,9 +22,6 @@ static mlaf_status check_layer(const mlaf_layer_desc *d, mlaf_err *err) {
 
 /* And as an indexer of its own wants it. */
 static mlaf_status check_indexed(const mlaf_layer_desc *d, mlaf_err *err) {
-  if (d->index_heads != 32 && d->index_heads != 64)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_heads is %d, must be 32 or 64, or 0 where lists are another "
-                     "layer's, without MLAF_LAYER_INDEX_ flags then (they are %#x)", d->index_heads, d->flags & INDEX_FLAGS);
   if (!(isfinite(d->index_eps) && d->index_eps >= 0))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_eps is %g, must be finite and not negative",
                      (double)d->index_eps);
@@ -40,6 +37,9 @@ static mlaf_status check_indexed(const mlaf_layer_desc *d, mlaf_err *err) {
 mlaf_status layer_index_check_desc(const mlaf_layer_desc *d, int32_t q_len_most, mlaf_err *err) {
   const bool indexed = d->index_heads || d->flags & INDEX_FLAGS;
   if (!indexed && !d->index_topk) return MLAF_OK;
+  if (indexed && d->index_heads != 32 && d->index_heads != 64)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_heads is %d, must be 32 or 64, or 0 where lists are another "
+                     "layer's, without MLAF_LAYER_INDEX_ flags then (they are %#x)", d->index_heads, d->flags & INDEX_FLAGS);
   if (d->index_topk < 1)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: index_topk is %d, must be 1 or more with index_heads %d and "
                      "MLAF_LAYER_INDEX_ flags %#x", d->index_topk, d->index_heads, d->flags & INDEX_FLAGS);

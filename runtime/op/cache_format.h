@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
 #include "mlaf_formats.h"
 
 /* Types of stored numbers. DTYPE: the problem's 16-bit type. */
@@ -58,6 +59,21 @@ static inline int64_t mlaf_format_page_rows(const mlaf_cache_format *f, int64_t 
 static inline const mlaf_cache_format *mlaf_cache_format_at(int format) {
   static const mlaf_cache_format rows[MLAF_FORMATS] = {MLAF_FORMAT_ROWS};
   return &rows[format];
+}
+
+/* Pages of a format whose scales lie behind a page's rows: these follow each other, and readers count pages in rows. Strides in
+ * bytes, as arguments have them: 0 is dense. */
+static inline mlaf_status mlaf_format_check_pages(const mlaf_cache_format *f, int32_t page_tokens, int64_t row_stride,
+                                                  int64_t page_stride, mlaf_err *err) {
+  const int64_t row = mlaf_extent_bytes(f->row, 0, 0), page = mlaf_format_page_rows(f, page_tokens, 0, 0) * row;
+  if (row_stride && row_stride != row)
+    return mlaf_fail(err, MLAF_E_ARG, "cache_row_stride is %lld, must be 0 or %lld: the rows of a page of %s follow each other",
+                     (long long)row_stride, (long long)row, f->name);
+  if (!page_stride || (page_stride >= page && page_stride % row == 0)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG,
+                   "cache_page_stride is %lld, must be 0 or a multiple of %lld from %lld on: a page of %s is %d rows and, behind "
+                   "them, %d bytes of scales for each",
+                   (long long)page_stride, (long long)row, (long long)page, f->name, page_tokens, f->aside);
 }
 
 /* Why the operation cannot have a cache of the format whose name the first n characters of `word` are; NULL: that is no name of a

@@ -40,9 +40,4 @@ static inline float mlaf_stored_factor(const mlaf_cache_format *f, const unsigne
   return scale;
 }
 
-/* The scale of a column, of a row that holds its scales. */
-static inline float mlaf_stored_scale(const mlaf_cache_format *f, int rank, int rope, const unsigned char *row, int column) {
-  return mlaf_stored_factor(f, row + mlaf_extent_bytes(f->scales_at, rank, rope), column);
-}
-
 #endif

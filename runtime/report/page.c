@@ -106,6 +106,7 @@ static void summary(mlaf_text *t, const report_device *d) {
   char text[32];
   double log_gain = 0, log_ratio = 0, best = 0;
   size_t gains = 0, ratios = 0, samples = 0, failures = 0;
+  mlaf_guesses guesses = {.n = 0};
   for (size_t i = 0; i < d->n; i++) {
     const report_point *x = &d->points[i];
     samples += x->samples;
@@ -114,6 +115,8 @@ static void summary(mlaf_text *t, const report_device *d) {
     if (x->floor_ns > 0) log_ratio += log(x->floor_ns / x->choice.ns), ratios++;
     if (x->floor_ns / x->choice.ns > best) best = x->floor_ns / x->choice.ns;
   }
+  for (size_t i = 0; i < d->n; i++)
+    if (d->points[i].guess.of) mlaf_guesses_add(&guesses, &d->points[i].guess);
   mlaf_text_str(t, "<div class=cards>");
   snprintf(text, sizeof text, "%zu", d->n);
   card(t, text, "tuned problems");
@@ -129,13 +132,20 @@ static void summary(mlaf_text *t, const report_device *d) {
   card(t, text, "of the roofline (geometric mean)");
   snprintf(text, sizeof text, "%.0f %%", 100 * best);
   card(t, text, "of it at best");
+  if (guesses.n) {
+    snprintf(text, sizeof text, "%zu of %zu", guesses.first, guesses.n);
+    card(t, text, "guesses of the model were the fastest");
+    snprintf(text, sizeof text, "%.0f %%", 100 * guesses.errors / (double)guesses.n);
+    card(t, text, "its median error, on average");
+  }
   mlaf_text_str(t, "</div>");
 }
 
 static void table(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem, variant<th class=n>us<th>source<th class=n>of "
                 "roofline<th>bound by"
-                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>splits</tr>");
+                   "<th class=n>over untuned<th class=n>guess's rank<th class=n>model off by<th class=n>lead<th class=n>error"
+                   "<th class=n>splits</tr>");
   for (size_t i = 0; i < d->n; i++) {
     const report_point *x = &d->points[i];
     mlaf_text_str(t, "<tr><td><code>");
@@ -154,13 +164,34 @@ static void table(mlaf_text *t, const report_device *d) {
     mlaf_report_escaped(t, x->timing.bound[0] ? x->timing.bound : "-");
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
+    if (x->guess.of) mlaf_text_fmt(t, "<td class=n>%zu of %zu<td class=n>%.0f %%", x->guess.rank, x->guess.of, 100 * x->guess.error);
+    else mlaf_text_str(t, "<td class=n>-<td class=n>-");
     mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>", 100 * x->choice.margin, x->choice.error);
     if (mlaf_has_splits(x->problem.op)) mlaf_text_fmt(t, "%u</tr>", x->choice.knob);
     else mlaf_text_str(t, "-</tr>");
   }
   mlaf_text_str(t, "</table></div><p class=soft>splits: into how many pieces a request's cached tokens are cut, each the work of "
                    "one workgroup; their results are merged. It is a number of the launch, not of the kernel: the tuner times "
-                   "several with one compiled kernel. Operations without such pieces have none.</p>");
+                   "several with one compiled kernel. Operations without such pieces have none. guess's rank: the place by time of what the "
+                   "model puts first among all that were timed; off by: the median error of its estimates of those.</p>");
+}
+
+static void layers(mlaf_text *t, const report_device *d) {
+  mlaf_text_str(t, "<h3>Layers</h3><p class=soft>Which stages of a layer share a kernel, for so many query tokens a call. Whole "
+                   "layers were timed in turns.</p><div class=wide><table><tr><th>layer<th>choice<th class=n>us<th>source"
+                   "<th>next fastest<th class=n>it takes</tr>");
+  for (size_t i = 0; i < d->n_layers; i++) {
+    const report_layer *x = &d->layers[i];
+    mlaf_text_str(t, "<tr><td><code>");
+    mlaf_report_escaped(t, x->choice.problem);
+    mlaf_text_str(t, "</code><td>");
+    mlaf_report_escaped(t, x->choice.variant);
+    mlaf_text_fmt(t, "<td class=n>%.2f<td>%s<td>", x->choice.ns / 1e3, mlaf_source_name(x->choice.source));
+    mlaf_report_escaped(t, *x->next ? x->next : "-");
+    if (*x->next) mlaf_text_fmt(t, "<td class=n>%.3fx</tr>", x->next_ns / x->choice.ns);
+    else mlaf_text_str(t, "<td class=n>-</tr>");
+  }
+  mlaf_text_str(t, "</table></div>");
 }
 
 static void plot(mlaf_text *t, const char *title, const char *about) {
@@ -206,6 +237,7 @@ static void device(mlaf_text *t, const report_device *d) {
     for (to = from + 1; to < d->n && mlaf_point_same_shape(&d->points[from].problem, &d->points[to].problem);) to++;
     family(t, d, from, to);
   }
+  if (d->n_layers) layers(t, d);
   if (d->n) table(t, d);
   if (!d->n_misses) return;
   mlaf_text_str(t, "<h3>Asked for and not tuned</h3><p class=soft>Tune them with: <code>mlaforge tune --misses</code></p>"

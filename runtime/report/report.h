@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "db/db.h"
 #include "op/nearest.h"
+#include "tune/tune.h"
 
 /* One tuned problem. Times in ns; 0: not known. */
 typedef struct report_point {
@@ -17,7 +18,15 @@ typedef struct report_point {
   double first_ns;         /* the model's first pick: what a plan takes when nothing was tuned */
   double baseline_ns;      /* the variant that always works */
   size_t samples, failures;
+  mlaf_guess guess;        /* of the model, among the samples; of 0: there is none */
 } report_point;
+
+/* A layer's choice for a class of tokens (mla_layer:...), and the next fastest; *next "": nothing else was timed. */
+typedef struct report_layer {
+  mlaf_choice choice;
+  char next[64];
+  double next_ns;
+} report_layer;
 
 typedef struct report_miss {
   mlaf_point problem;
@@ -29,6 +38,8 @@ typedef struct report_device {
   char id[160], target[64];
   report_point *points; /* by family, then batch, then ctx */
   size_t n;
+  report_layer *layers;
+  size_t n_layers;
   report_miss *misses;
   size_t n_misses;
 } report_device;

@@ -68,12 +68,23 @@ static tune_candidate *incumbent(const tuner *t) {
   return NULL;
 }
 
-/* The fastest, those near it, fastest first, and the incumbent wherever it stands. */
+static bool is_uneven(const tuner *t) { return t->opts.lengths.kind != MLAF_LENGTHS_EQUAL; }
+
+/* The model's pick, which a plan would take if nothing was tuned. */
+static tune_candidate *pick(const tuner *t) {
+  for (size_t i = 0; i < t->n_own; i++)
+    if (t->counted[i] && usable(&t->list[i])) return &t->list[i];
+  return NULL;
+}
+
+/* The fastest, those near it, fastest first, and the incumbent wherever it stands. Where lengths differ the model's pick, too:
+ * what wins with one draw of lengths must win with others. */
 static void invite(finals *f) {
   tuner *t = f->t;
-  tune_candidate *standing = incumbent(t);
+  tune_candidate *standing = incumbent(t), *guess = is_uneven(t) ? pick(t) : NULL;
   add(f, &t->list[t->best]);
   if (standing) add(f, standing);
+  if (guess) add(f, guess);
   for (;;) {
     tune_candidate *next = NULL;
     for (size_t i = 0; i < t->n; i++) {
@@ -109,17 +120,43 @@ static mlaf_status load(finals *f, mlaf_err *err) {
   return status;
 }
 
+/* Lengths that differ are drawn anew for each pass but the first. Where memory is short those of the first serve. */
+static mlaf_status bench_of_pass(finals *f, int pass, mlaf_bench **out, mlaf_err *err) {
+  tuner *t = f->t;
+  mlaf_bench_opts opts = {.data = {.seed = t->opts.seed, .lengths = t->opts.lengths}};
+  *out = t->bench;
+  if (!pass || !is_uneven(t)) return MLAF_OK;
+  opts.data.lengths.seed += opts.data.lengths.seed ? (uint64_t)pass : (uint64_t)pass + 1; /* 0 is 1 */
+  mlaf_status status = t->steps->bench(t->env->device, t->problem, &opts, out, err);
+  if (status != MLAF_E_NOMEM) return status;
+  *out = t->bench;
+  return MLAF_OK;
+}
+
+/* Times in terms of the first pass: its lengths are those of the rounds. */
+static void in_terms_of_first(finals *f, int pass) {
+  double first = 0, now = 0;
+  for (int i = 0; i < f->n; i++) first += f->list[i].ns[0], now += f->list[i].ns[pass];
+  for (int i = 0; i < f->n && now > 0; i++) {
+    finalist *x = &f->list[i];
+    x->ns[pass] *= first / now, x->p10[pass] *= first / now, x->p90[pass] *= first / now;
+  }
+}
+
 static mlaf_status one_pass(finals *f, int pass, mlaf_err *err) {
   tuner *t = f->t;
   int lock = -1;
-  mlaf_status status = mlaf_tuner_lock(t->env->device, t->env->log, t->opts.cancel, t->deadline, &lock, err);
+  mlaf_bench *bench;
+  mlaf_status status = bench_of_pass(f, pass, &bench, err);
+  if (status != MLAF_OK) return status;
+  status = mlaf_tuner_lock(t->env->device, t->env->log, t->opts.cancel, t->deadline, &lock, err);
   for (int k = 0; k < f->n && status == MLAF_OK; k++) {
     finalist *x = &f->list[(k + pass) % f->n]; /* nobody is always first behind a pause */
     if (!x->loaded) continue;
     const mlaf_time_opts opts = mlaf_tuner_protocol(t);
     mlaf_timing timing = {.ns = 0};
     mlaf_tuner_report(t, "timing in turns", x->c);
-    status = t->steps->time(t->bench, x->loaded, &opts, &timing, err);
+    status = t->steps->time(bench, x->loaded, &opts, &timing, err);
     x->ns[pass] = timing.ns;
     x->p10[pass] = timing.p10_ns;
     x->p90[pass] = timing.p90_ns;
@@ -127,6 +164,10 @@ static mlaf_status one_pass(finals *f, int pass, mlaf_err *err) {
     x->samples += timing.samples;
   }
   mlaf_tuner_unlock(lock);
+  if (bench != t->bench) {
+    t->steps->bench_free(bench);
+    in_terms_of_first(f, pass);
+  }
   return status;
 }
 

@@ -88,6 +88,10 @@ static tune_candidate *next(tuner *t) {
 mlaf_status mlaf_tuner_one_round(tuner *t, mlaf_err *err) {
   mlaf_status status = mlaf_tuner_compile_start(t, err);
   for (tune_candidate *c; status == MLAF_OK && !mlaf_tuner_stop(t) && (c = next(t)) != NULL;) {
+    if (mlaf_tuner_is_passed_over(t, c)) {
+      mlaf_tuner_take_back(t, c);
+      continue;
+    }
     if (!mlaf_tuner_compile_wait(t, c)) break; /* stopped, or the compiler failed as a whole: the join says which */
     status = finish_one(t, c, err);
   }
@@ -101,6 +105,7 @@ static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
   for (int round = 1; round <= mlaf_tuner_rounds(t) && status == MLAF_OK && !mlaf_tuner_stop(t); round++)
     if (mlaf_tuner_select(t, round)) status = mlaf_tuner_one_round(t, err);
+  t->in_finals = true;
   if (status == MLAF_OK && !mlaf_tuner_stop(t)) status = mlaf_tuner_finals(t, err);
   if (mlaf_tuner_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
@@ -131,6 +136,7 @@ static mlaf_status collect(tuner *t, mlaf_err *err) {
   if (!out->items) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the results");
   for (size_t i = 0; i < t->n; i++) {
     const tune_candidate *c = &t->list[i];
+    out->passed_over += c->passed_over && !t->counted[i];
     if (c->state != TUNE_DONE || !t->counted[i]) continue;
     out->items[out->n++] = c->item;
     out->resumed += c->item.resumed;

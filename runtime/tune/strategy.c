@@ -1,10 +1,10 @@
 /* Which candidates are tried, in which order and how precisely.
- *   pruned      round 1: each first kernel with the knob the model likes best, kernels in the model's order (each
- *                        template gets a share of the room);
- *               round 2: further knobs of the kernels that came out near the best;
- *               round 3: further kernels of the later stages for the best knobs.
+ *   pruned      first rounds: each first kernel with the knob the model likes best, kernels in the model's order (each
+ *                        template gets a share of the room); few of them at a time, so that the others can be judged;
+ *               then further knobs of the kernels that came out near the best;
+ *               then further kernels of the later stages for the best knobs.
  *               A limit on candidates leaves a third of it to the later rounds: a good kernel with a bad knob looks
- *               like a bad one.
+ *               like a bad one. Whichever cannot win by what was timed so far is passed over (worth.c).
  *   exhaustive  all of them.
  *   halving     round 1: all of them, a few short samples each; rounds 2 and 3: the best third of the last round, with more.
  *               Where times are modelled one rung says everything. */
@@ -13,11 +13,13 @@
 
 #include "tune/tune_internal.h"
 
-#define NEAR_KNOBS      1.25 /* round 2 looks at kernels within this of the best */
-#define NEAR_LATER      1.05 /* round 3 */
+#define NEAR_KNOBS      1.25 /* later rounds look at kernels within this of the best */
+#define NEAR_LATER      1.05 /* and at their later stages within this */
 #define MODELLED_KNOBS  2    /* further knobs of a kernel where timing one is slow */
 #define PRUNED_SHARE    0.15 /* of the space is as much as a pruned search evaluates ... */
 enum { PRUNED_LEAST = 12, HALVING_LEAST = 4 }; /* ... but this many in any case */
+enum { KERNEL_ROUNDS = 4, KNOB_ROUNDS = 2, PRUNED_ROUNDS = KERNEL_ROUNDS + KNOB_ROUNDS + 1 };
+enum { STEP_MEASURED = 8, STEP_MODELLED = 4 }; /* candidates of a round at least: kernels of a round compile side by side */
 
 static bool usable(const tune_candidate *c) { return c->state == TUNE_DONE && c->item.sample.outcome == MLAF_OUT_OK; }
 
@@ -35,6 +37,7 @@ typedef struct selection {
   tuner *t;
   size_t limit; /* of t->selected */
   bool any;     /* something is to be done */
+  bool sure_of_it; /* a candidate that is timed in any case was found */
   bool *counted;
 } selection;
 
@@ -52,10 +55,16 @@ void mlaf_tuner_leave_out(tuner *t, tune_candidate *c) {
   t->out->space--;
 }
 
+void mlaf_tuner_take_back(tuner *t, tune_candidate *c) {
+  t->counted[c - t->list] = false;
+  t->selected--;
+  c->state = TUNE_PENDING;
+}
+
 static bool take(selection *s, size_t i) {
   tune_candidate *c = &s->t->list[i];
   if (s->t->selected >= s->limit) return false;
-  if (s->counted[i]) return true;
+  if (s->counted[i] || (c->state != TUNE_DONE && mlaf_tuner_is_passed_over(s->t, c))) return true;
   if (mlaf_tuner_is_absent(s->t, c)) {
     mlaf_tuner_leave_out(s->t, c);
     return true;
@@ -83,6 +92,7 @@ static void best_of_groups(selection *s, const char *template, bool any_lengths,
       if (s->t->list[i].group != group) continue;
       if (template && strcmp(template, s->t->list[i].variant->kernels[0].template_name) != 0) break;
       if (any_lengths && !s->t->list[i].variant->any_lengths) break;
+      if (template && !s->sure_of_it) s->sure_of_it = s->t->list[i].sure = true;
       if (!take(s, i)) return;
       most--;
       break;
@@ -107,9 +117,12 @@ static void first_round(selection *s) {
   for (size_t i = 0; i < s->t->n; i++) {
     const char *template = s->t->list[i].variant->kernels[0].template_name;
     if (!first_of_template(s->t, i)) continue;
+    s->sure_of_it = false;
     if (uneven) best_of_groups(s, template, true, share);
+    s->sure_of_it = false;
     if (templates > 1) best_of_groups(s, template, false, share);
   }
+  s->t->list[0].sure = true;
   best_of_groups(s, NULL, false, SIZE_MAX);
 }
 
@@ -159,7 +172,8 @@ static void further_knobs(selection *s, int group) {
   for (size_t i = 0; i < s->t->n; i++) {
     const tune_candidate *c = &s->t->list[i];
     if (c->group != group || knob_counted(s, group, c->item.sample.knob)) continue;
-    if (s->t->modelled && taken++ == MODELLED_KNOBS) return;
+    if (s->t->modelled && taken == MODELLED_KNOBS) return;
+    if (!taken++ && s->t->round == KERNEL_ROUNDS + 1) s->t->list[i].sure = true; /* how knobs trade, models know least */
     if (!take(s, i)) return;
   }
 }
@@ -174,14 +188,14 @@ static void further_later(selection *s, int group) {
 
 static void pruned_round(selection *s, int round) {
   tuner *t = s->t;
-  if (round == 1) {
+  if (round <= KERNEL_ROUNDS) {
     first_round(s);
     return;
   }
   int *order = calloc((size_t)t->n_groups, sizeof *order);
   double *times = calloc((size_t)t->n_groups, sizeof *times);
-  int n = order && times ? near_groups(s, round == 2 ? NEAR_KNOBS : NEAR_LATER, order, times) : 0;
-  for (int i = 0; i < n; i++) (round == 2 ? further_knobs : further_later)(s, order[i]);
+  int n = order && times ? near_groups(s, round < PRUNED_ROUNDS ? NEAR_KNOBS : NEAR_LATER, order, times) : 0;
+  for (int i = 0; i < n; i++) (round < PRUNED_ROUNDS ? further_knobs : further_later)(s, order[i]);
   free(order);
   free(times);
 }
@@ -226,7 +240,7 @@ typedef struct strategy {
 } strategy;
 
 static const strategy strategies[MLAF_STRATEGY_COUNT] = {
-    [MLAF_STRATEGY_PRUNED] = {"pruned", 3, pruned_round},
+    [MLAF_STRATEGY_PRUNED] = {"pruned", PRUNED_ROUNDS, pruned_round},
     [MLAF_STRATEGY_EXHAUSTIVE] = {"exhaustive", 1, exhaustive_round},
     [MLAF_STRATEGY_HALVING] = {"halving", 3, halving_round},
 };
@@ -254,11 +268,19 @@ int mlaf_tuner_min_samples(const tuner *t, int round) {
   return t->opts.strategy == MLAF_STRATEGY_HALVING ? full * (round < 3 ? round : 3) / 3 : full;
 }
 
+/* Own candidates that may be selected up to the end of a round. */
+static size_t room_of(const tuner *t, int round) {
+  if (t->opts.strategy != MLAF_STRATEGY_PRUNED || round > KERNEL_ROUNDS || t->limit <= 2) return t->limit;
+  const size_t most = t->limit - t->limit / 3, least = t->modelled ? STEP_MODELLED : STEP_MEASURED;
+  const size_t step = most / KERNEL_ROUNDS > least ? most / KERNEL_ROUNDS : least;
+  return round == KERNEL_ROUNDS || step * (size_t)round > most ? most : step * (size_t)round;
+}
+
 bool mlaf_tuner_select(tuner *t, int round) {
-  bool first = t->opts.strategy == MLAF_STRATEGY_PRUNED && round == 1 && t->limit > 2;
-  const size_t room = first ? t->limit - t->limit / 3 : t->limit, beyond = t->n - t->n_own;
-  selection s = {t, room > SIZE_MAX - beyond ? SIZE_MAX : room + beyond, false, t->counted};
+  const size_t room = room_of(t, round), beyond = t->n - t->n_own;
+  selection s = {t, room > SIZE_MAX - beyond ? SIZE_MAX : room + beyond, false, false, t->counted};
   t->round = round;
+  for (size_t i = 0; i < t->n; i++) t->list[i].told = t->counted[i] && usable(&t->list[i]);
   /* All that a library proposes: which is fastest only timing tells, and none of them has to be compiled. */
   for (size_t i = t->n_own; round == 1 && i < t->n; i++) take(&s, i);
   strategies[t->opts.strategy].select(&s, round);

@@ -110,6 +110,7 @@ typedef struct mlaf_tuner_result {
   size_t n;
   size_t space, rejected;    /* candidates of the space, and points the budgets rejected */
   size_t resumed, failed;    /* of n */
+  size_t passed_over;        /* not timed: by what was timed they cannot be the fastest */
   size_t libraries;          /* of `space`: a library's */
   char no_library[512];      /* why there are none, where the operation could do with one; "" */
   size_t kernels;            /* distinct kernels this run asked the compiler for */

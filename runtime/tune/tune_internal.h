@@ -28,6 +28,9 @@ typedef struct tune_candidate {
   tune_state state;
   bool verified; /* in this run: timing it again needs no second verification */
   bool compared; /* in turns with the others at the front */
+  bool sure;     /* timed whatever the model says */
+  bool told;     /* it was timed before the round under way, so that its time judges others */
+  bool passed_over;
   bool absent;   /* a library's proposal that there is not */
   bool fleeting; /* its failure says nothing of it: not recorded, tried again by the next run */
   mlaf_tuner_item item;
@@ -75,6 +78,7 @@ typedef struct tuner {
   char standing[256];     /* variant of the exact choice before this run, "" */
   size_t selected, done, failed;
   int best;      /* candidate with the lowest OK time, -1 */
+  bool in_finals; /* the rounds are over */
   bool modelled; /* the device's times are; known after the first one */
   bool record;   /* samples go to the database */
   mlaf_tuner_result *out;
@@ -101,6 +105,14 @@ void mlaf_tuner_note_best(tuner *t);
 bool mlaf_tuner_is_absent(const tuner *t, const tune_candidate *c);
 /* It counts nowhere: neither as tried nor as failed nor as one of the space. */
 void mlaf_tuner_leave_out(tuner *t, tune_candidate *c);
+
+/* A selected candidate that was passed over: it is not tried in this round. */
+void mlaf_tuner_take_back(tuner *t, tune_candidate *c);
+
+/* --- worth.c --- */
+/* True in a pruned search for a candidate that cannot win by what was timed in earlier rounds, and in this one of candidates
+ * that stand before it: so an interrupted run judges as one that is not. */
+bool mlaf_tuner_is_passed_over(const tuner *t, tune_candidate *c);
 
 /* --- kernels.c --- */
 /* Render and hash a kernel once. Its own failure stays with it; not OK: no memory, no compiler. */

@@ -30,13 +30,15 @@ static void expect_line(const cli_dir *d, const char *model, const char *tp, con
 static void lists_problems_and_layers(void **state) {
   const cli_dir *d = *state;
   /* six operations with 1, 2 and 4 tokens, attention with two contexts */
-  expect_line(d, "minicpm3-4b", "40", "batch=1:4,ctx=64:128", "21 problems and 6 layers on 1 x AMD Instinct MI300X (emulated): at "
-              "most ");
+  expect_line(d, "minicpm3-4b", "40", "batch=1:4,ctx=64:128", "21 problems and 6 layers on 1 x AMD Instinct MI300X (emulated): "
+              "at most ");
   /* 2 requests of 2 tokens have the products of 4 of 1, and their layer's choice */
   expect_line(d, "minicpm3-4b", "40", "batch=2,4,ctx=64,q=1,2", "19 problems and 3 layers");
   /* one shape under three names; an indexer's layer is another */
   expect_line(d, "deepseek-v3,deepseek-r1,deepseek-v3.1", "8", "batch=1,ctx=1024", "6 problems and 1 layers");
   expect_line(d, "deepseek-v3,deepseek-v3.2", "8", "batch=1,ctx=4096", "11 problems and 2 layers");
+  /* a prompt has three products, append, two gathers, merge, and two of prefill: over new keys and cached ones */
+  expect_line(d, "minicpm3-4b", "40", "batch=1,ctx=64,prefill=4096", "15 problems and 1 layers");
   /* no layer of this form: attention alone */
   expect_line(d, "deepseek-v4-h64", "8", "batch=1:2,ctx=1024,q=1,2", "4 problems and 0 layers");
 }
@@ -44,7 +46,7 @@ static void lists_problems_and_layers(void **state) {
 static void refuses(void **state) {
   static const struct {
     const char *sizes, *option, *value, *says;
-  } list[] = {{"batch=1,batch=2", NULL, NULL, "'batch=2' is given twice; wanted is batch=LIST,ctx=LIST,q=LIST"},
+  } list[] = {{"batch=1,batch=2", NULL, NULL, "'batch=2' is given twice; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST"},
               {"1:4", NULL, NULL, "'1:4' is no list of those"},
               {"rows=4", NULL, NULL, "'rows=4' is no list of those"},
               {"batch=0", NULL, NULL, "--serve batch '0'"},
@@ -67,7 +69,7 @@ static void refuses(void **state) {
   static const struct {
     const char *args[4], *says;
   } others[] = {{{"tune", "--serve", "batch=1"}, "--serve wants --model NAME, or all"},
-                {{"tune", "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64", "--serve", "batch=1"}, "--serve takes its problems from"},
+                {{"tune", "mla_decode:h5,b1,s64", "--serve", "batch=1"}, "--serve takes its problems from"},
                 {{"tune", "--soak", "5"}, "--soak is for --serve"},
                 {{"tune", "layer", "--serve", "batch=1"}, "--serve says nothing of `tune layer`"}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -151,6 +153,10 @@ static void killed_and_taken_up_again(void **state) {
   assert_has(text, "# mlaforge tuning text 3\n");
   assert_has(text, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64\t");
   assert_has(page, "mla_q_absorb:h1,n64,p32,r256,bf16,halves,t2");
+  assert_has(page, "<h3>Layers</h3>");
+  assert_has(page, "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64</code><td>q_b+append<td class=n>");
+  assert_has(page, "<td>separate<td class=n>1."); /* the next fastest */
+  assert_has(page, "guesses of the model were the fastest");
   free(text), free(page);
   const int64_t all = samples_in(d->db);
   r = RUN(d, SERVE, "batch=1,2,ctx=64", "--out", out);

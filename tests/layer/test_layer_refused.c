@@ -44,7 +44,7 @@ static void wrong_descriptions(void **state) {
       {offsetof(mlaf_layer_desc, table_rows), 0, MLAF_E_ARG, "table_rows is 0"},
       {offsetof(mlaf_layer_desc, index_heads), 48, MLAF_E_ARG, "index_heads is 48, must be 32 or 64, or 0"},
       {offsetof(mlaf_layer_desc, index_heads), 32, MLAF_E_ARG, "index_topk is 0, must be 1 or more"},
-      {offsetof(mlaf_layer_desc, index_topk), 5, MLAF_E_ARG, "index_heads is 0, must be 32 or 64, or 0"},
+      {offsetof(mlaf_layer_desc, flags), MLAF_LAYER_INDEX_HADAMARD, MLAF_E_ARG, "index_heads is 0, must be 32 or 64, or 0"},
       {offsetof(mlaf_layer_desc, index_style), 2, MLAF_E_ARG, "index_style is 2, must be 0..1"},
       {offsetof(mlaf_layer_desc, table_row_stride), 18, MLAF_E_ARG, "table_row_stride is 18"},
   };

@@ -36,7 +36,7 @@ return function(loader, entries)
   function of.sm90_raw(p, x)
     local scales = loader.require("ops/mla_decode/families/sm90_raw").scales_of(p)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, cluster = x.cluster, schedule = x.schedule, load = x.load,
-      scales = scales }
+      scales = scales, page_size = p.page_size }
     return model("sm90_raw").of(plan("sm90_raw").make(v, isa), v)
   end
   function of.sm90_raw_mid(p, x)

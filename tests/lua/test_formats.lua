@@ -41,7 +41,12 @@ test("an operation's formats are its field's words, by numbers without gaps", fu
       end
     end
   end
-  eq(table.concat(loader.require("projection/side").LAYOUTS, " "), table.concat(formats.words("mla_append"), " "),
+  -- No block beside a projection of a layer appends formats with columns of their own.
+  local beside = {}
+  for _, f in ipairs(formats.of("mla_append")) do
+    if not formats.own_columns(f) then beside[#beside + 1] = f.name end
+  end
+  eq(table.concat(loader.require("projection/side").LAYOUTS, " "), table.concat(beside, " "),
     "what blocks beside a projection append")
   for _, f in ipairs(formats.list) do
     for op in sorted(f.takes) do ok(#formats.words(op) > 0, "%s is taken by %s, which has no formats", f.name, op) end
@@ -52,9 +57,15 @@ end)
 test("what an operation does not take is refused by its name", function()
   eq(problem.parse("mla_decode:h16,fp8_ds_mla").cache, 3)
   eq(problem.parse("mla_decode:h16,r512,p0,fp8_v4").cache, 4)
-  raises(function() problem.parse("mla_append:fp8_v4") end, "mla_append does not take fp8_v4",
-    "(584 bytes a token of 448 + 64 columns, as those of DeepSeek-V4)", "mla_decode takes fp8_v4")
-  raises(function() problem.parse("mla_gather_kv_b:h16,fp8_v4") end, "mla_gather_kv_b does not take fp8_v4")
+  for op in sorted({ mla_append = 1, mla_gather_kv_b = 1, mla_decode = 1 }) do
+    for name, why in sorted({ fp8_planar = "three rows of a page", fp8_scales = "scales lie in another tensor",
+      kpe16 = "rope columns of 16 bits lie in another tensor" }) do
+      raises(function() problem.parse(op .. ":h16," .. name) end, op .. " does not take " .. name,
+        "and no operation takes " .. name .. " yet: ", why)
+    end
+  end
+  eq(problem.parse("mla_gather_kv_b:h16,r448,p64,fp8_v4").layout, "fp8_v4")
+  eq(problem.parse("mla_append:r448,p64,fp8_v4").layout, "fp8_v4")
   raises(function() problem.parse("mla_q_scale:h16,fp8_v4") end, "bad field 'fp8_v4'")
   eq(problem.parse("mla_append:fp8_ds_mla").layout, "fp8_ds_mla")
 end)
@@ -77,23 +88,31 @@ end
 test("kernels write and read where the table says", function()
   for rank, rope in sorted({ [512] = 64, [256] = 32 }) do
     for _, f in ipairs(formats.of("mla_append")) do
+      local own, own_rope = formats.own_columns(f)
+      local rank, rope = own or rank, own_rope or rope
       local text = source(("mla_append:r%d,p%d,%s"):format(rank, rope, f.name), "rows")
       local at = text:match("char%* const rope = to%.latent %+ (%d+);")
       local split = text:find("char* const rope = to.rope;", 1, true) ~= nil
       eq(split, formats.stream(f, "rope").place == "tensor", f.name)
       if not split then eq(tonumber(at), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
       local scale = text:match("store%(to%.latent %+ ([^,]-) %+ chunk / 4, there %? scale")
-      eq(scale ~= nil, f.scale == "stored", f.name .. ": scales of its own")
+      local aside = formats.stream(f, "scales") and formats.stream(f, "scales").place
+      eq(scale ~= nil, f.scale == "stored" and not aside, f.name .. ": scales of its own in the row")
+      eq(text:find("store(to.scales + chunk / 8, ", 1, true) ~= nil, aside ~= nil, f.name .. ": scales behind a page's rows")
       if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
     end
     for _, f in ipairs(formats.of("mla_gather_kv_b")) do
+      local own, own_rope = formats.own_columns(f)
+      local rank, rope = own or rank, own_rope or rope
       local text = source(("mla_gather_kv_b:h16,r%d,p%d,%s"):format(rank, rope, f.name), "mma")
       local body = text:match("word4 rope8%(.-\n}")
-      local at = body:match("a%.cache %+ row %+ (.-) %+ %d+ %* c%)")
+      local at = body:match("a%.cache %+ a?d?d?r?e?s?s?_?o?f?%(?row%)? %+ (.-) %+ %d+ %* c%)")
       eq(at == nil, formats.stream(f, "rope").place == "tensor", f.name)
       if at then eq(value(at, rank), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
       local scale = text:match("tidy%(load<float>%(a%.cache %+ row %+ (.-) %+ 4 %* %(c / 16%)")
-      eq(scale ~= nil, f.scale == "stored", f.name .. ": scales of its own")
+      local aside = formats.stream(f, "scales") and formats.stream(f, "scales").place
+      eq(scale ~= nil, f.scale == "stored" and not aside, f.name .. ": scales of its own in the row")
+      eq(text:find("load<unsigned char>(a.cache + scales + c / 8)", 1, true) ~= nil, aside ~= nil, f.name .. ": behind rows")
       if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
     end
   end

@@ -144,6 +144,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_raw", RAW }, { "sm90_raw", with(RAW, { ring = 3, cluster = 2, raises = 1 }) },
     { "sm90_raw", with(RAW, { ring = 4, schedule = "fitted", o_boxes = 1, raises = 2 }) },
     { "sm90_raw", with(RAW, { schedule = "fitted", cluster = 2, o_boxes = 1, warps = 4 }) },
+    { "sm90_raw", with(RAW, { lists = 2 }) }, { "sm90_few", with(HOPT, { load = "gather", lists = 1 }) },
+    { "sm90_raw", with(RAW, { schedule = "fitted", cluster = 2, o_boxes = 1, lists = 1 }) },
     { "sm90_raw_mid", with(RAW_MID, { raises = 2, warps = 4 }) }, { "sm90_raw_mid", with(RAW_MID, { ps = 1, ring = 4 }) },
     { "sm90_raw_mid", with(RAW_MID, { schedule = "splits" }) },
     { "sm90_small_rank", HOPW },
@@ -162,9 +164,10 @@ test("the model's functions are the template's", function()
   local files = {
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
       "mla_decode/sm90_few/ends.h", "mla_decode/sm90_few/look_ahead.h", "mla_decode/sm90_few/take_pieces.h",
-      "mla_decode/sm90_few/whole.h", "mla_decode/lib/meet.h" },
+      "mla_decode/sm90_few/whole.h", "mla_decode/lib/index_list.h", "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
-    sm90_raw = { "mla_decode/sm90_raw.cu.in", "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/products.h",
+    sm90_raw = { "mla_decode/sm90_raw.cu.in", "mla_decode/lib/index_list.h", "mla_decode/sm90_raw/list.h",
+      "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/products.h",
       "mla_decode/sm90_raw/query.h", "mla_decode/sm90_raw/softmax.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/lib/meet.h" },
     sm90_raw_mid = { "mla_decode/sm90_raw_mid.cu.in", "mla_decode/sm90_raw_mid/scores.h", "mla_decode/sm90_raw_mid/values.h",
@@ -371,6 +374,12 @@ local SEEDS = {
   end },
   { "the next Q comes before all have taken this one", "sm90_raw", with(RAW, { schedule = "fitted" }), RANGES, "race", "Q as it",
     function(m) edit(m, "producer 2", { "WAIT" }, "empty_q", "announce()", drop) end },
+  { "a list's table is filled anew before all have read what is left", "sm90_raw", with(RAW, { lists = 2 }), LONG, "race",
+    "front of the table", function(m) edit(m, "producer", { "ARRIVE", "WAIT" }, "named 4", "refill_list()", drop) end },
+  { "a list's table is read before all have filled it", "sm90_raw", with(RAW, { lists = 2 }), LONG, "race", "table",
+    function(m)
+      edit(m, "producer", { "ARRIVE", "WAIT" }, "named 4", "keep_entries()", drop)
+    end },
   { "the order is not passed on", "sm90_few", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
     edit(m, "math 1", { "ARRIVE" }, "order of warpgroup 0", "scores(), tiles", drop)
   end },

@@ -75,6 +75,7 @@ class Entries(EmulatorTest):
         yield m.fused_qk_rope_concat_and_cache_mla, dict(
             q_nope=new(T, H, R), q_pe=new(T, H, P), kv_c=new(T, R), k_pe=new(T, P), kv_cache=cache, q_out=new(T, H, C), slot_mapping=long(0, 1),
             k_scale=None, q_scale=None, positions=long(0, 1), cos_cache=half, sin_cache=half, is_neox=True, is_nope_first=True)
+        yield m.concat_mla_q, dict(q_nope=new(T, H, R), q_pe=new(T, H, P), out=new(T, H, C))
         yield m.mla_dequant, dict(w=new(128, 128, dtype="float8_e4m3fnuz"), w_scale=new(1, 1, dtype="float32"), out=new(128, 128))
         yield m.mla_gather_kv_b, dict(kv_cache=cache, block_table=table, cu_seqlens=ints(0, 2, 4), seq_starts=ints(0, 0), kv_b_weight=kv_b,
                                       kv=new(4, H, N + V), k_pe=new(4, P), vdim=V)

@@ -80,7 +80,7 @@ class Calls(unittest.TestCase):
     def test_wrong_arguments_are_refused_by_name(self):
         q, cache = self.new(1, 1, H, R + P), self.new(2, PAGE, 1, R + P, dtype="float16")
         with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "mlaforge: the cache is float16, must be bfloat16"):  # where it runs
-            jax.jit(lambda q: self.ours.flash_mla_with_kvcache(q, cache, jnp.zeros((1, 1), jnp.int32), jnp.ones(1, jnp.int32), R))(q)
+            jax.block_until_ready(jax.jit(lambda q: self.ours.flash_mla_with_kvcache(q, cache, jnp.zeros((1, 1), jnp.int32), jnp.ones(1, jnp.int32), R))(q))
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_cache has the shape"):
             self.ours.concat_and_cache_mla(self.new(1, R), self.new(1, P), self.new(2, PAGE, R), jnp.zeros(1, jnp.int32))
 

@@ -193,6 +193,107 @@ static void who_leads_behind_a_comparison_is_compared(void **state) {
   free(f);
 }
 
+/* k1 is the fastest with the lengths of the rounds, the model's pick k0, 20 % behind there, with all others. */
+static int benches;
+static bool room_for_one;
+static mlaf_status counted_bench(mlaf_device *dev, const mlaf_point *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+                                 mlaf_err *err) {
+  if (!room_for_one) assert_int_equal(opts->data.lengths.seed, benches ? benches + 1 : 0); /* each draw is another */
+  if (benches && room_for_one) return mlaf_fail(err, MLAF_E_NOMEM, "no device memory");
+  benches++;
+  return fake_bench(dev, p, opts, out, err);
+}
+static mlaf_status lucky_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err) {
+  mlaf_status status = fake_time(b, l, opts, out, err);
+  const double by = benches == 1 ? 1 : l->kernel == 1 ? 3 : 2; /* other draws have more tokens */
+  out->ns *= by, out->p10_ns *= by, out->p90_ns *= by;
+  return status;
+}
+
+static void a_lucky_draw_of_lengths_does_not_win(void **state) {
+  mlaf_tuner_steps steps = fake_steps;
+  steps.time = lucky_time;
+  steps.bench = counted_bench;
+  benches = 0;
+  fake *f = fake_new(3, 1);
+  f->k[0].ns = 1200, f->k[0].model_ns = 1;
+  f->k[1].ns = 1000, f->k[1].model_ns = 2;
+  f->k[2].ns = 5000, f->k[2].model_ns = 3;
+  mlaf_tuner_opts opts = {.strategy = MLAF_STRATEGY_EXHAUSTIVE, .lengths = {.kind = MLAF_LENGTHS_UNIFORM}};
+  mlaf_tuner_result r = tune_ok(f, NULL, &steps, opts);
+  assert_string_equal(r.choice.variant, "k0/s1");
+  assert_int_equal(benches, 5);
+  assert_true(r.choice.ns < 1200); /* in terms of the first draw */
+  mlaf_tuner_result_clear(&r);
+  benches = 0;
+  room_for_one = true; /* one draw has to do */
+  r = tune_ok(f, NULL, &steps, opts);
+  room_for_one = false;
+  assert_string_equal(r.choice.variant, "k1/s1");
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+/* A library proposes fewer products than the generator lists: the rest is no candidate, and is not asked for again. */
+static mlaf_status listed_products(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
+                                   mlaf_err *err) {
+  *list = calloc(4, sizeof **list);
+  for (*n = 0; *n < 4; ++*n) {
+    mlaf_variant *v = &(*list)[*n];
+    v->name = mlaf_format("lib%zu/s1", *n);
+    v->knob = 1;
+    v->kernels[0] = (mlaf_kernel_desc){
+        mlaf_strdup("fake_library"), mlaf_format("i=%zu", *n + 4), "", "", 256, 16, 1024, 400, 64, 304};
+    snprintf(v->kernels[0].symbol, sizeof v->kernels[0].symbol, "mlaf_k%zu", *n + 4);
+    mlaf_sha256_hex("library", 7, v->kernels[0].template_hash);
+  }
+  return MLAF_OK;
+}
+static int asked_for;
+static mlaf_status open_products(mlaf_device *dev, const mlaf_point *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
+                                 mlaf_err *err) {
+  const int way = !strncmp(desc->name, "lib", 3) ? desc->name[3] - '0' : 0;
+  asked_for += way >= 2;
+  if (way >= 2) return mlaf_fail(err, MLAF_E_TEMPLATE, "the library has 2 ways, and way %d is asked for", way);
+  return fake_open(dev, p, desc, out, err);
+}
+static mlaf_status no_library(mlaf_device *dev, mlaf_err *err) { return MLAF_OK; }
+
+static void proposals_that_there_are_not(void **state) {
+  fake *f = fake_new(2, 1);
+  mlaf_device_ops ops = *f->device.ops;
+  mlaf_tuner_steps steps = fake_steps;
+  ops.features |= MLAF_DEVICE_LIBRARIES;
+  ops.library_open = no_library;
+  steps.libraries = listed_products;
+  steps.open = open_products;
+  mlaf_op op = *pt(&(mlaf_problem)MLAF_PROBLEM_INIT)->op;
+  mlaf_calls calls = *op.calls;
+  calls.libraries = true;
+  op.calls = &calls;
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  f->device.ops = &ops;
+  for (int k = 4; k < 8; k++) f->k[k].ns = 1500 + k;
+  for (int run = 0; run < 2; run++) {
+    mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL};
+    mlaf_problem p = problem();
+    mlaf_point at = *pt(&p);
+    mlaf_tuner_result r;
+    mlaf_err err = {MLAF_OK, ""};
+    at.op = &op;
+    asked_for = 0;
+    assert_int_equal(mlaf_tuner_run(&env, &at, NULL, &r, &err), MLAF_OK);
+    if (r.n != 4 || r.failed || r.space != 4 || r.libraries != 2)
+      fail_msg("run %d: %zu tried, %zu failed, space %zu, %zu libraries; last: %s", run, r.n, r.failed, r.space, r.libraries,
+               r.items[r.n - 1].sample.detail);
+    assert_int_equal(asked_for, run ? 0 : 2);
+    assert_int_equal(r.resumed, run ? 4 : 0);
+    mlaf_tuner_result_clear(&r);
+  }
+  mlaf_db_close(db);
+  free(f);
+}
+
 /* Noisy at first, quiet later: what could be the best gets its chance behind the rounds. */
 static int noisy_until;
 static mlaf_status settling_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out,
@@ -344,7 +445,8 @@ static void eight_processes_tune_and_plan(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(exhaustive_tries_all), T(a_campaign_verifies_once), T(pruned_keeps_to_its_share),
+  const struct CMUnitTest tests[] = {T(exhaustive_tries_all), T(a_lucky_draw_of_lengths_does_not_win),
+                                     T(proposals_that_there_are_not), T(a_campaign_verifies_once), T(pruned_keeps_to_its_share),
                                      T(halving_times_the_better_ones_longer), T(front_runners_are_compared_in_turns),
                                      T(who_leads_behind_a_comparison_is_compared),
                                      T(noise_is_measured_again_and_classed), T(a_killed_tuner_goes_on),

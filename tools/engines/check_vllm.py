@@ -14,9 +14,6 @@ CASES = [  # name, settings, modes of ours, what they must have counted beside
     ("chunks of 32, prefix cache, twice", dict(times=2, lengths=[5, 37, 1, 150, 80], llm=dict(enable_prefix_caching=True, enable_chunked_prefill=True,
                                                                                              max_num_batched_tokens=32, block_size=32)),
      ("attention", "layer"), ("prefix hits",)),
-    ("the same in CPU_MLA", dict(times=2, lengths=[5, 37, 1, 150, 80], llm=dict(
-        enable_prefix_caching=True, enable_chunked_prefill=True, max_num_batched_tokens=32, block_size=32, attention_backend="CPU_MLA")),
-     ("prefill",), ("prefix hits", "context")),
     ("n-gram drafts of 3", dict(repeated=True, lengths=[12, 37, 24, 80], llm=dict(speculative_config=dict(
         method="ngram", num_speculative_tokens=3, prompt_lookup_max=4, prompt_lookup_min=1))), ("attention", "layer"), ("most query tokens",)),
     ("compiled", dict(llm=dict(enforce_eager=False)), ("attention", "layer"), ()),
@@ -39,7 +36,12 @@ def main():
         out, lse = vllm_by_hand.error(tokens, pair, cache)
         name = f"GPU class by hand: {name}"
         table.row(name, out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")
-    table.refused("refused: an unknown MLAFORGE_VLLM", SCRIPT, {"MLAFORGE_VLLM": "all"}, {}, "must be unset or one of attention, prefill, layer")
+    for name, kind in (("16 bits", None), ("656 bytes", torch.uint8)):
+        out, lse = vllm_by_hand.sparse_error(kind)
+        table.row(f"GPU class by hand: lists, {name}", out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")
+    far = vllm_by_hand.prefill_error()
+    table.row("prefill hook by hand: cached context", far < 8e-3, f"error of new tokens and context, merged {far:.1e}")
+    table.refused("refused: an unknown MLAFORGE_VLLM", SCRIPT, {"MLAFORGE_VLLM": "all"}, {}, "must be unset or one of attention, prefill, sparse, layer")
     return 0 if table.good else 1
 
 

@@ -40,8 +40,8 @@ def arriving(llm, asked, params, every, abort):
 
 def main(settings):
     from vllm import LLM, SamplingParams
-    llm = LLM(os.environ["MLAF_ENGINES"] + "/served", skip_tokenizer_init=True, dtype="bfloat16", max_model_len=512, max_num_seqs=8, seed=0,
-              **{"enforce_eager": True, **settings.get("llm", {})})
+    llm = LLM(os.environ["MLAF_ENGINES"] + "/served", skip_tokenizer_init=True, dtype="bfloat16", max_num_seqs=8, seed=0,
+              **{"enforce_eager": True, "max_model_len": 512, **settings.get("llm", {})})
     asked = serve.prompts(settings.get("lengths", [5, 37, 1, 80]), settings.get("repeated", False))
     out, cached, counts = [], 0, {}
     params = SamplingParams(max_tokens=settings.get("new", 12), temperature=0, ignore_eos=True, detokenize=False, logprobs=1)

@@ -15,13 +15,14 @@ return {
   count = { "tokens", most = "any" },
   flags = { { "ALL_Q" }, { "POWER_OF_TWO" }, { "TABLE_16" } },
   known_flags = true,
-  -- ROPE: the problem's rope columns are there; NUMBER: bytes of a cosine; ANGLES: elements of a row of cos; NEED...: not 0 where
+  -- SECOND: a token has bytes in another tensor, or behind a page's rows; ROPEROW: so many elements. ROPE: the problem's rope
+  -- columns are there; NUMBER: bytes of a cosine; ANGLES: elements of a row of cos; NEED...: not 0 where
   -- a tensor is wanted.
   sizes = {
     { "T", "tokens", each = "token" }, { "H", "heads", each = "head" }, { "R", "rank" }, { "P", "rope" }, { "Q", "R + P" },
     { "HP", "H * P" }, { "NORM", "norm" }, { "TABLE", "table_rows" }, { "SLOTS", "num_slots" },
     { "UNIT" }, { "ROW" }, { "ROPEROW" }, { "TOKEN" }, { "SPLIT" }, { "SCALED" }, { "TURNED" }, { "NUMBER" }, { "ANGLES" },
-    { "PAGES" }, { "PAGE" }, { "NEEDKPE" }, { "NEEDNOPE" }, { "NEEDPE" }, { "NEEDOUT" },
+    { "PAGES" }, { "PAGE" }, { "SECOND" }, { "NEEDKPE" }, { "NEEDNOPE" }, { "NEEDPE" }, { "NEEDOUT" },
   },
   args = {
     token("R", { "ckv" }), token("P", { "kpe", has = "P" }),
@@ -30,7 +31,7 @@ return {
     rows("TABLE:row | ANGLES", { "cos", "NUMBER", stem = "table", has = "TURNED" }),
     { "sin", "NUMBER", axes = "TABLE:row | ANGLES", align = 16, has = "TURNED", optional = true },
     { "scale_at", "f32", axes = "", has = "SCALED", optional = true },
-    cache("ROW", { "cache", needed = "SLOTS" }), cache("ROPEROW", { "cache_kpe", has = "SPLIT", needed = "NEEDKPE" }),
+    cache("ROW", { "cache", needed = "SLOTS" }), cache("ROPEROW", { "cache_kpe", has = "SECOND", needed = "NEEDKPE" }),
     token("P", { "kpe_out", has = "P", optional = true, out = true }),
     query("R", { "q_nope", has = "H", needed = "NEEDNOPE" }), query("P", { "q_pe", has = "HP", needed = "NEEDPE" }),
     query("Q", { "q_out", has = "H", needed = "NEEDOUT", least = "R", out = true }),

@@ -5,6 +5,7 @@
 --   ahead          slots, positions and table are read before the launch before has ended
 --   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has in flight
 local model = require("ops/mla_append/model")
+local shape = require("ops/mla_append/shape")
 
 local op = {
   stages = { "append" },
@@ -12,6 +13,8 @@ local op = {
   model = model,
   invariant = { any = true }, -- a token's sum for the norm is a warp's, whatever else there is
 }
+
+function op.absent(p) return shape.columns_rule(p) end
 
 function op.rows(p) return p.tokens * (1 + p.heads) end
 

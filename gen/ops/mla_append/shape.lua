@@ -6,6 +6,11 @@ local shape = {}
 shape.FIELDS = { "heads", "rank", "rope", "dtype", "layout", "style", "norm" }
 shape.EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
 
+-- Why a problem cannot have its cache; nil: it can.
+function shape.columns_rule(p)
+  return formats.columns_fault(p, p.norm ~= 0 and "no norm, since its models norm all columns together" or nil)
+end
+
 -- Bytes a launch has to move: rows in and out, slots and positions, the table's rows.
 function shape.bytes(p)
   local row = 2 * (p.rank + p.rope)

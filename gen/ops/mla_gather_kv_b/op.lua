@@ -4,6 +4,7 @@
 --   rows_per_wg  tokens that a workgroup gathers;  outputs: of a tile that it makes of them at a time
 --   gather_clk, tile_clk  clocks of the one and of the other
 local model = require("ops/mla_gather_kv_b/model")
+local shape = require("ops/mla_gather_kv_b/shape")
 
 local op = {
   stages = { "gather", "aside" },
@@ -20,6 +21,8 @@ local op = {
   model = model,
   invariant = require("ops/mla_gather_kv_b/invariant"),
 }
+
+function op.absent(p) return shape.columns_rule(p) end
 
 -- Workgroups share the tokens among themselves. Of few tokens a tile may stay mostly empty, and some must serve.
 local LEAST_ROWS = 128

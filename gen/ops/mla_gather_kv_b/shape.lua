@@ -1,8 +1,12 @@
 -- Code shared by families and model.
+local formats = require("formats")
 local shape = {}
 
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "heads", "nope", "rope", "vdim", "rank", "dtype", "layout", "rotate" }
+
+-- Why a problem cannot have its cache; nil: it can.
+function shape.columns_rule(p) return formats.columns_fault(p) end
 
 -- The cost of a block that gathers rows for a library's product.
 shape.ASIDE_THREADS = 256

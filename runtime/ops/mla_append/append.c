@@ -12,6 +12,7 @@
 #define SCALE_OFF 0x1p-19      /* relative, of a tile's scale */
 #define LEAST_SCALE 0x1p-126   /* of a tile of zeros, and that where scales are powers of two */
 #define LEAST_POWER 1e-4
+#define LEAST_IN_TILE 1e-4     /* of largest values, where scales are bytes */
 enum { PAGE = 5, TILE_OF_ZEROS = 128 };
 static const float SCALE_ON_DEVICE = 0.004f;
 
@@ -31,17 +32,31 @@ static void arguments(mlaf_host *h) {
   a->num_slots = options_of(h)->timed != 0 ? a->tokens : 2 * a->tokens + 3;
   a->page_tokens = options_of(h)->apart != 0 ? PAGE : 0;
   a->cache_page_stride = a->page_tokens; /* pages lie apart, how far is not known yet */
+  if (format_of(h)->aside && !a->page_tokens) a->page_tokens = (int32_t)a->num_slots; /* one page has all */
+}
+
+/* Pages of rows that follow each other, with room for their scales; but these lie in a dense tensor of their own here, where
+ * nothing else does. */
+static void arrange_aside(mlaf_host *h) {
+  const int64_t row = h->n[APPEND_SIZE_ROW], page = h->n[APPEND_SIZE_PAGE];
+  mlaf_host_tensor *cache = &h->t[APPEND_CACHE], *scales = &h->t[APPEND_CACHE_KPE];
+  cache->stride[0] = mlaf_format_page_rows(format_of(h), page, 0, 0) * row, cache->stride[1] = row;
+  cache->count = h->n[APPEND_SIZE_PAGES] * cache->stride[0];
+  scales->stride[0] = scales->stride[1] = 0;
+  scales->count = h->n[APPEND_SIZE_PAGES] * page * format_of(h)->aside;
 }
 
 static void arrange(mlaf_host *h) {
   if (!h->t[APPEND_SIN].absent) h->t[APPEND_SIN] = h->t[APPEND_COS];
-  if (options_of(h)->apart == 0) h->t[APPEND_CACHE].stride[0] = h->t[APPEND_CACHE_KPE].stride[0] = 0; /* one page has all */
+  if (format_of(h)->aside) arrange_aside(h);
+  else if (options_of(h)->apart == 0) h->t[APPEND_CACHE].stride[0] = h->t[APPEND_CACHE_KPE].stride[0] = 0; /* one page has all */
 }
 
 static int64_t place(const mlaf_host *h, int tensor, int64_t t, int64_t head) {
   const int64_t slot = slots(h)[t], page = h->n[APPEND_SIZE_PAGE], *stride = h->t[tensor].stride;
   const bool cache = tensor == APPEND_CACHE || tensor == APPEND_CACHE_KPE;
   if (cache || tensor == APPEND_KPE_OUT ? head || !is_live(h, t) : !has_query(h, t)) return -1;
+  if (tensor == APPEND_CACHE_KPE && format_of(h)->aside) return slot * format_of(h)->aside;
   return cache ? slot / page * stride[0] + slot % page * stride[1] : mlaf_host_row(h, tensor, t, head);
 }
 
@@ -196,6 +211,25 @@ static void refer_query(mlaf_rows *r) {
   if (pe) rotate(r, r->row[APPEND_Q_PE], pe->value, pe->slack);
 }
 
+/* The power of two that a tile's values are divided by: from the largest / 448 on, that one no less than 1e-4; infinite for an
+ * infinity. */
+static double power_of_tile(const mlaf_cache_format *format, const mlaf_want_row *w, int64_t tile) {
+  double most = LEAST_IN_TILE;
+  int exponent;
+  for (int64_t i = tile * format->group; i < (tile + 1) * format->group; i++) most = fmax(most, fabs(w->value[i]));
+  const double of_one = frexp(most / mlaf_e4m3_most(mlaf_stored_fnuz(format->latent)), &exponent);
+  return isinf(most) ? most : ldexp(1, of_one == 0.5 ? exponent - 1 : exponent);
+}
+
+/* The bytes of a token's powers of two, and behind them zeros. */
+static void refer_powers(const mlaf_rows *r, const mlaf_want_row *w, mlaf_want_row *out) {
+  const mlaf_cache_format *format = format_of(r->h);
+  for (int64_t i = 0; out && i < format->aside; i++) {
+    const double power = i < format->scales ? power_of_tile(format, w, i) : 0;
+    out->value[i] = isinf(power) ? 255 : power > 0 ? 127 + ilogb(power) : 0;
+  }
+}
+
 static void reference(mlaf_rows *r) {
   const int64_t rope = r->h->n[APPEND_SIZE_P], rank = r->h->n[APPEND_SIZE_R];
   mlaf_want_row *cache = mlaf_rows_want(r, APPEND_CACHE), *kpe = mlaf_rows_want(r, APPEND_CACHE_KPE),
@@ -206,6 +240,10 @@ static void reference(mlaf_rows *r) {
   refer_query(r);
   if (r->j) return;
   refer_latent(r, cache);
+  if (format_of(r->h)->aside) {
+    refer_powers(r, cache, kpe);
+    kpe = NULL;
+  }
   if (rope) rotate(r, r->row[APPEND_KPE], kpe ? kpe->value : cache->value + rank, kpe ? kpe->slack : cache->slack + rank);
   if (out) rotate(r, r->row[APPEND_KPE], out->value, out->slack);
 }
@@ -257,6 +295,10 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
   const mlaf_cache_format *format = format_of(h);
   const mlaf_want_row *w = &r->want[k];
   const int64_t rank = h->n[APPEND_SIZE_R];
+  if (h->outputs[k] == APPEND_CACHE_KPE && format->aside) {
+    *is = ((const unsigned char *)got)[column];
+    return *is == w->value[column] ? 0 : INFINITY;
+  }
   const bool rope = h->outputs[k] == APPEND_CACHE_KPE || column >= rank;
   const mlaf_stored type = rope ? format->rope : format->latent;
   const unsigned char *part = got;
@@ -268,7 +310,9 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
     return mlaf_off16(h->dtype, x, w->value[column], w->slack[column]);
   }
   const double on_device = h->t[APPEND_SCALE_AT].absent ? (double)args_of(h)->scale : (double)SCALE_ON_DEVICE;
-  const double scale = format->scale == MLAF_SCALE_STORED ? tile_scale(r, w, got, column) : on_device;
+  const double scale = format->aside ? power_of_tile(format, w, column / format->group)
+                       : format->scale == MLAF_SCALE_STORED ? tile_scale(r, w, got, column)
+                                                            : on_device;
   const bool fnuz = mlaf_stored_fnuz(type);
   *is = mlaf_e4m3_decode(fnuz, part[c]) * scale;
   if (isnan(scale)) return INFINITY;
@@ -277,9 +321,10 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
 
 static double off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
   const int64_t columns = r->h->n[APPEND_SIZE_R] + (r->h->n[APPEND_SIZE_SPLIT] ? 0 : r->h->n[APPEND_SIZE_P]);
+  const int64_t second = format_of(r->h)->aside ? format_of(r->h)->aside : r->h->n[APPEND_SIZE_P]; /* columns */
   double worst = -1, value;
   if (r->h->outputs[k] != APPEND_CACHE && r->h->outputs[k] != APPEND_CACHE_KPE) return -1;
-  for (int64_t c = 0; c < (r->h->outputs[k] == APPEND_CACHE ? columns : r->h->n[APPEND_SIZE_P]); c++) {
+  for (int64_t c = 0; c < (r->h->outputs[k] == APPEND_CACHE ? columns : second); c++) {
     const double is_off = off_at(r, k, got, c, &value);
     if (is_off > worst) worst = is_off, *column = (int)c, *is = value;
   }

@@ -10,17 +10,17 @@ enum { SPREAD = 64 }; /* blocks that tokens are spread over before a block takes
 _Static_assert(sizeof(mlaf_append_kernel_args) == 296, "templates/mla_append/lib/args.h has as many bytes");
 
 /* True if the cache's pages lie apart: then page_tokens counts. */
-static bool is_paged(const mlaf_append_args *a) {
-  return (a->cache && a->cache_page_stride) || (a->cache_kpe && a->cache_kpe_page_stride);
+static bool is_paged(const mlaf_cache_format *format, const mlaf_append_args *a) {
+  return format->aside || (a->cache && a->cache_page_stride) || (a->cache_kpe && a->cache_kpe_page_stride);
 }
 
 void append_sizes(const int32_t *f, const mlaf_append_args *a, int64_t *n) {
   const mlaf_cache_format *format = append_format(f);
   const int64_t rope = f[MLA_APPEND_ROPE], tokens = a->page_tokens > 1 ? a->page_tokens : 1;
-  const bool q = f[MLA_APPEND_HEADS] && (a->q_nope || a->q_pe || a->q_out || a->q_pe_out), paged = is_paged(a);
+  const bool q = f[MLA_APPEND_HEADS] && (a->q_nope || a->q_pe || a->q_out || a->q_pe_out), paged = is_paged(format, a);
   n[APPEND_SIZE_UNIT] = format->unit;
   n[APPEND_SIZE_ROW] = append_bytes(f, format->row) / format->unit;
-  n[APPEND_SIZE_ROPEROW] = append_bytes(f, format->rope_bytes) / format->unit;
+  n[APPEND_SIZE_ROPEROW] = format->aside ? format->aside : append_bytes(f, format->rope_bytes) / format->unit;
   n[APPEND_SIZE_TOKEN] = append_bytes(f, format->token);
   n[APPEND_SIZE_SPLIT] = format->split && rope;
   n[APPEND_SIZE_SCALED] = format->scale == MLAF_SCALE_LAUNCH; /* a stored number is a value divided by the launch's scale */
@@ -28,6 +28,8 @@ void append_sizes(const int32_t *f, const mlaf_append_args *a, int64_t *n) {
   n[APPEND_SIZE_NUMBER] = a->flags & MLAF_APPEND_TABLE_16 ? 2 : 4;
   n[APPEND_SIZE_ANGLES] = a->sin ? rope / 2 : rope;
   n[APPEND_SIZE_PAGES] = paged ? 1 + (uint32_t)a->num_slots / (uint32_t)tokens : 1; /* at least so many */
+  if (format->aside) n[APPEND_SIZE_PAGES] = mlaf_up(a->num_slots > 0 ? a->num_slots : 1, tokens);
+  n[APPEND_SIZE_SECOND] = n[APPEND_SIZE_SPLIT] || format->aside;
   n[APPEND_SIZE_PAGE] = paged ? tokens : a->num_slots;
   n[APPEND_SIZE_NEEDKPE] = n[APPEND_SIZE_SPLIT] && a->num_slots > 0;
   n[APPEND_SIZE_NEEDNOPE] = q && !a->q_pe_out;
@@ -64,7 +66,9 @@ static uint64_t blocks_of_token(const mlaf_stage *k, const int64_t *n) {
 
 mlaf_status append_related(const mlaf_bound *b, const mlaf_append_args *a, const int64_t *n, mlaf_err *err) {
   const uint64_t most = THREADS_MOST / ((1 + blocks_of_token(&b->stage[0], n)) * b->stage[0].threads);
-  mlaf_status st = is_paged(a) ? check_page(a, n, err) : MLAF_OK;
+  const mlaf_cache_format *format = append_format(b->point.v);
+  mlaf_status st = is_paged(format, a) ? check_page(a, n, err) : MLAF_OK;
+  if (!st && format->aside) st = mlaf_format_check_pages(format, a->page_tokens, a->cache_row_stride, a->cache_page_stride, err);
   if (st || (uint64_t)a->tokens <= most) return st;
   return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, and a launch of this kernel takes at most %llu: launch fewer at once",
                    (long long)a->tokens, (unsigned long long)most);
@@ -75,13 +79,19 @@ static void *behind(const void *p, int64_t bytes) { return p ? (void *)((uintptr
 
 static void fill_cache(const int32_t *f, const mlaf_append_args *a, mlaf_append_kernel_args *k) {
   const mlaf_cache_format *format = append_format(f);
-  if (!format->split) {
+  if (format->aside && !a->cache_page_stride)
+    k->latent_page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * k->latent_row;
+  if (format->aside && !a->cache_kpe) {
+    k->rope_row = format->aside;
+    k->rope_page = k->latent_page;
+    k->rope = behind(a->cache, a->page_tokens * k->latent_row);
+  } else if (!format->split && !format->aside) {
     k->rope_row = k->latent_row;
     k->rope_page = k->latent_page;
     k->rope = behind(a->cache, append_bytes(f, format->rope_at));
   }
   k->num_slots = (uint32_t)a->num_slots;
-  if (!is_paged(a)) {
+  if (!is_paged(format, a)) {
     k->latent_page = k->rope_page = 0;
   } else if (a->page_tokens == 1) { /* whose inverse is too large: pages are rows, then */
     k->latent_row = k->latent_page;

@@ -1,5 +1,5 @@
-/* Index lists of query tokens, of one pool or of two, made into page lists of requests by one launch, or by two; and sinks, by
- * one behind. */
+/* Index lists of query tokens, of one pool or of two: read by the decode kernel itself, or made into page lists of requests by
+ * one launch, or by two; and sinks, by one behind. */
 #include "ops/mla_decode/index_lists.h"
 
 #include <stddef.h>
@@ -73,6 +73,8 @@ static bool wanted(const void *args) {
 static int64_t page_rows(const mlaf_execute_args *a) { return a->page_rows ? a->page_rows : a->page_tokens ? a->page_tokens : 1; }
 static int32_t page_tokens(const mlaf_execute_args *a) { return a->page_tokens ? a->page_tokens : 1; }
 static int32_t extra_page_tokens(const mlaf_execute_args *a) { return a->extra_page_tokens ? a->extra_page_tokens : 1; }
+static int32_t share_of(const mlaf_execute_args *a) { return a->topk_share ? a->topk_share : 1; }
+static int64_t stride_of(const mlaf_execute_args *a) { return a->indices_stride ? a->indices_stride : a->topk; }
 /* Entries of a token. */
 static int64_t all_topk(const mlaf_execute_args *a) { return (int64_t)a->topk + a->extra_topk; }
 
@@ -207,21 +209,35 @@ static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args 
   *t = (lists_args){.indices = a->indices, .lengths = a->topk_length, .counts = words(a, at->counts),
                     .qo_indptr = words(a, at->qo_indptr), .kv_indptr = words(a, at->kv_indptr),
                     .kv_last_page_lens = words(a, at->last), .kv_indices = words(a, at->indices),
-                    .stride = a->indices_stride ? a->indices_stride : a->topk, .page_rows = page_rows(a),
-                    .tokens = (int32_t)a->total_q, .topk = a->topk, .share = a->topk_share ? a->topk_share : 1,
+                    .stride = stride_of(a), .page_rows = page_rows(a),
+                    .tokens = (int32_t)a->total_q, .topk = a->topk, .share = share_of(a),
                     .rows = (int32_t)rows, .page_tokens = page_tokens(a), .phases = COUNT | PLACE,
                     .extra_indices = a->extra_indices, .extra_lengths = a->extra_topk_length,
                     .extra_stride = a->extra_indices_stride ? a->extra_indices_stride : a->extra_topk,
                     .extra_topk = a->extra_topk, .extra_rows = a->extra_num_pages * extra_page_tokens(a)};
 }
 
-/* Entries are rows of the cache. Where scales lie behind a page's rows they are its tokens, and the kernels know pages. */
-static void fill_first(const mlaf_execute_args *a, const places *at, bool aside, mlaf_execute_args *out) {
+/* True where the decode kernel reads the lists itself. Such a launch does not cut its batch: where whole requests leave much of
+ * the device idle, list kernels cost less. */
+enum { BUSY_PERCENT = 80 };
+static bool reads_lists(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a) {
+  uint64_t word;
+  return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS && !has_extra(a) && page_rows(a) == page_tokens(a) &&
+         mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) && mlaf_decode_busy(b, splits, a->total_q) >= BUSY_PERCENT;
+}
+
+/* Entries are rows of the cache. Where scales lie behind a page's rows they are its tokens, and the kernels know pages. direct:
+ * the decode kernel reads the lists, and nobody reads tables. */
+static void fill_first(const mlaf_execute_args *a, const places *at, bool aside, bool direct, mlaf_execute_args *out) {
   *out = *a;
-  out->indices = out->topk_length = out->extra_indices = out->extra_topk_length = NULL;
+  out->extra_indices = out->extra_topk_length = NULL;
   out->attn_sink = NULL;
-  out->indices_stride = out->page_rows = 0;
-  out->topk = out->topk_share = out->extra_topk = 0;
+  out->indices = direct ? a->indices : NULL;
+  out->topk_length = direct ? a->topk_length : NULL;
+  out->indices_stride = direct ? stride_of(a) : 0;
+  out->topk = direct ? a->topk : 0;
+  out->topk_share = direct ? share_of(a) : 0;
+  out->page_rows = out->extra_topk = 0;
   out->page_tokens = aside ? page_tokens(a) : 0;
   out->qo_indptr = words(a, at->qo_indptr);
   out->kv_indptr = words(a, at->kv_indptr);
@@ -247,13 +263,13 @@ static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, 
   const uint32_t bytes = has_extra(a) ? sizeof(lists_args) : ONE_POOL;
   out->n = 0;
   fill_lists(a, at, &p->place);
-  if ((a->total_q - 1) * all_topk(a) > COUNTED_BY_EACH) {
+  if (!first->indices && (a->total_q - 1) * all_topk(a) > COUNTED_BY_EACH) {
     p->count = p->place;
     p->count.phases = COUNT;
     p->place.phases = PLACE;
     out->launch[out->n++] = launch_of(fns[LISTS], &p->count, bytes, tokens);
   }
-  out->launch[out->n++] = launch_of(fns[LISTS], &p->place, bytes, tokens);
+  if (!first->indices) out->launch[out->n++] = launch_of(fns[LISTS], &p->place, bytes, tokens);
   out->ahead = out->n;
   if (!a->attn_sink) return;
   const int64_t rows = a->total_q * problem.heads;
@@ -284,7 +300,7 @@ static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_func
   if (!st && !fns) st = mlaf_fail(err, MLAF_E_ARG, "indices is given%s: make the plan with MLAF_PLAN_%s",
                                  has_extra(a) ? " for two pools" : "", has_extra(a) ? "POOLS" : "LISTS");
   if (st) return st;
-  fill_first(a, &at, aside, &first);
+  fill_first(a, &at, aside, reads_lists(b, splits, a), &first);
   st = mlaf_decode_check_args(b, splits, &first, err);
   if (st) return st;
   fill_launches(b, fns, a, &at, &first, out);

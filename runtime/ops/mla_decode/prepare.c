@@ -170,6 +170,16 @@ static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decod
   else d->cache = (mlaf_cache_words){ckv, kpe, a->kv_scale, total_q, 0};
 }
 
+/* Index lists in the place of the tables of requests, for a kernel that reads them itself. */
+static void put_lists(const mlaf_execute_args *a, mlaf_decode_args *d) {
+  uint64_t word = 0;
+  (void)mlaf_list_word(a->topk, a->topk_share, a->indices_stride, &word);
+  d->qo_indptr = NULL;
+  d->kv_indptr = a->topk_length;
+  d->kv_indices = a->indices;
+  d->kv_last_page_lens = (const int32_t *)(uintptr_t)word;
+}
+
 /* The tensor a map wants (which one was checked when the code object was read); no data: there is nothing to copy. */
 static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_decode_args *d,
                              const mlaf_map_want *want) {
@@ -237,6 +247,15 @@ static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
+uint32_t mlaf_decode_busy(const mlaf_bound *b, uint32_t splits, int64_t batch) {
+  const mlaf_kernel_launch *k = &decode_of(b)->launch;
+  const uint32_t y = splits * (k->cluster[1] ? k->cluster[1] : 1), xy = facts_of(b).x * y;
+  const uint64_t at_once = facts_of(b).held / xy ? facts_of(b).held / xy : 1, passes = ((uint64_t)batch + at_once - 1) / at_once;
+  const uint64_t blocks = (uint64_t)blocks_z(b, xy, (uint32_t)batch) * y, parts = facts_of(b).parts;
+  if (!mlaf_decode_fits(b) || !passes) return 100;
+  return (uint32_t)(100 * (uint64_t)batch * y / (passes * (blocks < parts ? blocks : parts)));
+}
+
 static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
   *out = (mlaf_values_args){.decode = *decode, .values = a->values};
   if (a->values) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
@@ -266,6 +285,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   fill_behind(a, &with->decode, &with->behind);
   const mlaf_problem problem = mlaf_decode_problem(b);
   if (problem.rotate || problem.cache) narrow(&problem, a, &with->decode);
+  if (a->indices) put_lists(a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;

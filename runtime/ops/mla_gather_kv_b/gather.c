@@ -103,6 +103,11 @@ static void arrange(mlaf_host *h) {
     cache->stride[0] = mlaf_up(cache->stride[0], cache->stride[1]) * cache->stride[1];
     cache->count = N(h, PAGES) * cache->stride[0];
   }
+  if (format_of(h)->aside) { /* rows follow each other, and so do pages but for a row */
+    cache->stride[1] = N(h, ROW);
+    cache->stride[0] = (mlaf_format_page_rows(format_of(h), N(h, PAGE), 0, 0) + (options_of(h)->apart != 0)) * N(h, ROW);
+    cache->count = N(h, PAGES) * cache->stride[0];
+  }
   kpe->count = cache->count / cache->stride[1] * kpe->stride[0];
   const int64_t listed = options_of(h)->timed != 0 ? mlaf_up(a->tokens, a->page_tokens) : N(h, PAGES);
   h->t[GATHER_KV_B_TABLE].count = a->table_stride ? a->batch * a->table_stride : listed;
@@ -185,15 +190,26 @@ static void fill_columns(const mlaf_host *h, mlaf_stored type, unsigned char *to
   }
 }
 
+/* The byte, from the cache's first on, where the scales of a row lie whose first byte is `row`. */
+static int64_t scales_of(const mlaf_host *h, int64_t row) {
+  const mlaf_cache_format *format = format_of(h);
+  const int64_t *stride = h->t[GATHER_KV_B_CACHE].stride;
+  if (!format->aside) return row + gather_bytes(h->point.v, format->scales_at);
+  return row / stride[0] * stride[0] + N(h, PAGE) * stride[1] + row % stride[0] / stride[1] * format->aside;
+}
+
 /* A row of the cache and of its rope tensor. */
 static void fill_row(const mlaf_host *h, unsigned char *row, unsigned char *rope, mlaf_rng *rng) {
   const mlaf_cache_format *format = format_of(h);
+  unsigned char *const cache = h->t[GATHER_KV_B_CACHE].data;
+  unsigned char *const scales = format->scales ? cache + scales_of(h, row - cache) : NULL;
   fill_columns(h, format->latent, row, N(h, R), rng);
-  for (int i = 0; i < format->scales; i++) {
+  for (int i = 0; format->powers && i < format->scales; i++) scales[i] = (unsigned char)(127 - mlaf_rng_below(rng, 6));
+  for (int i = 0; !format->powers && i < format->scales; i++) {
     /* Powers of two as writers since V3.2 have them, and others. */
     const bool power = options_of(h)->list != 0;
     const float scale = power ? ldexpf(1, -(int)mlaf_rng_below(rng, 6)) : 0.2f + (float)mlaf_rng_below(rng, 1000) / 777;
-    memcpy(row + gather_bytes(h->point.v, format->scales_at) + 4 * i, &scale, sizeof scale);
+    memcpy(scales + 4 * i, &scale, sizeof scale);
   }
   fill_columns(h, format->rope, rope, N(h, P), rng);
 }
@@ -272,6 +288,8 @@ static mlaf_status inject(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_
     words(h, GATHER_KV_B_SEQ_STARTS)[0] = -2; /* the first two positions lie before the first page */
   } else if (mlaf_stored_in_16(format_of(h)->latent)) {
     memset(row + 2 * column, 0xff, 2);
+  } else if (format_of(h)->powers && mlaf_rng_below(rng, 2)) {
+    h->t[GATHER_KV_B_CACHE].data[scales_of(h, s.row) + column / (uint32_t)format_of(h)->group] = 0xff;
   } else {
     row[column] = mlaf_stored_fnuz(format_of(h)->latent) ? 0x80 : 0x7f;
   }
@@ -287,6 +305,7 @@ typedef struct numbers {
   double behind; /* the product: a scale */
 } numbers;
 
+enum { ASIDE_MOST = 8 };
 enum { ROW_MOST = 2 * (MLA_GATHER_KV_B_RANK_MAX + MLA_GATHER_KV_B_ROPE_MAX) + MLAF_FORMAT_FIXED_MAX };
 
 static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
@@ -294,16 +313,18 @@ static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
   const mlaf_cache_format *format = format_of(h);
   const double scale = N(h, SCALED) ? (double)(h->t[GATHER_KV_B_SCALE_AT].absent ? args_of(h)->scale : SCALE) : 1;
   const int64_t unit = N(h, UNIT), rope_at = format->split ? 0 : gather_bytes(h->point.v, format->rope_at);
-  _Alignas(16) unsigned char row[ROW_MOST], rope[ROW_MOST];
+  _Alignas(16) unsigned char row[ROW_MOST], rope[ROW_MOST], aside[ASIDE_MOST], *scales = row;
   x->behind = scale;
   if (at >= 0) mlaf_rows_read(r, GATHER_KV_B_CACHE, format->split ? at * h->t[GATHER_KV_B_CACHE].stride[1] : at, N(h, ROW), row);
   if (at >= 0 && N(h, SPLIT))
     mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, P), rope);
   else if (at >= 0) memcpy(rope, row + rope_at, (size_t)(N(h, ROW) * unit - rope_at));
+  if (format->scale == MLAF_SCALE_STORED) scales += gather_bytes(h->point.v, format->scales_at);
+  if (at >= 0 && format->aside) mlaf_rows_read(r, GATHER_KV_B_CACHE, scales_of(h, at), format->aside, scales = aside);
   for (int64_t c = 0; c < N(h, R); c++) {
     x->latent[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->latent, h->dtype, row, c);
     if (at < 0 || format->scale != MLAF_SCALE_STORED) continue;
-    const float tile = mlaf_stored_scale(format, N(h, R), N(h, P), row, (int)c);
+    const float tile = mlaf_stored_factor(format, scales, (int)c);
     x->latent[c] = (double)mlaf_decode16(h->dtype, mlaf_encode16(h->dtype, (float)x->latent[c] * tile));
   }
   for (int64_t c = 0; c < N(h, P); c++) {

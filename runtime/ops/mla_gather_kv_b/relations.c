@@ -7,6 +7,7 @@
 #include "ops/mla_gather_kv_b/gather.h"
 
 enum { ALIGN = MLAF_FORMAT_ALIGN, ELEMENTS = 8, WORKSPACE_ALIGN = 256 };
+enum { ASIDE_TOKENS_MOST = 65536 }; /* of a page whose scales lie behind its rows: kernels keep a slot beside an address */
 static const int64_t STRIDE_MOST = INT64_C(1) << 40, KPE_STRIDE_MOST = INT64_C(1) << 30; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as CUDA and AMD's packets count them */
 _Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 224, "templates/mla_gather_kv_b/lib/args.h has as many bytes");
@@ -74,6 +75,11 @@ static mlaf_status check_pages(const int32_t *f, const mlaf_gather_kv_b_args *a,
   if (!a->cache_page_stride && a->page_tokens > STRIDE_MOST / row)
     return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and rows lie %lld apart: a page may be 2^40 long", a->page_tokens,
                      (long long)row);
+  if (gather_format(f)->aside && a->page_tokens > ASIDE_TOKENS_MOST)
+    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and a page of %s has at most %d", a->page_tokens,
+                     gather_format(f)->name, ASIDE_TOKENS_MOST);
+  if (gather_format(f)->aside)
+    return mlaf_format_check_pages(gather_format(f), a->page_tokens, a->cache_row_stride, a->cache_page_stride, err);
   if (!gather_format(f)->split) return MLAF_OK;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
@@ -160,7 +166,9 @@ static void *behind(const void *p, int64_t bytes) { return (void *)((uintptr_t)p
 
 static void fill_rest(const int32_t *f, const mlaf_gather_kv_b_args *a, const int64_t *n, mlaf_gather_kv_b_kernel_args *k) {
   const int64_t kpe_row = a->cache_kpe_row_stride ? a->cache_kpe_row_stride : n[GATHER_KV_B_SIZE_P];
-  if (gather_format(f)->split) k->scale_at = a->cache_kpe, k->kpe_row = (uint32_t)(2 * kpe_row); /* row n has row n of these */
+  const mlaf_cache_format *format = gather_format(f);
+  if (format->aside && !a->cache_page_stride) k->cache_page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * k->cache_row;
+  if (format->split) k->scale_at = a->cache_kpe, k->kpe_row = (uint32_t)(2 * kpe_row); /* row n has row n of these */
   if (!a->v) k->v = behind(a->k, 2 * n[GATHER_KV_B_SIZE_N]), k->v_token = k->k_token, k->v_head = k->k_head;
   k->k_pe_head = 2 * a->k_pe_head_stride;
   if (!a->table_width) k->table_width = (int32_t)(a->table_stride > INT32_MAX ? INT32_MAX : a->table_stride);

@@ -2,7 +2,7 @@
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
 //@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
 //@ local tiles, flat = layout == "fp8_ds_mla", layout == "e4m3fn" or layout == "e4m3fnuz"
-//@ local plain = layout == "paged" or layout == "split"
+//@ local plain, aside = layout == "paged" or layout == "split", layout == "fp8_v4"
 //@ local turns = rope > 0 and style ~= "unrotated"
 //@ if rope > 0 then
 //@ include("mla_append/lib/rotate.h", { style = style })
@@ -12,23 +12,36 @@
 //@ include("mla_append/lib/fp8.h", { fnuz = layout == "e4m3fnuz", hardware = hardware })
 //@ end
 
-//@ if tiles then
-// Over the 16 lanes that hold a tile of 128 columns.
+//@ local lanes = aside and 8 or 16 -- of a tile of 64 or 128 columns
+//@ if tiles or aside then
+// Over the ${lanes} lanes that hold a tile of ${8 * lanes} columns.
 MLAF_DEV float max_of_tile(float x, int lane) {
 #pragma unroll
-  for (int d = 1; d < 16; d *= 2) x = larger(x, exchange(x, lane, d));
+  for (int d = 1; d < ${lanes}; d *= 2) x = larger(x, exchange(x, lane, d));
   return x;
 }
 
+//@ if aside then
+// The scale of a tile: the power of two from its largest value / 448 on, that one no less than 1e-4, as writers of such caches
+// have it. Of a tile with an infinity it is infinite, which is NaN as a byte: all of it reads as NaN.
+MLAF_DEV float scale_of(float most, bool) {
+  if (most == infinity()) return most;
+  most = larger(most, 1e-4f);
+//@ else
 // The scale of a tile: its largest value over the type's largest, or the power of two from there on. Of a tile with an infinity
 // it is infinite: all of it reads as NaN.
 MLAF_DEV float scale_of(float most, bool power_of_two) {
   if (most == infinity()) return most;
+//@ end
   const float x = most * inverse(448.0f);
   // most / 448, correctly rounded; 1e-4 and the least normal number are what writers of such caches take for a tile of zeros.
   const float exact = multiply_add(multiply_add(-x, 448.0f, most), inverse(448.0f), x);
+//@ if aside then
+  const u32 u = bits_of(exact);
+//@ else
   if (!power_of_two) return larger(exact, float_of(0x00800000u));
   const u32 u = bits_of(larger(exact, 1e-4f));
+//@ end
   return float_of(u + 0x7fffffu & 0xff800000u);
 }
 //@ end
@@ -41,6 +54,8 @@ struct place {
   char* latent;
 //@ if layout == "split" then
   char* rope;
+//@ elseif aside then
+  char* scales;
 //@ end
   bool inside;
 };
@@ -49,8 +64,8 @@ MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
   place p;
   p.inside = (u64)slot < (u64)a.num_slots;
   p.latent = a.latent + page * a.latent_page + row * a.latent_row;
-//@ if layout == "split" then
-  p.rope = a.rope + page * a.rope_page + row * a.rope_row;
+//@ if layout == "split" or aside then
+  p.${aside and "scales" or "rope"} = a.rope + page * a.rope_page + row * a.rope_row;
 //@ end
   return p;
 }
@@ -139,7 +154,8 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   const float factor = inverse_root(multiply_add(sum, ${f32(1.0 / rank)}, a.eps));
 //@ end
 //@ if rope > 0 then
-  char* const rope = ${layout == "split" and "to.rope" or "to.latent + " .. (plain and 2 * rank or flat and rank or rank + 16)};
+//@ local behind = plain and 2 * rank or (flat or aside) and rank or rank + 16 -- bytes of the row before them
+  char* const rope = ${layout == "split" and "to.rope" or "to.latent + " .. behind};
   const bool wanted = mine && a.kpe_out;
 //@   if turns then
   float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
@@ -191,7 +207,12 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     const float scale = scale_of(max_of_tile(most, lane), a.flags & APPEND_POWER_OF_TWO);
     divide(v, scale, inverse(scale));
     if (there) store(to.latent + 8 * chunk, encode(v));
+//@     if aside then
+    if (chunk % 8 == 0 && chunk < 64) // the eighth is empty
+      store(to.scales + chunk / 8, (unsigned char)(there ? bits_of(scale) >> 23 : 0));
+//@     else
     if (chunk % 16 == 0 && chunk < 64) store(to.latent + R + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
+//@     end
 //@   end
 //@ end
   }

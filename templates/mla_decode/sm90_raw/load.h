@@ -4,8 +4,14 @@
 //@ -- are alike is over without a word that no piece is left; ring: its address.
 //@ needs("AT_ONCE", "BAD_AT", "EVICT_FIRST", "PAGE", "PITCH", "TILE", "TOKEN")
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
+//@ if page_size == 1 then
+  // Rows that lie anywhere share lines of L2 with others: a hint to evict them first makes them 4 to 9 % slower.
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+//@ else
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(EVICT_FIRST) : "memory");
+//@ end
 }
 
 // The first `rows` of a warp's 16, from `row` on, or of each lane its own row. joined: a token is one run of bytes.

@@ -1,7 +1,8 @@
 // Q of a piece, which the copy engine brought as it is: to f16, each row times a power of two that puts its largest number into
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
 // slab for 64 columns.
-//@ -- scales: 0 where the rope columns are bytes, too. Else they are of the problem's type, and so is Q there, in its own order.
+//@ -- scales: 0 where the rope columns are bytes, too. Else they are of the problem's type, and so is Q there, in its own order;
+//@ -- 7: the rank's last columns are, from CODES on.
 //@ -- from: where Q's first row lies, an expression; of: the parameter of take_q() that it needs, or ""; least: threads of a row
 //@ -- where there are more than 16.
 //@ needs("N", "Q_AT", "Q_SLAB", "R", "ROPE", "ROWS_AT")
@@ -46,7 +47,7 @@ MLAF_DEV void take_q(char* base, ${of}int rows, float scale) {
     uint4* const b = (uint4*)(to + ((2 * k + 1 ^ n) % 8 << 4));
     u32 y[8];
 //@ if scales > 0 then
-    if (k >= R / 16) {
+    if (k >= ${scales == 7 and "CODES" or "R"} / 16) {
 #pragma unroll
       for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
       *a = make_uint4(y[0], y[1], y[2], y[3]);

@@ -4,12 +4,20 @@
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
+//   fp8_v4          R bytes, columns of 16 bits with positions; behind a page's rows 8 bytes for each, powers of two of 64
+//                   columns. Scaled here, which is exact
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 //
 // If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
 // x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 //@ needs("R", "H", "N", "OUT")
 
+//@ local aside = layout == "fp8_v4"
+//@ if aside then
+constexpr int SLOT_AT = 44; // from this bit on a row's place in its page stands beside its address
+MLAF_DEV i64 address_of(i64 row) { return row & ((i64)1 << SLOT_AT) - 1; }
+
+//@ end
 // The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
@@ -31,7 +39,12 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   if (first < 0 || in >= width) return NO_ROW;
   const i64 page = load<int>(a.table + first + in);
   if ((u64)page >= (u64)a.num_pages) return NO_ROW;
+//@ if aside then
+  const i64 slot = (u32)position - in * a.page_tokens;
+  return page * a.cache_page + slot * a.cache_row | slot << SLOT_AT;
+//@ else
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
+//@ end
 }
 
 //@ if layout ~= "paged" and layout ~= "split" then
@@ -57,11 +70,21 @@ MLAF_DEV word4 nan8() {
   return words(two, two, two, two);
 }
 
+//@ if aside then
+// The power of two of columns 8c .. 8c+7 of a row.
+MLAF_DEV float power_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
+  const i64 slot = row >> SLOT_AT, scales = address_of(row) + (a.page_tokens - slot) * a.cache_row + 8 * slot;
+  const u32 code = load<unsigned char>(a.cache + scales + c / 8);
+  return code == 255 ? not_a_number() : float_of(code == 0 ? 1u << 22 : code << 23);
+}
+//@ end
 // Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
 //@ if layout == "paged" or layout == "split" then
   return load<word4>(a.cache + row + 16 * c);
+//@ elseif aside then
+  return decode8(load<word2>(a.cache + address_of(row) + 8 * c), power_of(a, row, c));
 //@ elseif layout == "fp8_ds_mla" then
   return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
 //@ else
@@ -85,6 +108,8 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   return load<word4>(a.cache + row + 2 * R + 16 * c);
 //@ elseif layout == "split" then
   return load<word4>(a.kpe + row / a.cache_row * a.kpe_row + 16 * c); // row `n` of the one is row n of the other
+//@ elseif aside then
+  return load<word4>(a.cache + address_of(row) + R + 16 * c);
 //@ elseif layout == "fp8_ds_mla" then
   return load<word4>(a.cache + row + R + 16 + 16 * c);
 //@ else

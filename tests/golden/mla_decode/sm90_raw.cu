@@ -346,12 +346,33 @@ MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_sta
   named_sync(1 + group, 128);
 // [14 more lines of templates/mla_decode/sm90_raw/softmax.h]
 #pragma unroll
-// [11 more lines of templates/mla_decode/sm90_raw/softmax.h]
+  for (int g = 0; g < GROUPS; g++) {
+    const float top = top_of(N + g);
+    if (!(top * r.inverse[g] > 1.0f)) continue;
+    const u32 exponent = bits_of(top) >> 23;
+    const float now = float_of(252 - (exponent > 250 ? 250 : exponent) << 23), factor = now / r.inverse[g]; // of powers of two
+    r.inverse[g] = now;
+#pragma unroll
+    for (int i = NV / GROUPS * g; i < NV / GROUPS * (g + 1); i++)
+#pragma unroll
+      for (int k = 0; k < N / 2; k++) o[i][k] *= factor;
+  }
 }
 
 MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const row_state& r, float (&sum)[COLS], u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-// [12 more lines of templates/mla_decode/sm90_raw/softmax.h]
+  float x[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) x[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) sum[c] = x[c / 2 * 4 + c % 2] + x[c / 2 * 4 + c % 2 + 2];
+  const u32 at = p + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++) {
+    const u32 to = at + g * P_SLAB;
+    u32 packed[N / 4];
+#pragma unroll
+    for (int i = 0; i < N / 4; i++) {
       const float by = scales.of[i % 2][g] * r.inverse[g];
       packed[i] = pack_f16(x[2 * i] * by, x[2 * i + 1] * by);
     }
@@ -373,7 +394,10 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
   const u32 q = operand(smem + Q_AT), p_at = smem + P_AT + group * 8192;
   const u32 k_at = smem + place_of(token_at(16 * warp + lane % 16));
-// [16 more lines of templates/mla_decode/sm90_raw.cu.in]
+  const u32 v_at = smem + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp;
+  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+  auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
+// [13 more lines of templates/mla_decode/sm90_raw.cu.in]
     token_scales scales;
     scores(k_at + tile, smem + tile + place_of(own_token) + R, q, s, scales);
 #pragma unroll
@@ -391,7 +415,15 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
       raise(s, scales, r, o, (float*)(base + TOPS_AT) + 4 * (N + 4) * group, group);
       store_p(s, scales, r, sum, p_at);
       fence_async();
-// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
+      named_sync(1 + group, 128);
+    }
+#pragma unroll
+    for (int c = 0; c < COLS; c++) r.sum[c] += sum[c];
+    multiply_v(v_at + tile, operand(p_at), o);
+    barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
+    advance(at, W);
+    at.tile += W;
+  }
 #pragma unroll
   for (int i = 0; i < NV; i++)
 #pragma unroll
@@ -461,7 +493,15 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + Q_AT, group, 0, r, o);
     if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
   }
-// [22 more lines of templates/mla_decode/sm90_raw.cu.in]
+}
+
+MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
+  if (thread == 0)
+#pragma unroll
+    for (int s = 0; s < RING; s++) {
+      barrier_init(full_barrier(smem, s), 4);
+      barrier_init(empty_barrier(smem, s), 4);
+// [14 more lines of templates/mla_decode/sm90_raw.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74422367(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
@@ -471,7 +511,15 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74
   if (group == W) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
     make_barriers(base, smem, threadIdx.x - MATH);
-// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
+    __syncwarp();
+    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
+    named_sync(4, 128);
+    named_arrive(5, MATH + 128);
+    wait_for_previous_launch();
+    let_next_launch_start(); // its blocks come as these leave
+    produce(p.a, smem, base);
+    if (C > 1) cluster_wait();
+  } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, MATH + 128); // barriers are there

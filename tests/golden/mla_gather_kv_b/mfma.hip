@@ -48,7 +48,9 @@ constexpr int ROW_CHUNKS = R / 8, CHUNKS = OUTPUTS * ROW_CHUNKS, COPIES = (CHUNK
 constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged by stays within a row
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [21 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
+}
 
 MLAF_DEV float decode1(u32 code) {
   const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);

@@ -53,7 +53,9 @@ constexpr int STAGES = 4, STEP = 64, STEPS = R / STEP, TILES = (ALL + COLS - 1) 
 constexpr int PITCH_X = 2 * R + 16, PITCH_W = 2 * STEP + 16; // bytes of a row in shared memory
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [21 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
+}
 
 MLAF_DEV float decode1(u32 code) {
   const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);

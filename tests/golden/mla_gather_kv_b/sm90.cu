@@ -104,7 +104,9 @@ constexpr int TOKENS = 128, COLS = 128, OF_HEAD = OUT / COLS, TILES = H * OF_HEA
 constexpr int STAGES = 6, CLUSTER = 2, SLAB = TOKENS * 128, STEP = COLS * 128, MATH = 256, WG_WARPS = 4;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [21 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
+}
 
 
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }

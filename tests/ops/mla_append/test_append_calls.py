@@ -4,7 +4,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import FAR, Buffer, EmulatorTest, far, values, wide
+from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
 
 RANK, ROPE, BLOCK, POSITIONS = 128, 32, 4, 11
 ROW, DS_ROW = RANK + ROPE, RANK + 16 + 2 * ROPE
@@ -91,6 +91,57 @@ class AppendTest(EmulatorTest):
                 for byte, x in zip(row, latent(t)):
                     self.assertLessEqual(abs(scale * e4m3(byte) - x), 2 ** -4 * abs(x) + scale * 2 ** -10)
                 self.assertEqual([wide(b) for b in struct.unpack(f"{ROPE}H", row[RANK + 16:])], rope(t))
+
+    def test_fp8_v4(self):
+        """Pages of DeepSeek-V4 beside flash_mla_with_kvcache: tiles that are large, small, zero, with NaN, with an infinity."""
+        times = (3e3, 1e-6, 0, 1, 448.0, 1, 1)  # of each tile of the first token
+        for block, stride in ((1, 1152), (3, 2304), (16, 9792)):
+            latent = [bf16(self.rng.gauss(0, 1) * (times[i // 64] if t == 0 else 1)) for t in range(3) for i in range(448)]
+            latent[4 * 64] = bf16(448.0 * 4)  # a tile whose largest value is 448 times a power of two
+            for i in range(4 * 64 + 1, 5 * 64):
+                latent[i] = bf16(self.rng.uniform(-1, 1))
+            latent[5 * 64 + 9], latent[6 * 64 + 9] = 0x7fc0, 0xff80
+            rope = [bf16(self.rng.gauss(0, 1)) for _ in range(3 * 64)]
+            ckv, kpe = Buffer(self.ctx, (3, 448), "bfloat16", latent), Buffer(self.ctx, (3, 64), "bfloat16", rope)
+            pages = -(-10 // block)
+            size = stride * (pages - 1) + block * 584
+            cache = Buffer(self.ctx, (pages, block, 1, 584), "uint8", [0x5a] * size, (stride, 584, 584, 1))
+            slots, written = [9, 2, 4], set()
+            mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints(slots), "fp8_v4", None, ctx=self.ctx)
+            data = bytes(values(cache))
+            for t, slot in enumerate(slots):
+                row = slot // block * stride + slot % block * 576
+                powers = slot // block * stride + block * 576 + slot % block * 8
+                written |= set(range(row, row + 576)) | set(range(powers, powers + 8))
+                self.assertEqual(data[powers + 7], 0)
+                self.assertEqual(list(struct.unpack("64H", data[row + 448:row + 576])), rope[64 * t:64 * t + 64])
+                for tile in range(7):
+                    own = [wide(x) for x in latent[448 * t + 64 * tile:448 * t + 64 * tile + 64]]
+                    codes, power = data[row + 64 * tile:row + 64 * tile + 64], data[powers + tile]
+                    if t == 0 and tile == 6:
+                        self.assertEqual((power, {c & 0x7f for c in codes}), (255, {0x7f}), "a tile with an infinity")
+                        continue
+                    most = max([1e-4] + [abs(x) for x in own if x == x])
+                    self.assertEqual(power - 127, math.ceil(math.log2(most / 448)), f"block {block}, token {t}, tile {tile}")
+                    for i, (code, x) in enumerate(zip(codes, own)):
+                        if x != x:
+                            self.assertEqual(code & 0x7f, 0x7f)
+                            continue
+                        exact = x * 2.0 ** (127 - power)
+                        self.assertLessEqual(abs(e4m3(code) - exact), max(2 ** -4 * abs(exact), 2 ** -10), (t, tile, i))
+            self.assertEqual({data[i] for i in range(size) if i not in written}, {0x5a}, "what no token has")
+
+    def test_fp8_v4_that_fits_no_page_is_refused(self):
+        ckv, kpe = Buffer(self.ctx, (1, 448), "bfloat16"), Buffer(self.ctx, (1, 64), "bfloat16")
+        wide_ckv = Buffer(self.ctx, (1, 512), "bfloat16")
+        good = Buffer(self.ctx, (2, 2, 584), "uint8", None, (1728, 584, 1))
+        for text, kv_c, cache in (
+                ("cache_page_stride is 1168, must be 0 or a multiple of 576 from 1728 on", ckv, Buffer(self.ctx, (2, 2, 584), "uint8")),
+                ("cache_page_stride is 1744, must be 0 or a multiple of 576", ckv, Buffer(self.ctx, (2, 2, 584), "uint8", None, (1744, 584, 1))),
+                ("kv_cache has rows 592 bytes apart, must be 584", ckv, Buffer(self.ctx, (2, 2, 584), "uint8", None, (1728, 592, 1))),
+                ("kv_cache is fp8_v4, whose tokens have 448 columns as codes and 64 of bf16: the problem needs r448,p64,bf16$", wide_ckv, good)):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                mlaforge.concat_and_cache_mla(kv_c, kpe, cache, self.ints([0]), "fp8_v4", None, ctx=self.ctx)
 
     def test_what_no_fp8_cache_can_hold_is_nan(self):
         """An infinity, in its place or in all of its tile; a row whose scale on the device is not a positive normal number."""

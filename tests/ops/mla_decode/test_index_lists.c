@@ -339,8 +339,104 @@ static void refusals(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
+/* --- decode kernels that read lists themselves --- */
+
+/* Prepares a launch of a plan whose decode kernel has these flags. False: list kernels come ahead of it. */
+static bool reads_itself(mlaf_ctx *ctx, const mlaf_plan *plan, uint32_t flags, const mlaf_execute_args *a,
+                         mlaf_decode_args *out) {
+  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
+  mlaf_bound b = *mlaf_plan_bound(plan);
+  mlaf_second_prepared around;
+  mlaf_execute_args first;
+  mlaf_prepared prepared;
+  mlaf_err err = {MLAF_OK, ""};
+  b.stage[MLAF_STAGE_DECODE].launch.flags = flags;
+  if (mlaf_index_lists.prepare(&b, 1, mlaf_second_kernels(ctx->shared, &mlaf_index_lists, fns), a, &first, &around,
+                               &err) ||
+      mlaf_decode_check_args(&b, 1, &first, &err) || mlaf_decode_prepare(&b, 1, &first, &prepared, &err))
+    fail_msg("%s", err.text);
+  *out = mlaf_decode_parameters_of(&prepared)->decode;
+  assert_int_equal(around.n, around.ahead + (a->attn_sink ? 1 : 0));
+  assert_int_equal(around.ahead > 0, out->qo_indptr != NULL);
+  return around.ahead == 0;
+}
+
+static uint64_t word_of(const mlaf_decode_args *d) { return (uint64_t)(uintptr_t)d->kv_last_page_lens; }
+
+static void kernels_read_lists(void **state) {
+  const lists_case c = {.tokens = 6, .topk = 8, .stride = 11, .share = 2, .pages = 9, .page = 16, .rows = 16, .absent = 1,
+                        .heads = 16, .lengths = true, .sink = true};
+  mlaf_ctx *ctx = open_on("emu:gfx942");
+  mlaf_plan *plan = plan_of(ctx, &c, MLAF_PLAN_LISTS);
+  made m = draw_lists(&c);
+  mlaf_execute_args a = args_of(ctx, &c, &m);
+  mlaf_decode_args d;
+  uint64_t word;
+  a.workspace_size = mlaf_mla_decode_workspace_size(plan, &a);
+  a.workspace = put(ctx, NULL, a.workspace_size);
+  a.q = a.ckv = a.o = a.workspace; /* nothing looks there */
+  assert_false(reads_itself(ctx, plan, 0, &a, &d));
+  assert_ptr_not_equal(d.kv_indices, a.indices);
+  assert_true(reads_itself(ctx, plan, MLAF_KERNEL_LISTS, &a, &d));
+  assert_ptr_equal(d.kv_indices, a.indices);
+  assert_ptr_equal(d.kv_indptr, a.topk_length);
+  assert_int_equal(word_of(&d), 7 | 1 << 20 | (uint64_t)3 << 40);
+  assert_int_equal(d.num_pages, 9 * 16);
+  assert_int_equal(d.batch, 6);
+  mlaf_execute_args x = a;
+  x.topk_length = NULL;
+  x.topk_share = 0;
+  x.indices_stride = 0;
+  assert_true(reads_itself(ctx, plan, MLAF_KERNEL_LISTS, &x, &d));
+  assert_null(d.kv_indptr);
+  assert_int_equal(word_of(&d), 7);
+  x = a;
+  x.page_rows = 17; /* gaps between pages: rows are not entries */
+  assert_false(reads_itself(ctx, plan, MLAF_KERNEL_LISTS, &x, &d));
+  x = a;
+  x.indices_stride = 8 + (1 << 24);
+  assert_false(reads_itself(ctx, plan, MLAF_KERNEL_LISTS, &x, &d));
+  assert_true(mlaf_list_word(1 << 20, 1 << 20, (1 << 20) + (1 << 24) - 1, &word));
+  assert_int_equal(word, UINT64_MAX);
+  assert_false(mlaf_list_word(8, (1 << 20) + 1, 8, &word));
+  free_lists(&m);
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+}
+
+/* Lists are left to list kernels where whole requests leave much of the device idle and a cut batch does not. */
+static void waves_of_lists(void **state) {
+  const lists_case c = {.tokens = 1, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
+                        .heads = 16};
+  mlaf_ctx *ctx = open_on("emu:gfx942");
+  mlaf_plan *plan = plan_of(ctx, &c, MLAF_PLAN_LISTS);
+  const uint32_t held = (uint32_t)mlaf_info(ctx->shared->dev)->compute_units;
+  const struct {
+    uint32_t tokens, flags;
+    bool itself;
+  } cases[] = {{held, MLAF_KERNEL_FITS, true}, {held + 1, MLAF_KERNEL_FITS, false}, {2 * held, MLAF_KERNEL_FITS, true},
+               {held * 3 / 2, MLAF_KERNEL_FITS, false}, {held / 2, MLAF_KERNEL_FITS, false},
+               {held * 9 / 10, MLAF_KERNEL_FITS, true}, {held * 3 / 2, 0, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lists_case big = c;
+    mlaf_decode_args d;
+    big.tokens = (int32_t)cases[i].tokens;
+    made m = draw_lists(&big);
+    mlaf_execute_args a = args_of(ctx, &big, &m);
+    a.workspace_size = (size_t)1 << 31;
+    a.workspace = a.o = (void *)(uintptr_t)4096; /* nothing looks there */
+    a.q = a.ckv = a.o;
+    if (reads_itself(ctx, plan, MLAF_KERNEL_LISTS | MLAF_KERNEL_MEETS | cases[i].flags, &a, &d) != cases[i].itself)
+      fail_msg("%u tokens, flags %u", cases[i].tokens, cases[i].flags);
+    free_lists(&m);
+  }
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lists_as_on_the_host), cmocka_unit_test(sparse_attention_is_right),
-                                     cmocka_unit_test(refusals)};
+                                     cmocka_unit_test(refusals), cmocka_unit_test(kernels_read_lists),
+                                     cmocka_unit_test(waves_of_lists)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,34 @@ class GatherTest(EmulatorTest):
         self.check(rows, got, got, lambda t, h: (t * HEADS + h) * out, lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe),
                    lambda t, h: t * ROPE)
 
+    def test_what_append_wrote_of_fp8_v4(self):
+        """Tokens of DeepSeek-V4's pages, from one operation to the other: each output is one column of a token."""
+        rank, rope, outputs = 448, 64, 64
+        for page, stride in ((1, 1152), (3, 2304), (16, 9792)):
+            latent = [[bf16(random.gauss(0, 1) * 4.0 ** (c // 64 - 3)) for c in range(rank)] for _ in range(5)]
+            pe = [[bf16(random.gauss(0, 1)) for _ in range(rope)] for _ in range(5)]
+            flat = [Buffer(self.ctx, (5, len(x[0])), "bfloat16", sum(x, [])) for x in (latent, pe)]
+            pages = -(-12 // page)
+            cache = Buffer(self.ctx, (pages, page, 1, 584), "uint8", [0x7f] * (stride * (pages - 1) + page * 584), (stride, 584, 584, 1))
+            slots = [7, 2, 11, 0, 8]
+            mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_v4", None, ctx=self.ctx)
+            columns = [i * 7 % rank for i in range(outputs)]
+            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
+            kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
+            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
+            starts = self.ints([slot % page for slot in slots])
+            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), starts, weight, kv, k_pe, ctx=self.ctx)
+            got, got_pe = values(kv), values(k_pe)
+            self.assertEqual(list(got_pe), sum(pe, []))
+            for t in range(5):
+                for i, column in enumerate(columns):
+                    x, group = wide(latent[t][column]), column // 64 * 64
+                    most = max(abs(wide(y)) for y in latent[t][group:group + 64])
+                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -4 * abs(x), most * 2 ** -17), (page, t, column))
+        near = Buffer(self.ctx, (2, 2, 584), "uint8")
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_page_stride is 1168, must be 0 or a multiple of 576 from 1728 on"):
+            mlaforge.mla_gather_kv_b(near, table, self.ints(range(6)), None, weight, kv, k_pe, ctx=self.ctx)
+
     def test_a_split_cache(self):
         """Rows of the pair lie at different distances; pages have a spare row each."""
         spare, columns = PAGE + 1, ROPE + 8

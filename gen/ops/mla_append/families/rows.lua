@@ -15,6 +15,7 @@ return {
     ahead = { 0, 1 },              -- 1: slots, positions and table are read before the launch before has ended, too
   },
   rules = {
+    shape.columns_rule,
     function(_, v, arch)
       if v.ahead == 1 and arch.isa.has_pdl ~= 1 then return "no launch of this target begins before the one before has ended" end
     end,

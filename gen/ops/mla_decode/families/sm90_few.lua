@@ -43,7 +43,8 @@ end
 
 local function cost_of(p, v, arch, family)
   local g = hopt_plan.make(
-    { rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster, schedule = v.schedule }, arch.isa)
+    { rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster, schedule = v.schedule,
+      page_size = hopt_plan.reads_lists(v.load, p.rotate > 0, v.schedule) and p.page_size or nil }, arch.isa)
   if g.refused then return { refused = g.refused } end
   local why = protocol.sm90_few(g, p, v)
   if why then return { refused = why } end

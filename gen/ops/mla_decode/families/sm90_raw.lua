@@ -7,10 +7,15 @@ local raw_plan = require("ops/mla_decode/plans/sm90_raw")
 local ceil_div = shape.ceil_div
 
 local times = require("ops/mla_decode/times").measured.sm90_raw
-local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token
+local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
+local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
 local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
 
-local function scales_of(p) return CACHES[shape.cache(p).name] end
+local function scales_of(p)
+  local name = shape.cache(p).name
+  return CACHES[name] or POOLS[name]
+end
+local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 
 -- Nanoseconds of a launch.
 local function nanoseconds(p, v, arch, slots)
@@ -27,7 +32,7 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p) }, isa)
+    scales = scales_of(p), page_size = p.page_size }, isa)
 end
 
 local function bytes_rule(p)
@@ -36,7 +41,15 @@ local function bytes_rule(p)
   if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
 end
 
+local function pools_rule(p)
+  if not has_pools(p) then return bytes_rule(p) end
+  return shape.columns_rule(p)
+end
+
 local function load_rule(p, v)
+  if has_pools(p) then
+    return v.load == "pages" and "load=pages: scales lie behind a page's rows, which come one by one" or nil
+  end
   if v.load == "pages" and p.page_size % 16 ~= 0 then
     return ("load=pages: pages of %d tokens hold no 16 rows"):format(p.page_size)
   end
@@ -59,7 +72,7 @@ return {
   },
   rules = {
     shape.cache_rule,
-    bytes_rule,
+    pools_rule,
     hopper.schedule_rule,
     function(p, v) return hopper.groups_rule(p, v, 8, MOST_GROUPS) end,
     function(p, v)

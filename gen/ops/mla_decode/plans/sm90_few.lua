@@ -1,13 +1,14 @@
 -- Shared memory of the transposed Hopper kernel, for its template and for its family: everything but the ring of boxes has
 -- its size from the problem, the ring takes the rest.
+local index_list = require("ops/mla_decode/plans/index_list")
 local plan = {}
 
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
 local FACTS = 80       -- what math must know of a piece
 local MOST_TILES = 4   -- a longer ring gains nothing
 
--- v: rank, rope, rows, wgs, cluster, schedule. Byte offsets from a base aligned to 1024; { refused = reason } when it does
--- not fit.
+-- v: rank, rope, rows, wgs, cluster, schedule; page_size where index lists may come. Byte offsets from a base aligned to 1024;
+-- { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local boxes = v.rank // 64 + (v.rope > 0 and 1 or 0)
   -- O goes out through Q's place in strips of `strip` columns when the ring is in use: rows of strip + 4 floats.
@@ -46,7 +47,13 @@ function plan.make(v, isa)
   p.facts_at, p.facts_bytes = p.full_q_at + 16 * places, FACTS
   p.bad_at = p.facts_at + FACTS * places
   p.bytes = p.bad_at + 4 * ring + 1024 -- 1024: to align the base
+  local list_bytes
+  p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa)
+  p.bytes = p.bytes + list_bytes
   return p
 end
+
+-- True if it may read index lists itself.
+function plan.reads_lists(load, rotates, schedule) return load == "gather" and not rotates and schedule ~= "invariant" end
 
 return plan

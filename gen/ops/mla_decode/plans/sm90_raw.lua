@@ -1,16 +1,24 @@
 -- Shared memory of the Hopper kernel that decodes 8-bit caches, for its template and for its family: the ring of tiles takes what
 -- all else leaves.
+local index_list = require("ops/mla_decode/plans/index_list")
 local plan = {}
 
 local FACTS = 80     -- bytes: what math must know of a piece
 local MOST_TILES = 6 -- a longer ring gains nothing
 local WGS = 2        -- math warpgroups
 
+-- Bytes of a token in shared memory, by the number of its scales. 7: 448 codes, 64 columns of 16 bits, its scales, 8 bytes free.
+local TOKEN = {
+  [0] = function(v) return v.rank + v.rope end,
+  [4] = function(v) return v.rank + 16 + 2 * v.rope end,
+  [7] = function(v) return v.rank - 64 + 128 + 16 end,
+}
+
 local function up(x, to) return (x + to - 1) // to * to end
 
 -- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales.
 function plan.tile(v)
-  local p = { token = v.scales > 0 and v.rank + 4 * v.scales + 2 * v.rope or v.rank + v.rope }
+  local p = { token = TOKEN[v.scales](v) }
   -- The rows of a matrix of ldmatrix lie in eight different groups of banks where a token's chunks of 16 bytes are odd. Else a
   -- chunk is left free behind each token, or behind 16 that come as one copy.
   local odd = p.token // 16 % 2 == 1
@@ -20,8 +28,8 @@ function plan.tile(v)
   return p
 end
 
--- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all). Byte offsets
--- from a base aligned to 1024; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all), page_size.
+-- Byte offsets from a base aligned to 1024; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = plan.tile(v)
   p.wgs, p.threads, p.facts_bytes = WGS, 128 * WGS + 128, FACTS
@@ -32,10 +40,12 @@ function plan.make(v, isa)
   for k = 1, v.rank // 64 do
     if v.rank // 64 % k == 0 and 4 * (64 * k + 4) <= 128 * slabs then p.strip = 64 * k end
   end
-  p.p_bytes = v.rows * 128 * math.max(v.scales, 1)
+  p.p_slabs = v.scales == 7 and 8 or math.max(v.scales, 1) -- a P for each group of columns; of 7, one for those of 16 bits, too
+  p.p_bytes = v.rows * 128 * p.p_slabs
+  p.tops = math.max(v.scales, 4) -- maxima beside those of rows
   p.raw_q_bytes = v.rows * 2 * (v.rank + v.rope)
   local fixed = p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
-    + WGS * 16 * (v.rows + 4) + 4 * v.rows + 40 + 2 * FACTS + 1024 + 1024
+    + WGS * 16 * (v.rows + p.tops) + 4 * v.rows + 40 + 2 * FACTS + 1024 + 1024
   p.ring = math.min((isa.lds_bytes - fixed) // (p.tile + 20), MOST_TILES)
   if p.ring < 3 then return { refused = ("%d tiles fit into shared memory, three are needed"):format(p.ring) } end
   p.ring_bytes = up(p.ring * p.tile, 1024)
@@ -50,7 +60,11 @@ function plan.make(v, isa)
   -- its last tile, and what another block sends that of Q as it came.
   p.short = v.schedule == "fitted" and v.cluster <= 2 and o_bytes <= p.tile and v.rows * v.rank * 2 <= p.raw_q_bytes
   p.bytes = p.ring_bytes + p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
-    + WGS * 16 * (v.rows + 4) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
+    + WGS * 16 * (v.rows + p.tops) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
+  local list_bytes = 0
+  p.list = 0
+  if v.scales ~= 7 then p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa) end -- two pools: lists are made before
+  p.bytes = p.bytes + list_bytes
   return p
 end
 

@@ -13,7 +13,8 @@ function sm90_few.of(plan, v)
   local values = plan.boxes - (v.rope > 0 and 1 or 0)
   return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
     schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rotate = v.rotate, ahead = v.ahead,
-    rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2, o_boxes = plan.short and plan.o_boxes }
+    rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2, o_boxes = plan.short and plan.o_boxes,
+    lists = plan.list > 0 and 2 or nil }
 end
 
 local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -- gather: 0 and 1 stand for the equal warps 0 to 2
@@ -22,7 +23,8 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
 -- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; ahead: it is
 -- sm90_few_ahead, whose first Q math brings; o_boxes: whole requests end by end_whole(), each warpgroup's O in so many boxes;
--- warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
+-- warps: that stand for a warpgroup's four; lists: whole requests are index lists, whose table is filled anew at each so manieth
+-- tile (nil: they are not). sm90_few.of() fills it in.
 -- Barriers and places that this kernel shares with sm90_raw. producers: names; copiers: that fill a slot of the ring together.
 local function block_of(m, v, id, ranges, cluster, whole, producers, copiers)
   local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = producers, whole = whole,
@@ -50,6 +52,8 @@ local function block_of(m, v, id, ranges, cluster, whole, producers, copiers)
   end
   x.tops, x.zeros, x.o, x.piece = x.places("tops"), x.places("zeros"), x.places("O"), x.places("published O")
   x.factor = x.place("factors")
+  x.front, x.table, x.counts = x.place("front of the table"), {}, {}
+  for k = 1, #producers do x.table[k], x.counts[k] = x.place("table"), x.place("counts") end
   for a = 0, n_math - 1 do x.land[a] = {} end
   for r = 1, v.cluster do
     x.state[r] = x.place("states of block %d", r)
@@ -91,15 +95,50 @@ local function send_box(x, a, who, i, b)
   a:copy(x.full[s], n, "produce()", x.slots[s][x.v.load == "tma" and 1 or who], i)
 end
 
+-- Index lists (mla_decode/lib/index_list.h).
+local function keep_entries(x, a, who, version)
+  a:write(x.counts[who], version, "keep_entries()")
+  a:sync(x.made, "keep_entries()")
+  for k = 1, #x.producers do a:read(x.counts[k], version, "keep_entries()") end
+  a:write(x.table[who], version, "keep_entries()")
+  a:sync(x.made, "keep_entries()")
+end
+
+local function begin_list(x, a, who)
+  if who == 1 then a:write(x.front, 0, "keep_entries()") end
+  keep_entries(x, a, who, 0)
+end
+
+-- The table for tile t of a list, and what a tile reads of it.
+local function refill_list(x, a, who, t)
+  local function read_all(version, what)
+    a:read(x.front, version, what)
+    for k = 1, #x.producers do a:read(x.table[k], version, what) end
+  end
+  local version = t // x.v.lists
+  if t > 0 and t % x.v.lists == 0 then
+    if who == 1 then read_all(version - 1, "refill_list(), what is left") end
+    a:sync(x.made, "refill_list()")
+    if who == 1 then a:write(x.front, version, "refill_list()") end
+    keep_entries(x, a, who, version)
+  end
+  read_all(version, "produce_list()")
+end
+
 -- kernel: announce(), and bring(), which may copy box b of a tile, the i-th of all.
 local function produce(kernel, x, a, who, blocks)
-  local last, from = who == #x.producers, 0
+  local last, from, lists = who == #x.producers, 0, x.whole and x.v.lists
   for k = 0, #x.ranges do
     local range = x.ranges[k + 1]
     if x.v.ahead and k == 0 then a:sync(x.there, "produce()") end
+    if lists and k == 0 then begin_list(x, a, who) end
     if last then kernel.announce(x, a, k, not range) end
     if not range then return end
-    for i = from, from + range.tiles * x.v.boxes - 1 do kernel.bring(x, a, who, i, (i - from) % x.v.boxes) end
+    for i = from, from + range.tiles * x.v.boxes - 1 do
+      local b = (i - from) % x.v.boxes
+      if lists and b == 0 then refill_list(x, a, who, (i - from) // x.v.boxes) end
+      kernel.bring(x, a, who, i, b)
+    end
     from = from + range.tiles * x.v.boxes
     if last and range.others then -- meet()
       for _, part in ipairs(range.others) do a:meet_word(blocks[part].word, "meet()") end

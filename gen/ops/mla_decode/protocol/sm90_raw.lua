@@ -9,7 +9,8 @@ local sm90_raw = {}
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_raw.lua) with its parameters.
 function sm90_raw.of(plan, v)
   return { boxes = 1, ring = plan.ring, places = 1, wgs = plan.wgs, warps = 2, schedule = v.schedule,
-    cluster = math.min(v.cluster, 2), rounds = 512 > plan.strip and 2 or 1, raises = 0, o_boxes = plan.short and 1 }
+    cluster = math.min(v.cluster, 2), rounds = 512 > plan.strip and 2 or 1, raises = 0, o_boxes = plan.short and 1,
+    lists = plan.list > 0 and 2 or nil }
 end
 
 local PRODUCERS = { "1", "2" } -- both copy rows of every tile; the last one brings Q, too

@@ -25,6 +25,7 @@ return { families = {
     problem = { "heads", "nope", "rank", "dtype", "tokens" },
     params = { way = ways },
     rules = {
+      shape.columns_rule,
       function(p)
         if p.nope ~= p.vdim then
           return ("a library makes K and V by one product each, of as many columns: %d and %d differ"):format(p.nope, p.vdim)
@@ -44,7 +45,7 @@ return { families = {
     arch = EVERY,
     problem = { "heads", "rope", "rank", "dtype", "layout", "rotate" },
     params = { rows = { 8, 32 } }, -- tokens of a block
-    rules = { scaled_before },
+    rules = { shape.columns_rule, scaled_before },
     cost = function(_, v)
       return { threads = shape.ASIDE_THREADS, rows_per_wg = v.rows, lds_bytes = 8 * v.rows,
         regs = { { "chunks", 16 }, { "rest", 48 } }, slack = 64 }

@@ -14,6 +14,7 @@ return {
     waves = { 2, 4, 8 }, -- of 32 tokens each
   },
   rules = {
+    shape.columns_rule,
     function(p, v)
       local chunks = shape.ceil_div(32 * v.blocks * p.rank // 8, 64 * v.waves)
       if chunks > 8 then return ("%d chunks of W for each thread to copy"):format(chunks) end

@@ -17,6 +17,7 @@ return {
     stages = { 3, 4 },         -- steps of W in shared memory
   },
   rules = {
+    shape.columns_rule,
     function(_, v)
       local wide, warps = v.cols // v.across, v.rows // 32 * v.across
       if wide ~= 32 and wide ~= 64 then return ("%d outputs of a warp are not 32 or 64"):format(wide) end

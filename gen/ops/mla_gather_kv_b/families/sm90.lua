@@ -13,6 +13,7 @@ return {
     cluster = { 1, 2 }, -- 2: two blocks share what they load of W, by multicast
   },
   rules = {
+    shape.columns_rule,
     function(p, v)
       local tiles = shape.ceil_div(p.tokens, 128)
       if v.cluster > 1 and tiles < 2 then return ("%d blocks share W, and there are %d"):format(v.cluster, tiles) end

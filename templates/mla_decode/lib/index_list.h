@@ -1,0 +1,154 @@
+// Index lists, read by the decode kernel's producers: a request is one query token, whose list of rows of the cache its blocks
+// read as the caller has it. Entries outside the cache are absent: each block leaves them out of its share and packs the others
+// into a table in shared memory, from which a tile is 64 neighbours. So math sees a request of so many tokens, all there.
+//
+//   list    | 64 entries | 64 | 64 | ...    share s of S has those numbered s, s + S, ...: what is absent at the end is so in all
+//   share   | 7 | -1 | 3 | 9 | -1 | ...  ->  table | 7 | 3 | 9 | ...    of LIST entries at once, and fewer than a tile's left
+//
+//@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table.
+//@ needs("C", "H", "LIST_AT", "LIST_COUNTS_AT", "N")
+constexpr int LIST = ${entries}, LIST_EACH = LIST / 128; // entries at once: of a block, of a thread
+
+// The launch's lists, in the place of the tables of requests (runtime/ops/mla_decode/launch.h: mlaf_list_word).
+MLAF_DEV bool reads_list(const mlaf_decode_args& a) { return !a.qo_indptr; }
+MLAF_DEV int list_topk(const mlaf_decode_args& a) { return (int)((u64)a.kv_last_page_lens & 0xfffff) + 1; }
+
+struct index_list {
+  const int* at;
+  int n;    // entries
+  int mine; // of this block's share, whole chunks of 64
+};
+MLAF_DEV index_list list_of(const mlaf_decode_args& a, int request) {
+  const u64 word = (u64)a.kv_last_page_lens;
+  const int topk = list_topk(a), share = (int)(word >> 20 & 0xfffff) + 1;
+  index_list x = {a.kv_indices + (i64)request * (topk + (int)(word >> 40)), topk, 0};
+  if (a.kv_indptr) {
+    const int told = load_past_l1(a.kv_indptr + (u32)request / (u32)share);
+    x.n = told < 0 ? 0 : smaller(told, topk);
+  }
+  const int chunks = (x.n + 63) / 64, shares = gridDim.y;
+  x.mine = ((chunks - (int)blockIdx.y + shares - 1) / shares) * 64;
+  return x;
+}
+// Place in the list of entry i of the share.
+MLAF_DEV int list_place(int i) { return (i / 64 * (int)gridDim.y + (int)blockIdx.y) * 64 + i % 64; }
+
+// Entries [first, + LIST) of the share as this thread has them: neighbours in neighbouring lanes, a warp's before the next one's.
+MLAF_DEV void read_entries(const mlaf_decode_args& a, const index_list& x, int first, int (&e)[LIST_EACH]) {
+  const int thread = threadIdx.x % 128, from = first + thread / 32 * (32 * LIST_EACH) + thread % 32;
+#pragma unroll
+  for (int i = 0; i < LIST_EACH; i++) {
+    const int place = list_place(from + 32 * i);
+    e[i] = place < x.n ? load_past_l1(x.at + place) : -1;
+  }
+#pragma unroll
+  for (int i = 0; i < LIST_EACH; i++) e[i] = (u32)e[i] < (u32)a.num_pages ? e[i] : -1;
+}
+
+// Those of the share from `first` on that are there, as this warp counts its part of them.
+MLAF_DEV int count_entries(const mlaf_decode_args& a, const index_list& x, int first) {
+  int n = 0;
+#pragma unroll 1
+  for (; first < x.mine; first += LIST) {
+    int e[LIST_EACH];
+    read_entries(a, x, first, e);
+#pragma unroll
+    for (int i = 0; i < LIST_EACH; i++) n += __popc(__ballot_sync(~0u, e[i] >= 0));
+  }
+  return n;
+}
+
+struct list_sums {
+  int held, later; // entries in the table; later's of all warps
+};
+// Puts those of the entries that are there into the table, behind the `held` ones. By all 128 threads, which may have written
+// those ones before.
+MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held, int later) {
+  int(&counts)[2][4] = *(int(*)[2][4])(base + LIST_COUNTS_AT);
+  int* const table = (int*)(base + LIST_AT);
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  int mine = 0;
+#pragma unroll
+  for (int i = 0; i < LIST_EACH; i++) mine += __popc(__ballot_sync(~0u, e[i] >= 0));
+  if (lane == 0) counts[0][warp] = mine, counts[1][warp] = later;
+  named_sync(4, 128);
+  list_sums s = {held, 0};
+#pragma unroll
+  for (int w = 0; w < 4; w++) {
+    held += w < warp ? counts[0][w] : 0;
+    s.held += counts[0][w];
+    s.later += counts[1][w];
+  }
+#pragma unroll
+  for (int i = 0; i < LIST_EACH; i++) {
+    const u32 there = __ballot_sync(~0u, e[i] >= 0);
+    if (e[i] >= 0) table[held + __popc(there & ((1u << lane) - 1))] = e[i];
+    held += __popc(there);
+  }
+  named_sync(4, 128);
+  return s;
+}
+
+// Asks for what the block reads first, before the launch before is over, as look_ahead() does: by one warp. The share's first 1024
+// entries, 32 in a line; a list with a length is as long as that will be.
+MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
+  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+  const int topk = list_topk(a), place = list_place(32 * lane);
+  if (!a.kv_indptr && place < topk)
+    fetch_line(a.kv_indices + (i64)request * (topk + (int)((u64)a.kv_last_page_lens >> 40)) + place);
+  if (lane == 0) fetch_q(a, (i64)request * H + blockIdx.x * N, N);
+}
+
+// The producers' place in their share.
+struct list_walk {
+  index_list list;
+  int held, used;   // entries of the table; those that tiles had
+  int next;         // entries of the share before it are in the table or were
+};
+
+// The block's work, which is its share of a list; false: it has none. By all 128 threads.
+MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, work& w) {
+  const int request = blockIdx.z;
+  w = {};
+//@ if meets then
+  w.whole = true;
+//@ end
+//@ if fitted then
+  const bool tells = PART == 0 && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o;
+  if (tells${meets and " && fit_apart(&a)" or ""}) fit_tell(a.part_o, 0);
+  const int splits = fit_splits(&a);
+//@ else
+  const int splits = a.splits;
+//@ end
+  w.n = 1;
+  w.row0 = blockIdx.x * N;
+  if (request >= a.batch || w.row0 >= H) return false;
+  at.list = list_of(a, request);
+  int e[LIST_EACH];
+  read_entries(a, at.list, 0, e);
+  const list_sums s = keep_entries(base, e, 0, count_entries(a, at.list, LIST));
+  at.held = s.held;
+  at.used = 0;
+  at.next = LIST;
+  w.row = (i64)request * H + w.row0;
+  w.rows = smaller(H - w.row0, N);
+  w.tokens = w.end = s.held + s.later;
+  w.part = splits == 1 ? -1 : (int)blockIdx.y / C * (a.total_q * H) + (i64)request * H;
+  return true;
+}
+
+// Fills the table anew where it has less than a tile left and the share has more. By all 128 threads.
+MLAF_DEV void refill_list(const mlaf_decode_args& a, char* base, list_walk& at) {
+  int* const table = (int*)(base + LIST_AT);
+  while (at.held - at.used < 64 && at.next < at.list.mine) {
+    const int left = at.held - at.used, thread = threadIdx.x % 128;
+    int e[LIST_EACH];
+    read_entries(a, at.list, at.next, e);
+    const int kept = thread < left ? table[at.used + thread] : 0;
+    named_sync(4, 128);
+    if (thread < left) table[thread] = kept;
+    at.held = keep_entries(base, e, left, 0).held;
+    at.used = 0;
+    at.next += LIST;
+  }
+}

@@ -1,0 +1,32 @@
+// The producer of index lists (mla_decode/lib/index_list.h): warp w of four brings entries [16w, +16) of a tile, a row a lane.
+//@ -- apart: a token's rope may lie in another tensor, behind `latent` bytes of one; ring: its address.
+//@ needs("FULL_Q_AT", "LIST_AT", "TILE", "TOKEN")
+MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, mine = 16 * warp + lane % 16;
+//@ if apart then
+  const bool joined = a.kpe == a.ckv + ${latent} && a.kpe_row_stride == a.ckv_row_stride;
+//@ else
+  constexpr bool joined = true;
+//@ end
+  place at = {0, 0, 1};
+  work w;
+  list_walk walk;
+  const bool there = begin_list(a, base, walk, w);
+  if (warp == 3) announce(a, base, smem, 0, w, at, !there);
+  if (!there) return;
+  const int tiles = tiles_of(w);
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    refill_list(a, base, walk);
+    const int rows = walk.held - walk.used - 16 * warp;
+    const u32 row = lane % 16 < rows ? ((const int*)(base + LIST_AT))[walk.used + mine] : 0;
+    walk.used += 64;
+    barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
+    const u32 full = full_barrier(smem, at.slot);
+    if (lane == 0) barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
+    __syncwarp();
+    bring(a, ${ring} + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
+    advance(at, 1);
+    at.tile++;
+  }
+}
