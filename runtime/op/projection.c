@@ -2,6 +2,7 @@
 #include "op/projection.h"
 
 #include "device/matmul.h"
+#include "op/maps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,8 +171,15 @@ static void fill(const mlaf_point *p, const mlaf_projection_args *a, filled *f, 
   out->scale_head = f->x[PROJECTION_W].stride[0] / f->x[PROJECTION_W].stride[1];
 }
 
+typedef struct mapped {
+  const mlaf_product *p;
+  const mlaf_projection_kernel_args *args;
+} mapped;
+
 /* The tensor a map wants, all heads side by side: a row of W reaches into the next rows then, which no box looks at. */
-static mlaf_tensor tensor_of(const mlaf_product *p, const mlaf_projection_kernel_args *a, const mlaf_map_want *want) {
+static mlaf_tensor tensor_of(const void *launch, const mlaf_map_want *want) {
+  const mlaf_product *p = ((const mapped *)launch)->p;
+  const mlaf_projection_kernel_args *a = ((const mapped *)launch)->args;
   const bool weights = want->of == MLAF_PROJECTION_MAP_W;
   const int64_t head = weights ? a->w_head : a->x_head;
   const int64_t columns = weights ? mlaf_product_w_columns(p) * mlaf_product_w_bytes(p) / 2 : p->inner; /* of 16 bits */
@@ -182,16 +190,6 @@ static mlaf_tensor tensor_of(const mlaf_product *p, const mlaf_projection_kernel
                        .box_cols = want->cols,
                        .box_rows = want->rows,
                        .swizzle = want->swizzle};
-}
-
-static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_product *p, parameters *out, mlaf_err *err) {
-  const mlaf_kernel_launch *k = &b->stage[0].launch;
-  mlaf_status st = MLAF_OK;
-  for (uint32_t i = 0; !st && i < k->n_maps; i++) {
-    const mlaf_tensor t = tensor_of(p, &out->args, &k->maps[i]);
-    st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out->maps[i], err);
-  }
-  return st;
 }
 
 /* Prepares the kernel that does what a library leaves undone: workgroups take rows_per_wg tokens of a head. With a norm x becomes
@@ -255,7 +253,7 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
     prepare_library(k, &p, a, &f, out);
     return MLAF_OK;
   }
-  const mlaf_status st = fill_maps(b, &p, to, err);
+  const mlaf_status st = mlaf_fill_maps(b->dev, &k->launch, tensor_of, &(mapped){&p, &to->args}, to->maps, err);
   if (st) return st;
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,

@@ -103,8 +103,13 @@ class Plugins(unittest.TestCase):
         self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend",
                                                       "prefill CUSTOM": "mlaforge.engines.vllm_prefill.Prefill"})
 
+    def test_vllm_on_a_gpu_takes_lists_where_that_is_wanted(self):
+        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_sparse.SparseBackend")
+        with self.assertRaisesRegex(SystemExit, "^mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention"):
+            self.vllm("sparse")
+
     def test_vllm_ends_by_one_line_where_it_cannot_serve_what_was_asked(self):
-        for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, prefill, layer"),
+        for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, prefill, sparse, layer"),
                                       ("layer", "0.40.0", "vllm 0.40.0 was not tested, must be >=0.32,<0.33"), ("attention", None, "vllm is not installed")):
             with self.assertRaisesRegex(SystemExit, f"^mlaforge: {said}"):
                 self.vllm(wanted, version=version)

@@ -134,7 +134,7 @@ class Sparse(EmulatorTest):
         self.refused("indices .*must be .query tokens of q, topk", case, indices=ints(2, 2, TOPK))
         self.refused("indices is float32, must be int32", case, indices=Buffer(self.ctx, (2, 1, TOPK), "float32", [0.0] * 2 * TOPK))
         self.refused("indices is int64, must be int32", case, indices=Buffer(self.ctx, (2, 1, TOPK), "int64", [0] * 2 * TOPK))
-        self.refused("topk is 0", case, indices=ints(2, 1, 0))
+        self.refused("indices.s last dimension is 0, must be 1", case, indices=ints(2, 1, 0))
         self.refused("topk_length has 3 entries, must be 2", case, topk_length=ints(3))
         self.refused("attn_sink .*must be .heads", case, attn_sink=Buffer(self.ctx, (HEADS + 1,), "float32", [0.0] * (HEADS + 1)))
         self.refused("attn_sink is int32, must be float32", case, attn_sink=ints(HEADS))

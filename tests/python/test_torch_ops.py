@@ -33,7 +33,8 @@ class Operators(Entries):
     FREE = ()
     # Entries' own tests run in test_entries.py.
     test_wrong_arguments_are_named = test_good_arguments_of_the_same_calls = test_what_newcomers_met = None
-    test_one_rule_for_page_sizes = test_every_public_callable_has_a_docstring = test_version = None
+    test_one_rule_for_page_sizes = test_every_public_callable_has_a_docstring = test_version = test_a_workspace_is_named = None
+    test_strides_and_lists_are_of_the_caller_s_tensors = None
     test_exit_with_a_context_of_the_module_is_silent = None
 
     @classmethod

@@ -36,9 +36,12 @@ def main():
         out, lse = vllm_by_hand.error(tokens, pair, cache)
         name = f"GPU class by hand: {name}"
         table.row(name, out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")
+    for name, kind in (("16 bits", None), ("656 bytes", torch.uint8)):
+        out, lse = vllm_by_hand.sparse_error(kind)
+        table.row(f"GPU class by hand: lists, {name}", out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")
     far = vllm_by_hand.prefill_error()
     table.row("prefill hook by hand: cached context", far < 8e-3, f"error of new tokens and context, merged {far:.1e}")
-    table.refused("refused: an unknown MLAFORGE_VLLM", SCRIPT, {"MLAFORGE_VLLM": "all"}, {}, "must be unset or one of attention, prefill, layer")
+    table.refused("refused: an unknown MLAFORGE_VLLM", SCRIPT, {"MLAFORGE_VLLM": "all"}, {}, "must be unset or one of attention, prefill, sparse, layer")
     return 0 if table.good else 1
 
 

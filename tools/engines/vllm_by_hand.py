@@ -55,6 +55,32 @@ def error(counts, pair, kind=None):
     return worst, far
 
 
+def sparse_error(kind=None, topk=40):
+    """The same of the class over index lists, of 5 query tokens of two requests; vLLM's kernel that looks rows up is done by hand."""
+    from mlaforge.engines import vllm_sparse
+    random = torch.Generator().manual_seed(topk)
+    cache, numbers = stored(torch.randn(6, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
+    table, owner, lens = torch.tensor([[4, 1], [0, 5]]), [0, 0, 0, 1, 1], [100, 101, 102, 30, 31]
+    lists = torch.full((8, topk), -1, dtype=torch.int32)
+    for i, n in enumerate(lens):
+        found = torch.randperm(n, generator=random)[:topk - 3 * i].int()
+        lists[i, :len(found)] = found
+    at = lists[:5].clamp_min(0).long()
+    rows = torch.where(lists[:5] < 0, -1, table[torch.tensor(owner)].gather(1, at // PAGE) * PAGE + at % PAGE).int()
+    q = torch.randn(5, HEADS, RANK + ROPE, generator=random).bfloat16()
+    one = object.__new__(vllm_sparse.SparseImpl)
+    one.kv_lora_rank, one.scale, one.kv_cache_dtype, one.topk_indices_buffer = RANK, SCALE, "fp8_ds_mla" if kind is torch.uint8 else "auto", lists
+    one._convert_logical_to_physical_topk = lambda logical, metadata, **how: rows
+    out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]), cache, None, None)
+    worst, far = 0.0, 0.0
+    for i in range(5):
+        keys = numbers.reshape(-1, RANK + ROPE)[rows[i][rows[i] >= 0].long()]
+        scores = q[i].double() @ keys.T * SCALE
+        want = scores.softmax(-1) @ keys[:, :RANK]
+        worst, far = max(worst, float((out[i].double() - want).norm() / want.norm())), max(far, float((lse[i].double() - scores.logsumexp(-1)).abs().max()))
+    return worst, far
+
+
 def prefill_error(new=(5, 33), cached=(40, 7), heads=4, nope=128, v=128):
     """Relative error against float64 of the prefill hook: new tokens and a chunk of cached context apart, merged by their logs as vLLM does."""
     from mlaforge.engines.vllm_prefill import Prefill

@@ -1,14 +1,14 @@
 """vLLM's plugin (entry point group vllm.general_plugins), called in each of its processes, perhaps twice.
 
 On a GPU `--attention-backend CUSTOM` asks for decode attention by mlaforge, and mla_prefill_backend CUSTOM of --attention-config for prefill attention.
-$MLAFORGE_VLLM: "attention" asks for decode on vLLM's CPU platform, by the emulator, "prefill" for both; "layer" for whole MLA layers on either. Unset: vLLM
-runs as before, unless CUSTOM is asked for."""
+$MLAFORGE_VLLM: "attention" asks for decode on vLLM's CPU platform, by the emulator, "prefill" for both; "sparse": CUSTOM is for models with an indexer, on a GPU;
+"layer" for whole MLA layers on either. Unset: vLLM runs as before, unless CUSTOM is asked for."""
 import os
 import sys
 
 from mlaforge.engines import unsupported
 
-WANTED = ("attention", "prefill", "layer")
+WANTED = ("attention", "prefill", "sparse", "layer")
 PREFILL = "mlaforge.engines.vllm_prefill.Prefill"
 
 
@@ -26,8 +26,10 @@ def register():
     from vllm.v1.attention.backends.mla.prefill.registry import MLAPrefillBackendEnum, register_mla_prefill_backend
     from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
     if not current_platform.is_cpu():
-        register_backend(AttentionBackendEnum.CUSTOM, "mlaforge.engines.vllm_gpu.Backend")
+        register_backend(AttentionBackendEnum.CUSTOM, "mlaforge.engines." + ("vllm_sparse.SparseBackend" if wanted == "sparse" else "vllm_gpu.Backend"))
         register_mla_prefill_backend(MLAPrefillBackendEnum.CUSTOM, PREFILL)
+    elif wanted == "sparse":
+        sys.exit("mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention: it is for GPUs")
     elif wanted:  # the CPU platform takes one of these two by itself; AMX_MLA has a prefill of its own, which asks no prefill backend
         register_backend(AttentionBackendEnum.CPU_MLA, "mlaforge.engines.vllm_cpu.CpuBackend")
         register_backend(AttentionBackendEnum.AMX_MLA, f"mlaforge.engines.vllm_cpu.{'Cpu' if wanted == 'prefill' else 'Amx'}Backend")

@@ -8,7 +8,7 @@ from vllm.model_executor.layers.attention.mla_attention import QueryLenSupport
 
 import mlaforge
 
-CALLS = {"attention": 0, "layer decode": 0, "layer prefill": 0, "prefill": 0, "context": 0, "ragged": 0, "most query tokens": 0,
+CALLS = {"attention": 0, "layer decode": 0, "layer prefill": 0, "prefill": 0, "context": 0, "ragged": 0, "lists": 0, "most query tokens": 0,
          "cached before prefill": 0}
 
 
@@ -23,6 +23,13 @@ class Ragged:
         return made
 
 
+def joined(q):
+    """Queries as one tensor: of a pair one launch makes it."""
+    if not isinstance(q, tuple):
+        return q
+    return mlaforge.concat_mla_q(*q) if q[1].shape[-1] else q[0]
+
+
 class Decode:
     """forward_mqa of an implementation of vLLM's: absorbed queries over its paged latent cache."""
     can_return_lse_for_decode = True
@@ -30,9 +37,7 @@ class Decode:
 
     def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
         """q: [tokens, heads, 576], or a pair of 512 and 64 columns; returns out [tokens, heads, 512] and the natural logarithms [tokens, heads]."""
-        if isinstance(q, tuple):
-            q = mlaforge.concat_mla_q(*q) if q[1].shape[-1] else q[0]
-        cache, scale = kv_c_and_k_pe_cache, None
+        q, cache, scale = joined(q), kv_c_and_k_pe_cache, None
         if cache.dtype.itemsize == 1 and cache.dtype.is_floating_point:  # 8 bits, one scale for all; rows of 656 bytes hold theirs
             scale = layer._k_scale
         elif cache.dtype not in (q.dtype, torch.uint8):

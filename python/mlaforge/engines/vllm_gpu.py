@@ -12,6 +12,15 @@ from mlaforge.engines.vllm_attention import Decode, Ragged
 Q_MOST = 16  # query tokens of a request in decode
 
 
+def refuse_others(attn_type, **named):
+    """An error for the first argument that is set, and for another type of attention than a decoder's."""
+    for name, value in named.items():
+        if value is not None:
+            raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
+    if attn_type != AttentionType.DECODER:
+        raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
+
+
 class Builder(Ragged, MLACommonMetadataBuilder[MLACommonMetadata]):
     """Block tables, lengths and where queries begin are read on the device at each launch, so graphs of uniform batches can be replayed."""
     _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
@@ -26,12 +35,7 @@ class Impl(Decode, MLACommonImpl[MLACommonMetadata]):
                  kv_sharing_target_layer_name, **mla_args):
         super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
                          kv_sharing_target_layer_name, **mla_args)
-        named = {"alibi_slopes": alibi_slopes, "sliding_window": sliding_window, "logits_soft_cap": logits_soft_cap, "indexer": mla_args.get("indexer")}
-        for name, value in named.items():
-            if value is not None:
-                raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
-        if attn_type != AttentionType.DECODER:
-            raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
+        refuse_others(attn_type, alibi_slopes=alibi_slopes, sliding_window=sliding_window, logits_soft_cap=logits_soft_cap, indexer=mla_args.get("indexer"))
         self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
 
 

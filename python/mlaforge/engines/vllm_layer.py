@@ -79,9 +79,12 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             self._make(cache)
         first, end = metadata.num_decode_tokens, metadata.num_actual_tokens
         if first:
-            decode, tokens = metadata.decode, first // metadata.num_decodes
+            decode, tokens, starts = metadata.decode, first // metadata.num_decodes, None
+            if getattr(decode, "ragged", False):  # of a builder of ours
+                tokens, starts = decode.longest, decode.query_start_loc
+                CALLS["ragged"] += 1
             self._layer(hidden[:first], positions[:first].long(), slots[:first], cache, decode.seq_lens.int(), decode.block_table.int(), q_len=tokens,
-                        kv_len=metadata.max_seq_len, out=y[:first])
+                        kv_len=metadata.max_seq_len, out=y[:first], qo_indptr=starts)
             CALLS["layer decode"] += 1
             CALLS["most query tokens"] = max(CALLS["most query tokens"], tokens)
         if end > first:

@@ -5,8 +5,8 @@
  * on a tile together. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
+#include "op/maps.h"
 #include "ops/mla_prefill/prefill.h"
 
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as CUDA and AMD's packets count them */
@@ -63,9 +63,16 @@ mlaf_status prefill_check_stages(const mlaf_bound *b, mlaf_err *err) {
 
 /* --- a launch --- */
 
-/* The tensor a map wants, all heads of a token beside each other; no data: there is nothing to copy. Maps count in columns of
- * 16 bits, which may be two of 8. */
-static mlaf_tensor tensor_of(const int64_t *n, const mlaf_prefill_kernel_args *k, const mlaf_map_want *want) {
+typedef struct filled {
+  const int64_t *n;
+  mlaf_prefill_kernel_args block;
+} filled;
+
+/* All heads of a token beside each other. Maps count in columns of 16 bits, which may be two of 8. */
+static mlaf_tensor tensor_of(const void *launch, const mlaf_map_want *want) {
+  const filled *f = (const filled *)launch;
+  const mlaf_prefill_kernel_args *k = &f->block;
+  const int64_t *n = f->n;
   const struct {
     const void *data;
     int64_t head, columns, rows, token;
@@ -84,19 +91,6 @@ static mlaf_tensor tensor_of(const int64_t *n, const mlaf_prefill_kernel_args *k
                        .swizzle = want->swizzle};
 }
 
-static mlaf_status fill_maps(const mlaf_bound *b, const int64_t *n, const mlaf_prefill_kernel_args *k, unsigned char *maps,
-                             mlaf_err *err) {
-  const mlaf_kernel_launch *launch = &b->stage[0].launch;
-  mlaf_status st = MLAF_OK;
-  for (uint32_t i = 0; !st && i < launch->n_maps; i++) {
-    const mlaf_tensor t = tensor_of(n, k, &launch->maps[i]);
-    if (!t.data) memset(maps + i * MLAF_MAP_BYTES, 0, MLAF_MAP_BYTES);
-    else
-      st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, maps + i * MLAF_MAP_BYTES, err);
-  }
-  return st;
-}
-
 mlaf_status prefill_complete(const mlaf_bound *b, const mlaf_prefill_args *a, const int64_t *n, mlaf_prefill_kernel_args *k,
                              mlaf_launch *launch, mlaf_err *err) {
   const mlaf_kernel_launch *l = &b->stage[0].launch;
@@ -111,6 +105,6 @@ mlaf_status prefill_complete(const mlaf_bound *b, const mlaf_prefill_args *a, co
   launch->grid[0] = (l->flags & MLAF_KERNEL_TURNS ? some : blocks) * team;
   launch->cluster[0] = team;
   if (!l->n_maps) return MLAF_OK;
-  const mlaf_prefill_kernel_args filled = *k; /* maps begin where a block without scales ends */
-  return fill_maps(b, n, &filled, (unsigned char *)k + mlaf_arguments_maps_at(&prefill_arguments, l), err);
+  const filled f = {n, *k}; /* maps begin where a block without scales ends */
+  return mlaf_fill_maps(b->dev, l, tensor_of, &f, (unsigned char *)k + mlaf_arguments_maps_at(&prefill_arguments, l), err);
 }

@@ -89,8 +89,8 @@ MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held,
   return s;
 }
 
-// Asks for what the block reads first, before the launch before is over, as look_ahead() does: by one warp. The share's first 1024
-// entries, 32 in a line; a list with a length is as long as that will be.
+// Asks for what the block reads first, before the launch before is over, as look_ahead() does: by one warp. Of the share that is
+// the first 1024 entries, 32 in a line; how much of a list counts that has a length is not known yet.
 MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
   const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
   const int topk = list_topk(a), place = list_place(32 * lane);
@@ -114,6 +114,7 @@ MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, w
   w.whole = true;
 //@ end
 //@ if fitted then
+//@   needs("PART")
   const bool tells = PART == 0 && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o;
   if (tells${meets and " && fit_apart(&a)" or ""}) fit_tell(a.part_o, 0);
   const int splits = fit_splits(&a);

@@ -1,6 +1,6 @@
 // The producer of index lists (mla_decode/lib/index_list.h): warp w of four brings entries [16w, +16) of a tile, a row a lane.
 //@ -- apart: a token's rope may lie in another tensor, behind `latent` bytes of one; ring: its address.
-//@ needs("FULL_Q_AT", "LIST_AT", "TILE", "TOKEN")
+//@ needs("LIST_AT", "TILE", "TOKEN")
 MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, mine = 16 * warp + lane % 16;
 //@ if apart then

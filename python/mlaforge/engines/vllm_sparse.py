@@ -1,0 +1,59 @@
+"""vLLM's backend CUSTOM for models with an indexer (DeepSeek-V3.2, GLM-5), on CUDA and ROCm: decode attention over index lists by mlaforge. Written from
+vLLM's sources; it was not run there."""
+import math
+
+import mlaforge
+from vllm.model_executor.layers.attention.sparse_mla_attention import SparseMLACommonImpl, SparseMLACommonMetadata, SparseMLACommonMetadataBuilder
+from vllm.v1.attention.backend import AttentionCGSupport
+
+from mlaforge.engines.vllm_attention import CALLS, joined
+from mlaforge.engines.vllm_gpu import Backend, Q_MOST, refuse_others
+
+
+class SparseBuilder(SparseMLACommonMetadataBuilder[SparseMLACommonMetadata]):
+    """Lists are read on the device at each launch, so graphs of uniform batches can be replayed."""
+    metadata_cls = SparseMLACommonMetadata
+    _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
+
+    def __init__(self, *values):
+        super().__init__(*values)
+        self._init_reorder_batch_threshold(Q_MOST, supports_spec_as_decode=True, supports_dcp_with_varlen=False)
+
+
+class SparseImpl(SparseMLACommonImpl[SparseMLACommonMetadata]):
+    """SparseMLACommonImpl's prefill, decode by mlaforge. The indexer's positions become rows of the cache by vLLM's kernel."""
+    can_return_lse_for_decode = True
+    lse_base_on_e = True
+
+    def __init__(self, num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
+                 kv_sharing_target_layer_name, **mla_args):
+        refuse_others(attn_type, alibi_slopes=alibi_slopes, sliding_window=sliding_window, logits_soft_cap=logits_soft_cap)
+        super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
+                         kv_sharing_target_layer_name, **mla_args)
+        self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
+
+    def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
+        """As Decode.forward_mqa; each query token sees its list."""
+        q, cache = joined(q), kv_c_and_k_pe_cache
+        rows = self._convert_logical_to_physical_topk(self.topk_indices_buffer[:q.shape[0]], attn_metadata, block_stride_rows=None, return_valid_counts=False)
+        out, lse = mlaforge.flash_mla_with_kvcache(q.unsqueeze(1), cache.unsqueeze(-2), None, None, self.kv_lora_rank, softmax_scale=self.scale,
+                                                   is_fp8_kvcache=self.kv_cache_dtype == "fp8_ds_mla", indices=rows.unsqueeze(1), empty_lse=-math.inf)
+        CALLS["lists"] += 1
+        return out.squeeze(1), lse.squeeze(-1)
+
+
+class SparseBackend(Backend):
+    """--attention-backend CUSTOM with MLAFORGE_VLLM=sparse."""
+    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16", "fp8_ds_mla"]
+
+    @staticmethod
+    def get_builder_cls():
+        return SparseBuilder
+
+    @staticmethod
+    def get_impl_cls():
+        return SparseImpl
+
+    @classmethod
+    def is_sparse(cls):
+        return True
