@@ -35,7 +35,8 @@ static mlaf_status split(cli *c, char texts[SERVE_AXES][AXIS_TEXT]) {
     const char *value = named ? at + key + 1 : at;
     if (named) axis = find_axis(at, key);
     if (axis < 0 || (named && *texts[axis]))
-      return mlaf_fail(&c->err, MLAF_E_ARG, "--serve '%s': '%.*s' is %s; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST", text, (int)n, at,
+      return mlaf_fail(&c->err, MLAF_E_ARG, "--serve '%s': '%.*s' is %s; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST",
+                       text, (int)n, at,
                        axis < 0 ? "no list of those" : "given twice");
     char *to = texts[axis];
     const size_t had = strlen(to), more = (size_t)(at + n - value);

@@ -164,7 +164,8 @@ static void table(mlaf_text *t, const report_device *d) {
     mlaf_report_escaped(t, x->timing.bound[0] ? x->timing.bound : "-");
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
-    if (x->guess.of) mlaf_text_fmt(t, "<td class=n>%zu of %zu<td class=n>%.0f %%", x->guess.rank, x->guess.of, 100 * x->guess.error);
+    if (x->guess.of) 
+      mlaf_text_fmt(t, "<td class=n>%zu of %zu<td class=n>%.0f %%", x->guess.rank, x->guess.of, 100 * x->guess.error);
     else mlaf_text_str(t, "<td class=n>-<td class=n>-");
     mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>", 100 * x->choice.margin, x->choice.error);
     if (mlaf_has_splits(x->problem.op)) mlaf_text_fmt(t, "%u</tr>", x->choice.knob);
@@ -172,8 +173,9 @@ static void table(mlaf_text *t, const report_device *d) {
   }
   mlaf_text_str(t, "</table></div><p class=soft>splits: into how many pieces a request's cached tokens are cut, each the work of "
                    "one workgroup; their results are merged. It is a number of the launch, not of the kernel: the tuner times "
-                   "several with one compiled kernel. Operations without such pieces have none. guess's rank: the place by time of what the "
-                   "model puts first among all that were timed; off by: the median error of its estimates of those.</p>");
+                   "several with one compiled kernel. Operations without such pieces have none. guess's rank: the place by time "
+                   "of what the model puts first among all that were timed; off by: the median error of its estimates of "
+                   "those.</p>");
 }
 
 static void layers(mlaf_text *t, const report_device *d) {

@@ -70,7 +70,8 @@ static mlaf_status space(mlaf_gen *g, const char *problem, const char *target, m
   *n = 0;
   for (size_t i = 0; i < now->n; i++) {
     mlaf_variant *v = &all[*n];
-    if (mlaf_gen_variant(g, problem, target, now->variant[i], v, err)) fail_msg("%s of %s: %s", now->variant[i], problem, err->text);
+    if (mlaf_gen_variant(g, problem, target, now->variant[i], v, err))
+      fail_msg("%s of %s: %s", now->variant[i], problem, err->text);
     for (int k = 0; k < MLAF_STAGES_MAX; k++) v->kernels[k].lds_bytes = 0; /* as meta has it */
     if (!v->rejected) ++*n;
   }
