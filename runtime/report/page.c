@@ -164,7 +164,7 @@ static void table(mlaf_text *t, const report_device *d) {
     mlaf_report_escaped(t, x->timing.bound[0] ? x->timing.bound : "-");
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
-    if (x->guess.of) 
+    if (x->guess.of)
       mlaf_text_fmt(t, "<td class=n>%zu of %zu<td class=n>%.0f %%", x->guess.rank, x->guess.of, 100 * x->guess.error);
     else mlaf_text_str(t, "<td class=n>-<td class=n>-");
     mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>", 100 * x->choice.margin, x->choice.error);
