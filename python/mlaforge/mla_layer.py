@@ -130,9 +130,11 @@ def _cache_format(word):
     """(format, its number in the description) of a cache of 8 bits; (None, 0): it has the layer's type."""
     if word is None:
         return None, 0
-    known = {f.name: f for f in taken_by("mla_decode") if f.scale != "none" and "mla_append" in f.operations}
+    known = {f.name: f for f in taken_by("mla_append") if f.scale != "none" and "mla_decode" in f.operations and not f.scales_behind}
     if word not in known:
+        behind = next((f for f in taken_by("mla_decode") if f.name == word and f.scales_behind), None)
         why = refusal("mla_decode", word) or refusal("mla_append", word)
+        why = why or behind and "its tokens have columns of their own, which no layer with kv_b_proj makes; append them by concat_and_cache_mla"
         fail(f"cache is {word!r}, must be None or one of {', '.join(sorted(known))}" + (f": {why}" if why else ""))
     return known[word], known[word].operations["mla_decode"] - 1
 

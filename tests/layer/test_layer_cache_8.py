@@ -119,7 +119,7 @@ class Cache8(unittest.TestCase):
             self.assertLess(math.dist(got, want) / math.hypot(*want), 6e-3)
 
     def test_refused_by_name(self):
-        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla: mla_append does not take fp8_v4", dict(cache="fp8_v4")),
+        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla: its tokens have columns of their own", dict(cache="fp8_v4")),
                            ("cache is 'int4'", dict(cache="int4")), ("MLAF_LAYER_SPLIT_CACHE", dict(cache="e4m3fn", split_cache=True)),
                            ("MLAF_LAYER_ROPE_ON_READ", dict(cache="e4m3fn", rope_on_read=True)),
                            ("cache_scale is 0x.*must be NULL: tokens", dict(cache="fp8_ds_mla", cache_scale=Buffer(self.ctx, (1,), "float32", [1.0]))),
