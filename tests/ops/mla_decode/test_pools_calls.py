@@ -108,7 +108,7 @@ class Pools(EmulatorTest):
                 ("extra_k_cache is int32, must be float8_e4m3fn or uint8", self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "int32"))),
                 ("extra_k_cache .* must have the bytes of a page side by side",
                  self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "uint8", None, (1728, 592, 592, 1)))),
-                ("extra_page_stride is 1168, must be a multiple of 576 from 1728 on",
+                ("extra_k_cache's page stride is 1168, must be a multiple of 576 from 1728 on",
                  self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "uint8"))),
                 ("extra_k_cache .* must have its pages apart",
                  self.second() | dict(extra_k_cache=Buffer(self.ctx, (2, 2, 1, 584), "uint8", None, (0, 584, 584, 1)))),
