@@ -5,7 +5,7 @@
 //@ needs("AT_ONCE", "BAD_AT", "EVICT_FIRST", "PAGE", "PITCH", "TILE", "TOKEN")
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
 //@ if page_size == 1 then
-  // Rows that lie anywhere share lines of L2 with others: a hint to evict them first makes them 4 to 9 % slower.
+  // Rows that lie anywhere share lines of L2 with others: a hint to evict them first makes them 3 to 7 % slower.
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 //@ else
