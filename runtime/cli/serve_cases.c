@@ -34,10 +34,9 @@ static mlaf_status split(cli *c, char texts[SERVE_AXES][AXIS_TEXT]) {
     const bool named = at[key] == '=';
     const char *value = named ? at + key + 1 : at;
     if (named) axis = find_axis(at, key);
-    if (axis < 0 || (named && *texts[axis]))
+    if (axis < 0 || value == at + n || (named && *texts[axis]))
       return mlaf_fail(&c->err, MLAF_E_ARG, "--serve '%s': '%.*s' is %s; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST",
-                       text, (int)n, at,
-                       axis < 0 ? "no list of those" : "given twice");
+                       text, (int)n, at, axis < 0 ? "no list of those" : value == at + n ? "empty" : "given twice");
     char *to = texts[axis];
     const size_t had = strlen(to), more = (size_t)(at + n - value);
     if (had + more + 2 > AXIS_TEXT) return mlaf_fail(&c->err, MLAF_E_ARG, "--serve: a list is longer than %d bytes", AXIS_TEXT);

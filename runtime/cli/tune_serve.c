@@ -395,19 +395,20 @@ static void file_name(const serve *s, char *out, size_t size) {
   out[n] = 0;
 }
 
+static const char *out_dir(const cli *c) { return c->given[O_OUT] ? c->given[O_OUT] : "."; }
+
 static mlaf_status write_files(serve *s) {
   cli *c = s->c, page = *c;
   char name[140], html[4200], tsv[4200];
   mlaf_text text = MLAF_TEXT_INIT((size_t)64 << 20);
   mlaf_db *db = NULL;
-  const char *dir = c->given[O_OUT] ? c->given[O_OUT] : ".";
+  const char *dir = out_dir(c);
   file_name(s, name, sizeof name);
   snprintf(html, sizeof html, "%.4000s/%s.html", dir, name);
   snprintf(tsv, sizeof tsv, "%.4000s/%s.tsv", dir, name);
   mlaf_status st = mlaf_cli_open_db(c, true, &db);
   if (!st) st = mlaf_db_export(db, s->id, &text, &c->err);
   mlaf_db_close(db);
-  if (!st) st = mlaf_dir_make(dir, &c->err);
   if (!st) st = mlaf_file_write(tsv, text.data ? text.data : "", text.len, &c->err);
   mlaf_text_free(&text);
   if (st) return st;
@@ -451,6 +452,7 @@ static mlaf_status prepare(serve *s) {
     s->limit_s = g->limit_s;
   }
   if (!st) st = mlaf_lengths_parse(c->given[O_LENGTHS] ? c->given[O_LENGTHS] : SERVE_LENGTHS, &s->lengths, &c->err);
+  if (!st && !mlaf_cli_has(c, O_DRY_RUN)) st = mlaf_dir_make_open(out_dir(c), &c->err); /* ahead of hours of work */
   if (!st) st = open_all(s);
   return st ? st : say_estimate(s);
 }

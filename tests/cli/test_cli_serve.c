@@ -53,6 +53,7 @@ static void refuses(void **state) {
               {"q=17", NULL, NULL, "--serve q '17'"},
               {"ctx=1,q=2", NULL, NULL, "ctx 1 counts the 2 new tokens, too"},
               {"batch=1", "--batch", "2", "--serve has lists for batch, ctx and q"},
+              {"batch=1,ctx=", NULL, NULL, "'ctx=' is empty"},
               {"batch=1", "--tp", "3", "no --tp divides the heads"},
               {"batch=1", "--model", "gpt", "no shipped model is called 'gpt'"},
               {"batch=1", "--shard", "0/2", "--shard says nothing of --serve"},
@@ -80,6 +81,11 @@ static void refuses(void **state) {
     assert_has(r.err, others[i].says);
     release(&r);
   }
+  cli_result r = RUN(*state, SERVE, "batch=1,ctx=64", "--out", "/dev/null/out"); /* before anything is tuned */
+  assert_exit(r, 3);
+  assert_has(r.err, "cannot make the directory");
+  assert_string_equal(r.out, "");
+  release(&r);
 }
 
 static void several_problem_strings(void **state) {
