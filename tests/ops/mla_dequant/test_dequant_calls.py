@@ -49,7 +49,7 @@ class DequantTest(EmulatorTest):
         for wrong, word in ((dict(w=self.out()), "w is bfloat16"), (dict(w_scale=short), "w_scale has the shape"),
                             (dict(w_scale=self.out()), "w_scale is bfloat16"), (dict(out=self.w_scale), "out is float32"),
                             (dict(out=Buffer(self.ctx, (1, R), "bfloat16", [0] * R)), "out has the shape"), (dict(out=far(self.out())), "out " + FAR),
-                            (dict(out=self.out(4)), "y_row_stride is 164")):
+                            (dict(out=self.out(4)), "out's row stride is 164")):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.mla_dequant(**{"w": self.w, "w_scale": self.w_scale, "out": self.out(), **wrong}, ctx=self.ctx)
 
