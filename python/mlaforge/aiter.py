@@ -46,20 +46,19 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             fail(f"nhead_kv is {nhead_kv}, must be 1: all heads of queries read one latent cache, and more KV heads are not served")
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
+        # Plain calls are the compiled module's; it serves none whose outputs are to be made, nor bytes of which only the shapes say what they hold.
+        if (block_table is None and seq_lens is None and kv_scale is None and q_scale is None and rope_style is None and ctx._flash is not None
+                and ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
+                             qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_table=rope_table) is not None):
+            return o, lse
         tables = qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
         if block_table is not None or seq_lens is not None:
-            tables = _block_table(qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, block_table, seq_lens)
+            tables = _block_table(*tables, block_table, seq_lens)
         if o is None or lse is True:
             o, lse = _outputs(ctx, q, kv_buffer, o, lse, head_dim_v)
-        cache = kv_buffer
-        if kv_scale is not None or q_scale is not None or rope_style is not None or ctx._flash is None:  # else the compiled module looks
-            cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale), _scaled(sm_scale, q_scale, q)
-        if ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
-                    rope_style=rope_style, rope_table=rope_table, unsaid=None) is None:
-            # bytes, and only the shapes say what they hold
-            cache = _cache_of(ctx, q, kv_buffer, o, None)
-            ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
-                     rope_style=rope_style, rope_table=rope_table)
+        cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale), _scaled(sm_scale, q_scale, q)
+        ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
+                 rope_style=rope_style, rope_table=rope_table, unsaid=True)
     except FAULTS as why:
         _DECODE.explain(why, not ctx.emulated, (), locals())
     return o, lse

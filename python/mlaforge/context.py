@@ -288,7 +288,7 @@ class Context:
         if self._invariant:
             self._invariant.use(module)
 
-    def call(self, *arguments, rope_style=None, rope_table=None, unsaid=True):
+    def call(self, *arguments, rope_style=None, rope_table=None, unsaid=None):
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths. unsaid: what a
         cache of bytes whose format was not said comes to: True, an error; None, which is returned, and nothing is launched."""

@@ -166,7 +166,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_with_kvcache, locals())) is not None:
         return made
-    sparse = not (indices is topk_length is attn_sink is extra_k_cache is extra_indices_in_kvcache is extra_topk_length is None)
+    sparse = False if (indices is None and topk_length is None and attn_sink is None and extra_k_cache is None
+                       and extra_indices_in_kvcache is None and extra_topk_length is None) else True
     if not sparse and (block_table is None or cache_seqlens is None):
         fail("block_table and cache_seqlens are wanted")
     if empty_lse != INFINITY and empty_lse != -INFINITY:
@@ -195,7 +196,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
             if cu_seqlens_q is None or max_seqlen_q is None:
                 fail("cu_seqlens_q and max_seqlen_q are ragged queries: both are wanted")
             q, out, lse = _ragged_outputs(ctx, q, head_dim_v, out, lse)
-            ctx.call(causal, int(max_seqlen_q), length, scale, stream, workspace, q, cache, out, lse, cu_seqlens_q, block_table, cache_seqlens)
+            ctx.call(causal, int(max_seqlen_q), length, scale, stream, workspace, q, cache, out, lse, cu_seqlens_q, block_table, cache_seqlens,
+                     unsaid=True)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
         made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens,
                               empty_lse == INFINITY)
@@ -209,7 +211,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         if out is None or lse is None:
             made = _outputs(ctx, q, head_dim_v)
             out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-        ctx.call(causal, 0, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens)
+        ctx.call(causal, 0, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens, unsaid=True)
         out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
     except FAULTS as why:
         _FLASH.explain(why, not ctx.emulated, (), locals())

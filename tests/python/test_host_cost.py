@@ -194,14 +194,13 @@ class HostCost(unittest.TestCase):
         self.assertLessEqual(len(entered), 2, entered)
         self.assertLessEqual(ran, 110)
         print(f"\nLayer: driver {compiled}, {ran} bytecodes of {entered}")
-        self.assertEqual([compiled.get(n, 0) for n in (*LAUNCHES, GRAPH)], [0, 0, 1])  # all stages at once, where the stream is idle
+        self.assertEqual([compiled.get(n, 0) for n in (*LAUNCHES, GRAPH)], [0, 0, 1])  # all stages at once
         self.driver.fakecuda_busy(None, 1)
         for _ in range(8):  # behind the calls that an idle stream is good for
             call()
         busy = self.driver_calls(call)
         self.driver.fakecuda_busy(None, 0)
-        self.assertEqual(busy.get(GRAPH, 0), 0)
-        self.assertGreaterEqual(sum(busy.get(n, 0) for n in LAUNCHES), 6)
+        self.assertEqual([busy.get(n, 0) for n in (*LAUNCHES, GRAPH)], [0, 0, 1])  # and behind work, too
         for one in (call, lambda: layer(**{**tensors, "out": None}), lambda: layer(**{**tensors, "workspace": None}),
                     lambda: layer(**tensors, stage=2), lambda: layer(**tensors, same_tables=True)):
             layer.use(None)
