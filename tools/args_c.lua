@@ -73,10 +73,10 @@ mlaf_status $x_complete(const mlaf_bound *b, const $struct *a, const int64_t *n,
                         mlaf_err *err);
 ]]
 
--- The same of a table that operations share, whose C is in runtime/op.
+-- Relations of a table that operations share, whose C is in runtime/op.
 local SHARED_RELATIONS = [[
 
-/* What relates checked arguments to each other. */
+/* Relations of checked arguments to each other. */
 mlaf_status mlaf_$short_related(const mlaf_bound *b, const $struct *a, const int64_t *n, mlaf_err *err);
 ]]
 local FUNCTIONS = [[

@@ -83,7 +83,7 @@ struct mlaf_err;
 /* "mla_layer:...": what a choice for a class of tokens is stored for. `tokens` is rounded up to the class. */
 mlaf_status layer_choice_point(const struct layer_shape *s, int64_t tokens, int32_t ctx, struct mlaf_point *out,
                                struct mlaf_err *err);
-/* The same by a layer's description, with q_a and kv_a in one tensor. */
+/* That by a layer's description, with q_a and kv_a in one tensor. */
 mlaf_status layer_choice_point_of(const mlaf_layer_desc *d, int64_t tokens, struct mlaf_point *out, struct mlaf_err *err);
 /* Reads what is stored for the layer's shape on the context's device: for each class of tokens the choice of the nearest context.
  * One whose alternatives do not exist is skipped, with a line in the log. */

@@ -1,4 +1,4 @@
-/* Which candidates are worth a timing: those that the model, corrected by what was timed so far, says may be the fastest. */
+/* Candidates that are worth a timing: those that the model, corrected by what was timed so far, says may be the fastest. */
 #include <math.h>
 #include <string.h>
 

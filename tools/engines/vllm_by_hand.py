@@ -56,7 +56,7 @@ def error(counts, pair, kind=None):
 
 
 def sparse_error(kind=None, topk=40):
-    """The same of the class over index lists, of 5 query tokens of two requests; vLLM's kernel that looks rows up is done by hand."""
+    """Decode of the class over index lists, of 5 query tokens of two requests; vLLM's kernel that looks rows up is done by hand."""
     from mlaforge.engines import vllm_sparse
     random = torch.Generator().manual_seed(topk)
     cache, numbers = stored(torch.randn(6, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)

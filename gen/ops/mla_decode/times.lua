@@ -68,7 +68,7 @@ return {
     -- From 12 shapes, flat and with scales, of 1 to 128 requests: tiles out of L2 for `tile`, `row` (each one above 16) and
     -- `scales_row` (docs/lab/kernels-hopper.md).
     sm90_raw = { tile = 980, row = 28, scales_row = 12, scattered = 1.03, loss = 0.12, wave = 3400, fixed = 900, merge = 90 },
-    -- From five shapes at 64 rows, flat and with scales; `tile` from 32 x 8192 since m rises less often
+    -- Five shapes at 64 rows, flat and with scales; `tile` from 32 x 8192 since m rises less often
     -- (docs/lab/kernels-hopper.md).
     sm90_raw_mid = { tile = 1060, row = 15, scales = 250, scattered = 1.03, loss = 0.05, wave = 3400, fixed = 3000 },
     -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before

@@ -33,7 +33,7 @@ class SparseImpl(SparseMLACommonImpl[SparseMLACommonMetadata]):
         self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
 
     def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
-        """As Decode.forward_mqa; each query token sees its list."""
+        """Attention as Decode.forward_mqa has it; each query token sees its list."""
         q, cache = joined(q), kv_c_and_k_pe_cache
         rows = self._convert_logical_to_physical_topk(self.topk_indices_buffer[:q.shape[0]], attn_metadata, block_stride_rows=None, return_valid_counts=False)
         out, lse = mlaforge.flash_mla_with_kvcache(q.unsqueeze(1), cache.unsqueeze(-2), None, None, self.kv_lora_rank, softmax_scale=self.scale,
