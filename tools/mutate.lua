@@ -1,16 +1,17 @@
--- lua5.4 tools/mutate.lua [--seed N] [--only ROOM] [--list] SCRATCH: does the suite find faults? It puts 60 of them into kernels,
--- checks and host code, one token each, one after another into a copy of the tree in SCRATCH, builds that, and runs the tests of
--- the fault's room: T0 (the generator's, for what Lua reads) and T1. Places and faults are drawn from the tables below; a seed
--- draws the same ones from the same tree. A fault that does not compile, or not even changes what is compiled, is drawn anew.
--- A line of SCRATCH/faults.tsv for each, so that a second run goes on where the first one stopped. Exit code 1 when one survives.
--- --list: names the places, and does nothing. --tests REGEX: T1's tests of that name. --seconds N: begins no fault behind those.
+-- lua5.4 tools/mutate.lua [--seed N] [--only ROOM] [--preset P] SCRATCH: does the suite find faults? It puts 60 of them into
+-- kernels, checks and host code, one token each, one after another into a copy of the tree in SCRATCH, builds that, and runs the
+-- tests of the fault's room: T0 (the generator's, for what Lua reads) and T1. Places and faults are drawn from the tables below;
+-- a seed draws the same ones from the same tree. A fault that does not compile is drawn anew. A line of SCRATCH/faults.tsv for
+-- each: a second run goes on where the first one stopped, and tries what survived again, as with --preset asan. Exit code 1 when
+-- one survives. --list: names the places, and does nothing. --tests REGEX: T1's tests of that name in place of the room's.
+-- --seconds N: begins no fault behind those.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local option = {}
 while arg[1] and arg[1]:match("^%-%-") do
   local name = table.remove(arg, 1):sub(3)
   option[name] = name == "list" or table.remove(arg, 1)
 end
-local scratch = assert(arg[1] or option.list and "", "usage: lua5.4 tools/mutate.lua [--seed N] [--only ROOM] [--list] SCRATCH")
+local scratch = assert(arg[1] or option.list and "", "usage: lua5.4 tools/mutate.lua [--only ROOM] SCRATCH")
 math.randomseed(tonumber(option.seed or 1), 0)
 
 -- Faults: what they are, what they look for in a line, what stands there afterwards.
@@ -122,7 +123,9 @@ local function put(place)
 end
 local function take_back(place) write(scratch .. "/tree/" .. place.file, read(root .. "/" .. place.file)) end
 
-local tree, build = scratch .. "/tree", scratch .. "/tree/build"
+local preset = option.preset or "release"
+local tree = scratch .. "/tree"
+local build = tree .. (preset == "release" and "/build" or "/build-" .. preset)
 local function set_up()
   assert(os.execute("mkdir -p '" .. tree .. "'"))
   assert(run(("cd '%s' && git ls-files -z | xargs -0 cp --parents -put '%s'"):format(root, tree)), "cannot copy the tree")
@@ -132,7 +135,7 @@ local function set_up()
   end
   run(("ln -sfn \"$(realpath '%s/.deps')\" '%s/.deps'"):format(root, tree))
   local launcher = run("command -v ccache") and "-DCMAKE_C_COMPILER_LAUNCHER=ccache" or ""
-  assert(run(("cd '%s' && cmake --preset release %s"):format(tree, launcher)), "cannot configure: " .. scratch .. "/last.log")
+  assert(run(("cd '%s' && cmake --preset %s %s"):format(tree, preset, launcher)), "cannot configure: " .. scratch .. "/last.log")
 end
 
 -- ctest's names of a room's tests, and the programs that they are.
@@ -170,7 +173,8 @@ local function found_by(room, place)
   if room[6] and not run(("cd '%s' && timeout 300 lua5.4 tests/lua/run.lua %s"):format(tree, room[6])) then
     found[#found + 1] = "T0"
   end
-  if not t1(option.tests or room[5]) then found[#found + 1] = "T1 " .. first_failure() end
+  local stage = preset == "release" and "T1 " or preset .. " "
+  if not t1(option.tests or room[5]) then found[#found + 1] = stage .. first_failure() end
   return #found > 0 and table.concat(found, ", ") or nil
 end
 
@@ -180,7 +184,7 @@ local log = not option.list and io.open(log_path, "r")
 if log then
   for line in log:lines() do
     local place, verdict = line:match("^(%S+)\t[^\t]*\t([^\t]*)")
-    if place then done[place .. line:match("\t[^\t]*")] = verdict end
+    if place then done[place .. line:match("\t[^\t]*")] = verdict ~= "SURVIVES" and verdict or nil end
   end
   log:close()
 end
@@ -209,7 +213,7 @@ for _, room in ipairs(rooms) do
   assert(wanted == 0 or option.list or make(room[5]), "the tree as it is does not build: see last.log in the scratch folder")
   for _, place in ipairs(drawn) do
     if wanted == 0 or os.time() - began > tonumber(option.seconds or 1e9) then break end
-    local verdict = done[("%s:%d\t%s"):format(place.file, place.n, place.fault)]
+    local verdict = done[place.file .. ":" .. place.n .. "\t" .. place.fault]
     if option.list then
       verdict = list(place)
     elseif not verdict then
