@@ -168,13 +168,13 @@ local function first_failure()
 end
 
 -- "T0", "T1: the test", or nil for a survivor.
-local function found_by(room, place)
+local function found_by(room, tests)
   local found = {}
   if room[6] and not run(("cd '%s' && timeout 300 lua5.4 tests/lua/run.lua %s"):format(tree, room[6])) then
     found[#found + 1] = "T0"
   end
   local stage = preset == "release" and "T1 " or preset .. " "
-  if not t1(option.tests or room[5]) then found[#found + 1] = stage .. first_failure() end
+  if not t1(tests) then found[#found + 1] = stage .. first_failure() end
   return #found > 0 and table.concat(found, ", ") or nil
 end
 
@@ -209,8 +209,9 @@ if not option.list then set_up() end
 local survivors, faults, began = 0, 0, os.time()
 for _, room in ipairs(rooms) do
   local drawn = draw(room) -- of every room, so that --only draws the same
+  local tests = option.tests or room[5]
   local wanted = (not option.only or option.only == room[1]) and room[4] or 0
-  assert(wanted == 0 or option.list or make(room[5]), "the tree as it is does not build: see last.log in the scratch folder")
+  assert(wanted == 0 or option.list or make(tests), "the tree as it is does not build: see last.log in the scratch folder")
   for _, place in ipairs(drawn) do
     if wanted == 0 or os.time() - began > tonumber(option.seconds or 1e9) then break end
     local verdict = done[place.file .. ":" .. place.n .. "\t" .. place.fault]
@@ -218,7 +219,7 @@ for _, room in ipairs(rooms) do
       verdict = list(place)
     elseif not verdict then
       put(place)
-      verdict = not make(room[5]) and "does not build" or found_by(room, place) or "SURVIVES"
+      verdict = not make(tests) and "does not build" or found_by(room, tests) or "SURVIVES"
       take_back(place)
       note(place, verdict)
     end
