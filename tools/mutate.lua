@@ -140,7 +140,8 @@ end
 
 -- ctest's names of a room's tests, and the programs that they are.
 local function targets(tests)
-  local out, seen = { "memo-worker", "mlaforge-worker" }, {}
+  local out, seen = { "memo-worker", "mlaforge-worker", "mlaforge", "fakecuda", "fakecublaslt",
+    "fakehipblaslt", "fakehip6" }, {}
   for _, line in ipairs(lines_of(("ctest --test-dir '%s' -N -R '%s'"):format(build, tests))) do
     local name = line:match("Test +#%d+: (%S+)")
     if name then
@@ -154,10 +155,9 @@ end
 local function make(tests)
   return run(("cmake --build '%s' -j2 --target %s"):format(build, targets(tests)))
 end
-local jobs = "-j2"
 local function t1(tests)
-  return run(("MLAF_MEMO_DIR='%s/memo' timeout 900 ctest --test-dir '%s' -L t1 -R '%s' --stop-on-failure --timeout 300 %s")
-    :format(scratch, build, tests, jobs))
+  return run(("MLAF_MEMO_DIR=${MLAF_MEMO_DIR:-'%s/memo'} timeout 900 ctest --test-dir '%s' -L t1 -R '%s' --timeout 300 %s")
+    :format(scratch, build, tests, "--stop-on-failure -j2"))
 end
 local function first_failure()
   local name = "?"
@@ -211,7 +211,7 @@ for _, room in ipairs(rooms) do
   local drawn = draw(room) -- of every room, so that --only draws the same
   local tests = option.tests or room[5]
   local wanted = (not option.only or option.only == room[1]) and room[4] or 0
-  assert(wanted == 0 or option.list or make(tests), "the tree as it is does not build: see last.log in the scratch folder")
+  assert(wanted == 0 or option.list or make(tests) and t1(tests), "the tree as it is fails: see last.log in the scratch folder")
   for _, place in ipairs(drawn) do
     if wanted == 0 or os.time() - began > tonumber(option.seconds or 1e9) then break end
     local verdict = done[place.file .. ":" .. place.n .. "\t" .. place.fault]
