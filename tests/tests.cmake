@@ -271,7 +271,7 @@ endif()
 # Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
-  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(ceilings|soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|cli_serve|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()
