@@ -70,21 +70,14 @@ static tune_candidate *incumbent(const tuner *t) {
 
 static bool is_uneven(const tuner *t) { return t->opts.lengths.kind != MLAF_LENGTHS_EQUAL; }
 
-/* The model's pick, which a plan would take if nothing was tuned. */
-static tune_candidate *pick(const tuner *t) {
-  for (size_t i = 0; i < t->n_own; i++)
-    if (t->counted[i] && usable(&t->list[i])) return &t->list[i];
-  return NULL;
-}
-
 /* The fastest, those near it, fastest first, and the incumbent wherever it stands. Where lengths differ the model's pick, too:
  * what wins with one draw of lengths must win with others. */
 static void invite(finals *f) {
   tuner *t = f->t;
-  tune_candidate *standing = incumbent(t), *guess = is_uneven(t) ? pick(t) : NULL;
+  tune_candidate *standing = incumbent(t), *guess = is_uneven(t) ? mlaf_tuner_pick(t) : NULL;
   add(f, &t->list[t->best]);
   if (standing) add(f, standing);
-  if (guess) add(f, guess);
+  if (guess && t->counted[guess - t->list] && usable(guess)) add(f, guess);
   for (;;) {
     tune_candidate *next = NULL;
     for (size_t i = 0; i < t->n; i++) {

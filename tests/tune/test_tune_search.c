@@ -11,7 +11,7 @@ static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
 
 static mlaf_status tune_with(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps, mlaf_tuner_opts opts, mlaf_tuner_result *r,
                              mlaf_err *err) {
-  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps, NULL};
+  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps, NULL, NULL};
   mlaf_problem p = problem();
   f->log[0] = 0;
   return mlaf_tuner_run(&env, pt(&p), &opts, r, err);
@@ -45,7 +45,7 @@ static void exhaustive_tries_all(void **state) {
 
 /* Counts the candidates that a run verifies when the campaign before it verified some. */
 static int verifies_after(fake *f, mlaf_verified *verified, mlaf_problem p, uint64_t seed) {
-  mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, verified};
+  mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, verified, NULL};
   mlaf_tuner_opts opts = {.strategy = MLAF_STRATEGY_EXHAUSTIVE, .seed = seed};
   mlaf_tuner_result r;
   mlaf_err err = {MLAF_OK, ""};
@@ -261,6 +261,7 @@ static mlaf_status no_library(mlaf_device *dev, mlaf_err *err) { return MLAF_OK;
 
 static void proposals_that_there_are_not(void **state) {
   fake *f = fake_new(2, 1);
+  f->k[1].model_ns = 1010;
   mlaf_device_ops ops = *f->device.ops;
   mlaf_tuner_steps steps = fake_steps;
   ops.features |= MLAF_DEVICE_LIBRARIES;
@@ -275,7 +276,7 @@ static void proposals_that_there_are_not(void **state) {
   f->device.ops = &ops;
   for (int k = 4; k < 8; k++) f->k[k].ns = 1500 + k;
   for (int run = 0; run < 2; run++) {
-    mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL};
+    mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL, NULL};
     mlaf_problem p = problem();
     mlaf_point at = *pt(&p);
     mlaf_tuner_result r;
