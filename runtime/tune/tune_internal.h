@@ -80,6 +80,7 @@ typedef struct tuner {
   size_t selected, done, failed;
   int best;      /* candidate with the lowest OK time, -1 */
   bool in_finals; /* the rounds are over */
+  bool patient;   /* nothing passed so far but what is noisy: timings take long */
   bool taught;    /* problems before had kernels of this one */
   bool modelled; /* the device's times are; known after the first one */
   bool record;   /* samples go to the database */
