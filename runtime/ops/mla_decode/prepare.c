@@ -291,7 +291,8 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
   const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
-  if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;
+  const bool whole = a->indices && !mlaf_decode_goes_on(b); /* lists that the kernel reads itself are not cut */
+  if (!combine_of(b)->fn || (splits == 1 && (whole || !mlaf_decode_fits(b)))) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
   const mlaf_decode_args *d = &with->behind.decode;
   with->combine = (mlaf_combine_args){d->part_o, d->part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
