@@ -103,7 +103,6 @@ typedef struct mlaf_values_args {
 
 #define MLAF_FIT_BYTES 16384
 #define MLAF_FIT_PARTS 4095   /* most parts: a word each in those bytes, and the last one */
-#define MLAF_FIT_THREADS 1024 /* of the combine kernel behind one split, on a compute unit: its blocks take rows in turns */
 /* True where a kernel with these flags is never launched without a combine kernel behind it, however many splits there are. */
 static inline bool mlaf_launch_needs_combine(uint32_t flags) {
   return flags & MLAF_KERNEL_FITS && !(flags & MLAF_KERNEL_MEETS);

@@ -3,6 +3,7 @@
 
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+#include "mlaf_thresholds.h"
 
 static const double LOG2E = 1.4426950408889634;
 
