@@ -12,6 +12,6 @@ local lines = measured.read(path, { "threshold", "value", "device", "date", "met
   return ("  MLAF_%s = %d, /* %s, %s */"):format(name:upper(), measured.whole(row, "value"), row.device, row.date)
 end)
 local f = assert(io.open(out_path, "w"))
-f:write("/* Made of ", path:match("[^/]*$"), " by tools/thresholds.lua. */\n#ifndef MLAF_THRESHOLDS_H\n#define MLAF_THRESHOLDS_H\n\n",
-  "enum {\n", table.concat(lines, "\n"), "\n};\n\n#endif\n")
+f:write("/* Made of ", path:match("[^/]*$"), " by tools/thresholds.lua. */\n",
+  "#ifndef MLAF_THRESHOLDS_H\n#define MLAF_THRESHOLDS_H\n\nenum {\n", table.concat(lines, "\n"), "\n};\n\n#endif\n")
 assert(f:close())
