@@ -302,7 +302,8 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
   const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
-  const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || mlaf_decode_fits(b);
+  /* lists that the kernel reads itself are not cut */
+  const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || (mlaf_decode_fits(b) && !a->indices);
   if (!combine_of(b)->fn || (splits == 1 && !wide)) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
   const mlaf_decode_args *d = &with->behind.decode;
