@@ -227,7 +227,7 @@ _FLASH = Arguments(flash_mla_with_kvcache, {
     "extra_indices_in_kvcache": "[B, q_len, topk]", "extra_topk_length": "[B]"})
 
 
-TOKENS_MOST = 65536  # requests of a launch, where each query token is one
+TOKENS_MOST = 32768  # of a launch: each is a request, and CUDA takes 65535 blocks in a dimension
 
 
 def _sparse_in_parts(q, kv, indices, sm_scale, d_v, attn_sink, topk_length, workspace, out, lse, empty_lse, ctx, stream):
@@ -247,7 +247,7 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
 
     q [T, H, R+P]; kv [rows, 1, R+P]; indices [T, 1, topk] int32 (or [T, topk]), outside 0..rows - 1: absent; topk_length [T] int32; attn_sink
     [H] float32. sm_scale: any finite number. lse is the natural logarithm, as flash_mla_with_kvcache's, with its empty_lse. FlashMLA's second result, the largest logit of each
-    row, is not computed: None stands in its place. More than 65536 tokens are several launches.
+    row, is not computed: None stands in its place. More than 32768 tokens are several launches.
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_sparse_fwd, locals())) is not None:
         return made
