@@ -4,7 +4,7 @@
 -- a seed draws the same ones from the same tree. A fault that does not compile is drawn anew. A line of SCRATCH/faults.tsv for
 -- each: a second run goes on where the first one stopped, and tries what survived again, as with --preset asan. Exit code 1 when
 -- one survives. --list: names the places, and does nothing. --tests REGEX: T1's tests of that name in place of the room's.
--- --seconds N: begins no fault behind those.
+-- --seconds N: begins no fault when the first was begun longer ago.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local option = {}
 while arg[1] and arg[1]:match("^%-%-") do
@@ -140,7 +140,8 @@ end
 
 -- ctest's names of a room's tests, and the programs that they are.
 local function targets(tests)
-  local out, seen = { "memo-worker", "mlaforge-worker" }, {}
+  local out, seen = { "memo-worker", "mlaforge-worker", "mlaforge", "fakecuda", "fakecublaslt",
+    "fakehipblaslt", "fakehip6" }, {}
   for _, line in ipairs(lines_of(("ctest --test-dir '%s' -N -R '%s'"):format(build, tests))) do
     local name = line:match("Test +#%d+: (%S+)")
     if name then
@@ -154,10 +155,9 @@ end
 local function make(tests)
   return run(("cmake --build '%s' -j2 --target %s"):format(build, targets(tests)))
 end
-local jobs = "-j2"
 local function t1(tests)
-  return run(("MLAF_MEMO_DIR='%s/memo' timeout 900 ctest --test-dir '%s' -L t1 -R '%s' --stop-on-failure --timeout 300 %s")
-    :format(scratch, build, tests, jobs))
+  return run(("MLAF_MEMO_DIR=${MLAF_MEMO_DIR:-'%s/memo'} timeout 900 ctest --test-dir '%s' -L t1 -R '%s' --timeout 300 %s")
+    :format(scratch, build, tests, "--stop-on-failure -j2"))
 end
 local function first_failure()
   local name = "?"
@@ -206,12 +206,13 @@ local function list(place)
 end
 
 if not option.list then set_up() end
-local survivors, faults, began = 0, 0, os.time()
+local survivors, faults, began = 0, 0, nil
 for _, room in ipairs(rooms) do
   local drawn = draw(room) -- of every room, so that --only draws the same
   local tests = option.tests or room[5]
   local wanted = (not option.only or option.only == room[1]) and room[4] or 0
-  assert(wanted == 0 or option.list or make(tests), "the tree as it is does not build: see last.log in the scratch folder")
+  assert(wanted == 0 or option.list or make(tests) and t1(tests), "the tree as it is fails: see last.log in the scratch folder")
+  if wanted > 0 then began = began or os.time() end
   for _, place in ipairs(drawn) do
     if wanted == 0 or os.time() - began > tonumber(option.seconds or 1e9) then break end
     local verdict = done[place.file .. ":" .. place.n .. "\t" .. place.fault]
