@@ -15,9 +15,10 @@ local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
 -- took 1.54, 1.49 and 1.45 of it at tp 1, 1.37, 1.46 and 1.45 at tp 8 (docs/lab/layer.md).
 local RING_AGAIN = 1.5
 -- h200, 2026-11-29; of wide_fp8 and parts_fp8: a step of 64 values, without and with a norm, each of its tokens; times the
--- estimate of several passes (docs/lab/projections.md).
+-- estimate of several passes (docs/lab/projections.md). most: tokens; with more a layer dequantises, and estimates of 16-bit
+-- products by a library are too high to tell that from faster kernels.
 local WIDE = { step_ns = { [0] = 155, 435 }, token_ns = 2.3, again = 1.1 }
-local PARTS = { step_ns = { [0] = 183, 490 }, token_ns = 1.81, again = 1.1, parts = { 1, 2 } }
+local PARTS = { step_ns = { [0] = 183, 490 }, token_ns = 1.81, again = 1.1, parts = { 1, 2 }, most = 512 }
 -- Tokens of a pass, of tiles of more outputs than a warpgroup's.
 local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
@@ -229,6 +230,9 @@ local function wide(of, fields, measured)
       end,
       function(p)
         if p.tokens <= RING_MOST then return ("up to %d tokens: ring_fp8 serves them"):format(RING_MOST) end
+        if measured.most and p.tokens > measured.most then
+          return ("more than %d tokens: wide_fp8 serves them"):format(measured.most)
+        end
       end,
     },
     cost = function(p, v, arch)

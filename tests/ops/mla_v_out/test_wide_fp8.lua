@@ -71,6 +71,24 @@ test("wide passes of 8 bits: fewer steps than stages, as many and more, one pass
   end
 end)
 
+test("wide passes of 8 bits: blocks share passes where there are two", function()
+  local family = loader.require("ops/mla_o_proj/families/all").families.parts_fp8
+  local function refused(tokens, parts)
+    local p = { heads = 16, v = 128, hidden = 7168, residual = 0, tokens = tokens, dtype = "bf16", weights = 1 }
+    for _, rule in ipairs(family.rules) do
+      local why = rule(p, { split = 1, parts = parts })
+      if why then return why end
+    end
+    return family.cost(p, { split = 1, parts = parts }, loader.require("arch/sm_90a")).refused
+  end
+  eq(refused(128, 1), "up to 128 tokens: ring_fp8 serves them")
+  eq(refused(256, 1), nil)
+  eq(refused(256, 2), "256 tokens are one pass")
+  eq(refused(257, 2), nil)
+  eq(refused(512, 2), nil)
+  eq(refused(513, 1), "more than 512 tokens: wide_fp8 serves them")
+end)
+
 test("wide passes of 8 bits: seeded mistakes are found", function()
   local function found(v, case, change)
     local m = ring.model(model_of(v, v), case)
