@@ -122,7 +122,7 @@ _DECODE = Arguments(mla_decode_fwd, {
     "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
     "o": "[T, H, R] or None", "qo_indptr": "[B+1]", "kv_indptr": "[B+1] or None", "kv_indices": "[pages] or None",
     "kv_last_page_lens": "[B] or None", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
-    "rope_table": "[positions, P]", "q_scale": "[1] or [], or a number", "kv_scale": "[1] or []", "block_table": "[B, most]", "seq_lens": "[B]", "head_dim_v": int})
+    "rope_table": "[positions, P]", "q_scale": float, "kv_scale": "[1] or []", "block_table": "[B, most]", "seq_lens": "[B]", "head_dim_v": int})
 
 
 @entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,

@@ -168,6 +168,15 @@ static void all_else_is_nan(void **state) {
 
 /* --- arguments --- */
 
+/* One request of one query token, all of whose tensors lie in `memory`. */
+static mlaf_execute_args usual_args(float *memory) {
+  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+  a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
+  a.q = a.ckv = a.o = memory;
+  a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)memory;
+  return a;
+}
+
 static void arguments_are_checked(void **state) {
   static float memory[64] __attribute__((aligned(64)));
   static const struct {
@@ -195,11 +204,8 @@ static void arguments_are_checked(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_problem p;
     mlaf_err err = {MLAF_OK, ""};
-    mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+    mlaf_execute_args a = usual_args(memory);
     assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
-    a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
-    a.q = a.ckv = a.o = memory;
-    a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)memory;
     a.ckv_row_stride = cases[i].stride;
     a.kpe = cases[i].kpe ? memory : NULL;
     a.kv_scale = cases[i].scale < 0 ? NULL : (const float *)((const char *)memory + cases[i].scale);
@@ -224,11 +230,8 @@ static void scales_of_queries_are_checked(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_problem p;
     mlaf_err err = {MLAF_OK, ""};
-    mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+    mlaf_execute_args a = usual_args(memory);
     assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
-    a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
-    a.q = a.ckv = a.o = memory;
-    a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)memory;
     a.q_scale = (const float *)((const char *)memory + cases[i].at);
     assert_int_equal(mlaf_args_check(&p, 1, &a, &err), cases[i].says ? MLAF_E_ARG : MLAF_OK);
     if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);

@@ -126,6 +126,9 @@ class CacheTest(unittest.TestCase):
                 ("q_scale has 2 numbers", flat, self.cache("float8_e4m3fn"), {"q_scale": Buffer(self.ctx, (2,), "float32", [1, 1])})):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 mlaforge.mla_decode_fwd(q, cache, o, *self.tables, 1, ctx=self.ctx, **more)
+        with self.assertRaisesRegex(mlaforge.MlafError, "descale_q is int32, must be float32"):
+            mlaforge.flash_mla_with_kvcache(rows_q, self.cache("float8_e4m3fn"), self.block_table, self.lengths, RANK, descale_k=one,
+                                            descale_q=Buffer(self.ctx, (1,), "int32", [1]), ctx=self.ctx)
         for text, q, more in (("both are wanted", rows_q, {"descale_q": one}), ("q has 16 bits", self.rows_q, {"descale_q": one, "descale_k": one}),
                               ("is_fp8_kvcache is True", rows_q, {"descale_q": one, "descale_k": one, "is_fp8_kvcache": True})):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
