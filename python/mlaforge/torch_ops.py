@@ -244,15 +244,9 @@ OPERATORS = [
              f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, Tensor(b!)? lse=None, "
              "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
              f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? block_table=None, Tensor? seq_lens=None, "
-<<<<<<< HEAD
              "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None, Tensor? q_scale_tensor=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
-             plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor? kv_indptr, Tensor? kv_indices, "
-                         "Tensor? kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, SymInt? mean_kv_len, float? sm_scale", _decode_plain)),
-=======
-             "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
              plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, "
                          "Tensor kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, float? sm_scale", _decode_plain)),
->>>>>>> main
     Operator(flash_mla_with_kvcache,
              "Tensor q, Tensor k_cache, Tensor? block_table, Tensor? cache_seqlens, SymInt head_dim_v, float? softmax_scale=None, bool causal=False, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "
