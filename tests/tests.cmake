@@ -34,15 +34,16 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
-# Most tests want code objects, and the same ones as other tests. A worker that remembers what was compiled in this build serves them;
-# the compiler's own tests, those of the emulator (which compile each text once) and what is installed have the real one.
+# Most tests want code objects, and the same ones as other tests. A worker that remembers what was compiled in this build serves them,
+# and compiles the faster; where compiles are what a test disturbs it remembers nothing. The compiler's own tests and what is
+# installed have the real one.
 if(TARGET mlaforge-worker)
   get_target_property(worker_sources mlaforge-worker SOURCES)
   list(TRANSFORM worker_sources PREPEND ${CMAKE_SOURCE_DIR}/)
   list(TRANSFORM worker_sources REPLACE ".*/worker_main\\.c" ${CMAKE_SOURCE_DIR}/tests/compile/memo_worker.c)
   add_executable(memo-worker ${worker_sources})
   target_include_directories(memo-worker PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/runtime)
-  target_compile_definitions(memo-worker PRIVATE REAL_WORKER="$<TARGET_FILE:mlaforge-worker>" MEMO_DIR="${CMAKE_BINARY_DIR}/compile-memo")
+  target_compile_definitions(memo-worker PRIVATE WORKER_SOURCES="${CMAKE_SOURCE_DIR}/runtime/compile" MEMO_DIR="${CMAKE_BINARY_DIR}/compile-memo")
   target_compile_options(memo-worker PRIVATE -fno-sanitize=all)
   target_link_libraries(memo-worker PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
   set_target_properties(memo-worker PROPERTIES LINK_OPTIONS "")
@@ -274,8 +275,11 @@ foreach(test IN LISTS all)
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|cli_serve|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()
-  if(TARGET memo-worker AND NOT test MATCHES "^(compile|emu|install)/|kill|signals")
+  if(TARGET memo-worker AND NOT test MATCHES "^install/|^compile/test_(compile|nvrtc|code_meta)$")
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "MLAF_WORKER=$<TARGET_FILE:memo-worker>")
+    if(test MATCHES "^compile/|kill|signals")
+      set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT MEMO_FORGET=1)
+    endif()
   endif()
   if(test MATCHES "nvrtc|nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS nvrtc)

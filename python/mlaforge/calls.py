@@ -54,6 +54,13 @@ def _pack(memory, at, tensor):
                                   *shape, *stride)
 
 
+def _even(lists):
+    """Index lists [B, q_len, topk], copied where their tokens do not lie one stride apart."""
+    if lists is None or len(lists.shape) != 3 or 1 in lists.shape[:2] or lists.stride()[0] == lists.shape[1] * lists.stride()[1]:
+        return lists
+    return contiguous(lists)
+
+
 def _alloc(user, size):
     """While a stream captures: memory of the graph's own pool."""
     q, stream = _here.call
@@ -85,7 +92,7 @@ def _memory():
 
 
 def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cache, o, lse, *tables, rotate=0, rope_table=None, **lists):
-    """Fills the bytes of a mlaf_call; returns what it points to and nobody else holds. alloc: the address of its function, 0 for none."""
+    """Fills the bytes of a mlaf_call; returns copies that it points to and nobody else holds. alloc: the address of its function, 0 for none."""
     memory[:] = EMPTY
     HEAD.pack_into(memory, 0, CALL_SIZE, causal)
     if scale is None:
@@ -113,22 +120,26 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
+    held = [dense]
     for name, tensor in lists.items():
+        if name.endswith("indices"):
+            tensor = _even(tensor)
+            held.append(tensor)
         _pack(memory, CALL_VIEWS[name], tensor)
     for at, tensor in zip(TABLES[len(tables)], tables):
         _pack(memory, at, tensor)
-    return dense
+    return held
 
 
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, *arguments, **more):
     kept = _memory()
     memory, address = kept
-    dense = pack(memory, plan_opts, _ALLOC_ADDRESS, causal, q_len, mean, scale, workspace, q, *arguments, **more)
+    held = pack(memory, plan_opts, _ALLOC_ADDRESS, causal, q_len, mean, scale, workspace, q, *arguments, **more)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     _here.call, _here.held = (q, stream), None
     status = library().mlaf_call_run(handle, address, stream or None)
     _here.call = _here.held = None
-    del dense
+    del held
     _here.memory = kept
     return status
 

@@ -227,13 +227,27 @@ _FLASH = Arguments(flash_mla_with_kvcache, {
     "extra_indices_in_kvcache": "[B, q_len, topk]", "extra_topk_length": "[B]"})
 
 
+TOKENS_MOST = 65536  # requests of a launch, where each query token is one
+
+
+def _sparse_in_parts(q, kv, indices, sm_scale, d_v, attn_sink, topk_length, workspace, out, lse, empty_lse, ctx, stream):
+    """flash_mla_sparse_fwd of more tokens than a launch takes."""
+    out = empty(ctx, q, (*q.shape[:2], d_v), None) if out is None else out
+    lse = empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is None else lse
+    for first in range(0, q.shape[0], TOKENS_MOST):
+        some = slice(first, first + TOKENS_MOST)
+        flash_mla_sparse_fwd(q[some], kv, indices[some], sm_scale, d_v, attn_sink, None if topk_length is None else topk_length[some],
+                             workspace=workspace, out=out[some], lse=lse[some], empty_lse=empty_lse, ctx=ctx, stream=stream)
+    return out, None, lse
+
+
 def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk_length=None, *, workspace=None, out=None, lse=None,
                          empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
     """Sparse attention of new tokens, FlashMLA's prefill: (out [T, H, d_v], None, lse [T, H] float32).
 
     q [T, H, R+P]; kv [rows, 1, R+P]; indices [T, 1, topk] int32 (or [T, topk]), outside 0..rows - 1: absent; topk_length [T] int32; attn_sink
     [H] float32. sm_scale: any finite number. lse is the natural logarithm, as flash_mla_with_kvcache's, with its empty_lse. FlashMLA's second result, the largest logit of each
-    row, is not computed: None stands in its place. At most 65536 tokens in a call.
+    row, is not computed: None stands in its place. More than 65536 tokens are several launches.
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_sparse_fwd, locals())) is not None:
         return made
@@ -241,6 +255,8 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
     if batch_invariant:
         ctx = ctx.with_batch_invariance()
     try:
+        if len(q.shape) == 3 and q.shape[0] > TOKENS_MOST and hasattr(q, "new_empty"):  # a Buffer has no parts
+            return _sparse_in_parts(q, kv, indices, sm_scale, d_v, attn_sink, topk_length, workspace, out, lse, empty_lse, ctx, stream)
         if ctx.emulated:
             q, kv = (adopt(ctx, name, x) for name, x in (("q", q), ("kv", kv)))
         if len(q.shape) != 3 or len(kv.shape) != 3:

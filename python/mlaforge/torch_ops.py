@@ -114,7 +114,7 @@ class Operator:
             for name, make in self.makes.items():
                 if values.get(name) is None or values[name] is True:
                     values[name] = make(values)
-            if self.plain is not None and all(values[name] is self.defaults[name] for name in self.names if name not in self.plain.names):
+            if self.plain is not None and self.plain.serves(values, self.defaults):
                 self.plain.call(*[values[name] for name in self.plain.names])
                 return _returned(self.returns, values)
             given = [values[name] for name in self.names]
@@ -126,14 +126,22 @@ class Operator:
 
 
 class Plain:
-    """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults. run: its work."""
+    """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults; values that may be None cost
+    PyTorch more than others. run: its work."""
 
     def __init__(self, name, parameters, run):
-        self.names = tuple(found for _, found, _ in PARAMETER.findall(parameters))
+        found = PARAMETER.findall(parameters)
+        self.names = tuple(name for _, name, _ in found)
+        self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?"))
         LIBRARY.define(f"{name}({parameters}) -> ()", tags=TAGS)
         LIBRARY.impl(name, run, "CompositeExplicitAutograd")
         LIBRARY.impl(name, lambda *values: None, "Meta")
         self.call = self.overload = getattr(torch.ops.mlaforge, name).default
+
+    def serves(self, values, defaults):
+        """True of a call's values that this operator takes, where all others are defaults."""
+        return (all(values[name] is not None for name in self.wanted)
+                and all(values[name] is default for name, default in defaults.items() if name not in self.names))
 
 
 def _returned(names, values):
@@ -151,12 +159,12 @@ def _decode(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
                     kv_indices, kv_last_page_lens) == 0
 
 
-def _decode_plain(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, lse, max_seqlen_q, mean_kv_len, sm_scale):
+def _decode_plain(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, lse, max_seqlen_q, sm_scale):
     ctx = context._default
     if ctx is None or ctx.emulated or ctx._address is None or torch.is_grad_enabled() or ctx._run(
-            ctx._address, ctx._plan_address, 1, max_seqlen_q, mean_kv_len or 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr, kv_indices,
+            ctx._address, ctx._plan_address, 1, max_seqlen_q, 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr, kv_indices,
             kv_last_page_lens) != 0:
-        mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse=lse, mean_kv_len=mean_kv_len)
+        mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse=lse)
 
 
 def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=None, causal=False, out=None, lse=None, mean_kv_len=None):
@@ -224,8 +232,8 @@ OPERATORS = [
              "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
              f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? block_table=None, Tensor? seq_lens=None, "
              "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
-             plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor? kv_indptr, Tensor? kv_indices, "
-                         "Tensor? kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, SymInt? mean_kv_len, float? sm_scale", _decode_plain)),
+             plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, "
+                         "Tensor kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, float? sm_scale", _decode_plain)),
     Operator(flash_mla_with_kvcache,
              "Tensor q, Tensor k_cache, Tensor? block_table, Tensor? cache_seqlens, SymInt head_dim_v, float? softmax_scale=None, bool causal=False, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "

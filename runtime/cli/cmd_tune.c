@@ -228,7 +228,7 @@ mlaf_status mlaf_cli_tune_one(campaign *g) {
   mlaf_guess guess;
   mlaf_tuner_result r = {.n = 0};
   char problem[MLAF_POINT_TEXT_MAX];
-  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified};
+  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified, g->learned};
   const mlaf_point *p = &g->list[g->at];
   mlaf_point_print(p, problem, sizeof problem);
   if (g->limit_s > 0) /* what is left, shared out evenly among what is left */
@@ -277,12 +277,14 @@ static int run_all(campaign *g) {
   mlaf_status status = mlaf_ctx_gen(c->ctx, &g->gen, &c->err);
   g->start = mlaf_now();
   g->verified = mlaf_verified_new();
+  g->learned = mlaf_learned_new();
   for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
     if (g->limit_s > 0 && g->at && mlaf_now() - g->start >= g->limit_s) break;
     status = mlaf_cli_tune_one(g);
     if (status != MLAF_OK) break;
   }
   mlaf_verified_free(g->verified);
+  mlaf_learned_free(g->learned);
   print_total(g, status);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
   return g->without ? CLI_FINDINGS : CLI_OK;

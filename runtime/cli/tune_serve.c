@@ -301,10 +301,12 @@ static void *work(void *user) {
   const mlaf_locale before = mlaf_locale_enter();
   pthread_mutex_lock(&w->me.ctx->lock);
   w->g.verified = mlaf_verified_new();
+  w->g.learned = mlaf_learned_new();
   while (next(s, &w->g.at))
     finished(w, w->g.at < s->work.problems.n ? tune_problem(w, w->g.at)
                                              : tune_layer(w, &s->work.layers[w->g.at - s->work.problems.n]));
   mlaf_verified_free(w->g.verified);
+  mlaf_learned_free(w->g.learned);
   layer_weights_free(&w->weights);
   pthread_mutex_unlock(&w->me.ctx->lock);
   mlaf_locale_leave(before);

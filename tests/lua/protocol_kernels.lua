@@ -41,7 +41,8 @@ return function(loader, entries)
   end
   function of.sm90_raw_mid(p, x)
     local scales = loader.require("ops/mla_decode/families/sm90_raw").scales_of(p)
-    local v = { rank = p.rank, rope = p.rope, rows = x.rows, load = x.load, schedule = x.schedule, scales = scales }
+    local v = { rank = p.rank, rope = p.rope, rows = x.rows, load = x.load, schedule = x.schedule, scales = scales,
+      page_size = p.page_size }
     return model("sm90_raw_mid").of(plan("sm90_raw_mid").make(v, isa), v)
   end
   function of.sm90_small_rank(p, x) return model("sm90_small_rank").of(plan("sm90_small_rank").make(p.rank, p.rope),

@@ -148,6 +148,7 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_raw", with(RAW, { schedule = "fitted", cluster = 2, o_boxes = 1, lists = 1 }) },
     { "sm90_raw_mid", with(RAW_MID, { raises = 2, warps = 4 }) }, { "sm90_raw_mid", with(RAW_MID, { ps = 1, ring = 4 }) },
     { "sm90_raw_mid", with(RAW_MID, { schedule = "splits" }) },
+    { "sm90_raw_mid", with(RAW_MID, { schedule = "splits", lists = 2 }) },
     { "sm90_small_rank", HOPW },
     { "sm90_small_rank", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
@@ -172,6 +173,7 @@ test("the model's functions are the template's", function()
       "mla_decode/lib/meet.h" },
     sm90_raw_mid = { "mla_decode/sm90_raw_mid.cu.in", "mla_decode/sm90_raw_mid/scores.h", "mla_decode/sm90_raw_mid/values.h",
       "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/query.h" },
+    index_list = { "mla_decode/lib/index_list.h", "mla_decode/sm90_raw/list.h" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
         "mla_decode/sm90_many/load.h", "mla_decode/sm90_many/ahead.h",
@@ -185,7 +187,7 @@ test("the model's functions are the template's", function()
       seen = seen + 1
       ok(text:find("[ %*&]" .. word .. "%(") or gathered[word] and not gathers, "%s: no %s() in the template", name, word)
     end
-    ok(seen > 10, "%s names %d functions", name, seen)
+    ok(seen > 8, "%s names %d functions", name, seen)
   end
 end)
 
@@ -255,7 +257,7 @@ test("what is written down of rings is what the check says", function()
   end
   ok(known.sm90_raw[3] and known.sm90_raw[6])
   for ring = 2, 5 do
-    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" } }) do
+    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" }, { lists = 2 } }) do
       local found, text = first("sm90_raw_mid", with(RAW_MID, with(change, { ring = ring })))
       ok(not known.sm90_raw_mid[ring] or not found, "sm90_raw_mid %d: %s", ring, text)
     end
@@ -380,6 +382,8 @@ local SEEDS = {
     function(m)
       edit(m, "producer", { "ARRIVE", "WAIT" }, "named 4", "keep_entries()", drop)
     end },
+  { "a list's entries are counted before all have told theirs", "sm90_raw_mid", with(RAW_MID, { lists = 2 }), { 5 }, "race",
+    "counts", function(m) edit(m, "producer", { "ARRIVE", "WAIT" }, "MADE", "keep_entries()", drop) end },
   { "the order is not passed on", "sm90_few", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
     edit(m, "math 1", { "ARRIVE" }, "order of warpgroup 0", "scores(), tiles", drop)
   end },

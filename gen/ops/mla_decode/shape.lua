@@ -73,6 +73,7 @@ end
 -- `cost` with what the schedule adds to it.
 function shape.scheduled(cost, v)
   if v.schedule == "fitted" then cost.any_lengths, cost.always_combines, cost.combine = true, true, "combine_fitted" end
+  cost.values = v.schedule == "fitted" and "values_fitted" or "values"
   return cost
 end
 

@@ -252,9 +252,6 @@ static mlaf_launch launch_of(const mlaf_function *fn, const void *args, uint32_t
                        .flags = MLAF_LAUNCH_OVERLAPS}; /* they wait before they read or write anything */
 }
 
-static mlaf_launch like(const mlaf_function *fn) { return launch_of(fn, NULL, ONE_POOL, 0); }
-static mlaf_launch like_pools(const mlaf_function *fn) { return launch_of(fn, NULL, sizeof(lists_args), 0); }
-
 static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, const mlaf_execute_args *a, const places *at,
                           const mlaf_execute_args *first, mlaf_second_prepared *out) {
   parameters *p = (parameters *)(void *)out->parameters;
@@ -314,8 +311,6 @@ const mlaf_second_form mlaf_index_lists = {.kind = MLAF_SECOND_LISTS,
                                            .what = "the kernels that read index lists",
                                            .wanted = wanted,
                                            .workspace = workspace,
-                                           .like = like,
-                                           .ahead = 2,
                                            .prepare = prepare};
 
 const mlaf_second_form mlaf_index_pools = {.kind = MLAF_SECOND_POOLS,
@@ -324,8 +319,6 @@ const mlaf_second_form mlaf_index_pools = {.kind = MLAF_SECOND_POOLS,
                                            .what = "the kernels that read index lists of two pools",
                                            .wanted = wanted_pools,
                                            .workspace = workspace,
-                                           .like = like_pools,
-                                           .ahead = 2,
                                            .prepare = prepare};
 
 const mlaf_second_form *const mlaf_decode_forms[] = {&mlaf_index_pools, &mlaf_index_lists, &mlaf_block_tables, NULL};

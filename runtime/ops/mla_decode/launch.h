@@ -90,13 +90,17 @@ typedef struct mlaf_combine_args {
   int32_t reserved;
 } mlaf_combine_args;
 
-/* Combine kernel fused with the value projection, grid (H, 1, 1): each row merged as above, or taken from o where it is done,
- * then multiplied. lse is not written. */
+/* Combine kernel fused with the value projection, grid (H, 1, 1), or of one that says `values_each`
+ * (H V / columns ceil(T / rows_per_wg), 1, 1): each row merged as above, or taken from o where it is done, then
+ * multiplied. lse is not written. */
 typedef struct mlaf_values_args {
   mlaf_decode_args decode;
   void *values;                     /* [T, H, V] dtype */
   int32_t w_head_rows;              /* of the map of W_UV, from head to head */
-  int32_t reserved[13];             /* maps are 64-byte aligned */
+  int32_t columns;                  /* that a block makes */
+  const void *w_v;                  /* W_UV, for kernels without a map of it */
+  int64_t w_v_row_stride;           /* elements */
+  int32_t more[8];                  /* maps are 64-byte aligned */
 } mlaf_values_args;
 
 /* --- schedules --- */

@@ -5,7 +5,7 @@
 //   list    | 64 entries | 64 | 64 | ...    share s of S has those numbered s, s + S, ...: what is absent at the end is so in all
 //   share   | 7 | -1 | 3 | 9 | -1 | ...  ->  table | 7 | 3 | 9 | ...    of LIST entries at once, and fewer than a tile's left
 //
-//@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table.
+//@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table; barrier: named, of the producers' 128 threads.
 //@ needs("C", "H", "LIST_AT", "LIST_COUNTS_AT", "N")
 constexpr int LIST = ${entries}, LIST_EACH = LIST / 128; // entries at once: of a block, of a thread
 
@@ -71,7 +71,7 @@ MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held,
 #pragma unroll
   for (int i = 0; i < LIST_EACH; i++) mine += __popc(__ballot_sync(~0u, e[i] >= 0));
   if (lane == 0) counts[0][warp] = mine, counts[1][warp] = later;
-  named_sync(4, 128);
+  named_sync(${barrier}, 128);
   list_sums s = {held, 0};
 #pragma unroll
   for (int w = 0; w < 4; w++) {
@@ -85,7 +85,7 @@ MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held,
     if (e[i] >= 0) table[held + __popc(there & ((1u << lane) - 1))] = e[i];
     held += __popc(there);
   }
-  named_sync(4, 128);
+  named_sync(${barrier}, 128);
   return s;
 }
 
@@ -146,7 +146,7 @@ MLAF_DEV void refill_list(const mlaf_decode_args& a, char* base, list_walk& at) 
     int e[LIST_EACH];
     read_entries(a, at.list, at.next, e);
     const int kept = thread < left ? table[at.used + thread] : 0;
-    named_sync(4, 128);
+    named_sync(${barrier}, 128);
     if (thread < left) table[thread] = kept;
     at.held = keep_entries(base, e, left, 0).held;
     at.used = 0;

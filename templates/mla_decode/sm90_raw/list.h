@@ -1,5 +1,6 @@
 // The producer of index lists (mla_decode/lib/index_list.h): warp w of four brings entries [16w, +16) of a tile, a row a lane.
-//@ -- apart: a token's rope may lie in another tensor, behind `latent` bytes of one; ring: its address.
+//@ -- apart: a token's rope may lie in another tensor, behind `latent` bytes of one; leaves: the block is over without a word
+//@ -- that no piece is left; ring: its address.
 //@ needs("LIST_AT", "TILE", "TOKEN")
 MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, mine = 16 * warp + lane % 16;
@@ -29,4 +30,7 @@ MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
     advance(at, 1);
     at.tile++;
   }
+//@ if not leaves then
+  if (warp == 3) announce(a, base, smem, 1, w, at, true);
+//@ end
 }

@@ -124,7 +124,7 @@ MLAF_DEV void clear_rows(char* tile, int valid) {
   named_sync(1, 128);
 }
 
-// Sets m anew where a score is too far above it: for the values O's factors, with P number i.
+// Sets m anew, of all rows that grew, where one score is too far above it: for the values O's factors, with P number i.
 MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m, u32 i) {
   const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
 #pragma unroll
@@ -137,7 +137,7 @@ MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m,
     float top = load_4(smem + SUMS_AT + 4 * n);
 #pragma unroll
     for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (k * N + n)));
-    const float m = load_4(smem + REFS_AT + 4 * n), now = top > m + (LIFT + SLACK) ? top - LIFT : m;
+    const float m = load_4(smem + REFS_AT + 4 * n), now = fmaxf(m, top - LIFT);
     store_4(smem + REFS_AT + 4 * n, now);
     store_4(smem + FACTORS_AT + 4 * (i % PS * N + n), exp2_fast(m - now));
   }

@@ -53,7 +53,7 @@ constexpr int AT_ONCE = 16; // rows of a copy
 constexpr int BUFFERS = 2, V_BUFFERS = 1;
 constexpr int AHEAD = 1, V_AHEAD = AHEAD;
 constexpr int Q_SLAB = 128 * N;
-constexpr float LIFT = 10.0f, SLACK = 5.0f, LOWEST = -1e30f;
+constexpr float LIFT = 5.0f, SLACK = 10.0f, LOWEST = -1e30f;
 constexpr int PS = 1; // places of P
 struct shared_memory {
   char q[55296], p[PS][128 * N]; // swizzled

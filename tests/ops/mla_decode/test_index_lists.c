@@ -351,6 +351,8 @@ static bool reads_itself(mlaf_ctx *ctx, const mlaf_plan *plan, uint32_t flags, c
   mlaf_prepared prepared;
   mlaf_err err = {MLAF_OK, ""};
   b.stage[MLAF_STAGE_DECODE].launch.flags = flags;
+  const bool fits = flags & MLAF_KERNEL_FITS;
+  if (fits) b.stage[MLAF_STAGE_COMBINE] = b.stage[MLAF_STAGE_DECODE]; /* one comes behind what may be cut */
   if (mlaf_index_lists.prepare(&b, 1, mlaf_second_kernels(ctx->shared, &mlaf_index_lists, fns), a, &first, &around,
                                &err) ||
       mlaf_decode_check_args(&b, 1, &first, &err) || mlaf_decode_prepare(&b, 1, &first, &prepared, &err))
@@ -358,6 +360,7 @@ static bool reads_itself(mlaf_ctx *ctx, const mlaf_plan *plan, uint32_t flags, c
   *out = mlaf_decode_parameters_of(&prepared)->decode;
   assert_int_equal(around.n, around.ahead + (a->attn_sink ? 1 : 0));
   assert_int_equal(around.ahead > 0, out->qo_indptr != NULL);
+  assert_int_equal(prepared.n, around.ahead > 0 && fits ? 2 : 1);
   return around.ahead == 0;
 }
 

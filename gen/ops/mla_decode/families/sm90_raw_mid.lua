@@ -48,7 +48,8 @@ return {
   },
   cost = function(p, v, arch)
     local scales = raw.scales_of(p)
-    local g = mid_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales }, arch.isa)
+    local fields = { rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales, page_size = p.page_size }
+    local g = mid_plan.make(fields, arch.isa)
     local why = g.refused or protocol.sm90_raw_mid(g, v)
     if why then return { refused = why } end
     return hopper.cost({

@@ -4,6 +4,7 @@
 -- Two warps stand for the four of a warpgroup: all four run one program, every finding is about two steps, and whether one is
 -- before the other among four is the same as among two (send all warps but the one of the first step to the second).
 local protocol = require("protocol")
+local index_list = require("ops/mla_decode/protocol/index_list")
 
 local sm90_few = {}
 
@@ -52,8 +53,7 @@ local function block_of(m, v, id, ranges, cluster, whole, producers, copiers)
   end
   x.tops, x.zeros, x.o, x.piece = x.places("tops"), x.places("zeros"), x.places("O"), x.places("published O")
   x.factor = x.place("factors")
-  x.front, x.table, x.counts = x.place("front of the table"), {}, {}
-  for k = 1, #producers do x.table[k], x.counts[k] = x.place("table"), x.place("counts") end
+  index_list.add_places(x, #producers, x.place)
   for a = 0, n_math - 1 do x.land[a] = {} end
   for r = 1, v.cluster do
     x.state[r] = x.place("states of block %d", r)
@@ -95,48 +95,18 @@ local function send_box(x, a, who, i, b)
   a:copy(x.full[s], n, "produce()", x.slots[s][x.v.load == "tma" and 1 or who], i)
 end
 
--- Index lists (mla_decode/lib/index_list.h).
-local function keep_entries(x, a, who, version)
-  a:write(x.counts[who], version, "keep_entries()")
-  a:sync(x.made, "keep_entries()")
-  for k = 1, #x.producers do a:read(x.counts[k], version, "keep_entries()") end
-  a:write(x.table[who], version, "keep_entries()")
-  a:sync(x.made, "keep_entries()")
-end
-
-local function begin_list(x, a, who)
-  if who == 1 then a:write(x.front, 0, "keep_entries()") end
-  keep_entries(x, a, who, 0)
-end
-
--- The table for tile t of a list, and what a tile reads of it.
-local function refill_list(x, a, who, t)
-  local function read_all(version, what)
-    a:read(x.front, version, what)
-    for k = 1, #x.producers do a:read(x.table[k], version, what) end
-  end
-  local version = t // x.v.lists
-  if t > 0 and t % x.v.lists == 0 then
-    if who == 1 then read_all(version - 1, "refill_list(), what is left") end
-    a:sync(x.made, "refill_list()")
-    if who == 1 then a:write(x.front, version, "refill_list()") end
-    keep_entries(x, a, who, version)
-  end
-  read_all(version, "produce_list()")
-end
-
 -- kernel: announce(), and bring(), which may copy box b of a tile, the i-th of all.
 local function produce(kernel, x, a, who, blocks)
   local last, from, lists = who == #x.producers, 0, x.whole and x.v.lists
   for k = 0, #x.ranges do
     local range = x.ranges[k + 1]
     if x.v.ahead and k == 0 then a:sync(x.there, "produce()") end
-    if lists and k == 0 then begin_list(x, a, who) end
+    if lists and k == 0 then index_list.begin(x, a, who) end
     if last then kernel.announce(x, a, k, not range) end
     if not range then return end
     for i = from, from + range.tiles * x.v.boxes - 1 do
       local b = (i - from) % x.v.boxes
-      if lists and b == 0 then refill_list(x, a, who, (i - from) // x.v.boxes) end
+      if lists and b == 0 then index_list.refill(x, a, who, (i - from) // x.v.boxes) end
       kernel.bring(x, a, who, i, b)
     end
     from = from + range.tiles * x.v.boxes

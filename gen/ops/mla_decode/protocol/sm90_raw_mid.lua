@@ -2,6 +2,7 @@
 -- those of the template that they stand for; two warps stand for four (gen/ops/mla_decode/protocol/sm90_few.lua).
 local protocol = require("protocol")
 local mid = require("ops/mla_decode/protocol/sm90_mid")
+local index_list = require("ops/mla_decode/protocol/index_list")
 
 local sm90_raw_mid = {}
 
@@ -9,10 +10,12 @@ local PRODUCERS = 2 -- both copy rows of every tile; the last one brings facts, 
 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_raw_mid.lua) with its parameters. ps: places of P.
 function sm90_raw_mid.of(plan, v)
-  return { boxes = 1, ring = plan.ring, ps = plan.ps, schedule = v.schedule, raises = 1, warps = 2 }
+  return { boxes = 1, ring = plan.ring, ps = plan.ps, schedule = v.schedule, raises = 1, warps = 2,
+    lists = plan.list > 0 and 2 or nil }
 end
 
--- v: boxes (1), ring, ps, schedule, raises (tiles of a piece, from the first on, where m is set anew), warps.
+-- v: boxes (1), ring, ps, schedule, raises (tiles of a piece, from the first on, where m is set anew), warps; lists: a block with
+-- one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not).
 local function block(m, v)
   local x = { v = v, full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
@@ -21,6 +24,7 @@ local function block(m, v)
     for w = 1, PRODUCERS do x.slots[s][w] = m:place(("slot %d, rows of producer %d"):format(s, w)) end
   end
   x.full_q, x.empty_q, x.ended = m:barrier("full_q", 1), m:barrier("empty_q", 3 * v.warps), m:barrier("END", v.warps)
+  index_list.add_places(x, PRODUCERS, function(name) return m:place(name) end)
   x.made, x.begun = m:named("MADE", PRODUCERS), m:named("BEGUN", PRODUCERS + 3 * v.warps)
   x.own, x.q_ready, x.half = m:named("named 1", v.warps), m:named("Q_READY", 3 * v.warps), {}
   x.p_full, x.p_empty, x.p, x.raised, x.factors, x.scales = {}, {}, {}, {}, {}, {}
@@ -50,14 +54,16 @@ end
 
 -- ---- Producer -----------------------------------------------------------------------------------------------------------
 local function produce(x, a, who, pieces)
-  local i = 0
+  local i, lists = 0, #pieces == 1 and x.v.lists
+  if lists then index_list.begin(x, a, who) end
   for k = 0, #pieces do
     if who == PRODUCERS then
       a:wait(x.empty_q, k - 1, "announce()")
       a:write(x.facts, k, "announce()")
       a:arrive(x.full_q, k, "announce()")
     end
-    for _ = 1, pieces[k + 1] or 0 do
+    for t = 0, (pieces[k + 1] or 0) - 1 do
+      if lists then index_list.refill(x, a, who, t) end
       local s, n = i % x.v.ring, i // x.v.ring
       a:wait(x.empty[s], n - 1, "produce()")
       if who == 1 then a:write(x.bad[s], i, "produce()") end -- all who write it write the same
@@ -203,6 +209,12 @@ function sm90_raw_mid.model(v, pieces)
   return m
 end
 
-sm90_raw_mid.cases = mid.cases
+function sm90_raw_mid.cases(v, all)
+  local list = mid.cases(v, all)
+  if v.lists and v.schedule ~= "splits" then -- a list is one piece
+    list[#list + 1] = mid.cases({ ring = v.ring, boxes = v.boxes, schedule = "splits" })[1]
+  end
+  return list
+end
 
 return sm90_raw_mid
