@@ -333,16 +333,18 @@ static int32_t as_int32(PyObject *x) {
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
 
-/* An 8-bit cache: its tensor, mlaf_kv_format, and the scale or None. */
+/* An 8-bit cache: its tensor, mlaf_kv_format, and the scale or None; behind them that of Q of 8 bits. */
 static int read_bytes(PyObject *cache, mlaf_call *c) {
   c->cache_format = as_int32(PyTuple_GetItem(cache, 1));
-  return fast_read_view(PyTuple_GetItem(cache, 0), &c->cache) && fast_read_view(PyTuple_GetItem(cache, 2), &c->kv_scale);
+  return fast_read_view(PyTuple_GetItem(cache, 0), &c->cache) && fast_read_view(PyTuple_GetItem(cache, 2), &c->kv_scale) &&
+         (PyTuple_Size(cache) == 3 || fast_read_view(PyTuple_GetItem(cache, 3), &c->q_scale));
 }
 
 /* One tensor, a pair of latent and rope columns, or an 8-bit cache. */
 static int read_cache(PyObject *cache, mlaf_call *c) {
   if (!PyTuple_Check(cache) && !PyList_Check(cache)) return fast_read_view(cache, &c->cache);
-  if (PyTuple_Check(cache) && PyTuple_Size(cache) == 3 && PyLong_Check(PyTuple_GetItem(cache, 1))) return read_bytes(cache, c);
+  const Py_ssize_t n = PyTuple_Check(cache) ? PyTuple_Size(cache) : 0;
+  if ((n == 3 || n == 4) && PyLong_Check(PyTuple_GetItem(cache, 1))) return read_bytes(cache, c);
   PyObject *pair = PySequence_Tuple(cache);
   int good = pair && PyTuple_Size(pair) == 2;
   if (pair && !good)

@@ -107,9 +107,10 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     ADDRESS.pack_into(memory, ALLOC_AT, alloc)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
-    if isinstance(cache, tuple) and len(cache) == 3 and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale
+    if isinstance(cache, tuple) and len(cache) in (3, 4) and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale, q's scale
         FORMAT.pack_into(memory, FORMAT_AT, cache[1])
-        _pack(memory, CALL_VIEWS["kv_scale"], cache[2])
+        for name, scale in zip(("kv_scale", "q_scale"), cache[2:]):
+            _pack(memory, CALL_VIEWS[name], scale)
         cache = cache[0]
     if isinstance(cache, (tuple, list)) and len(cache) != 2:
         raise ValueError(f"the cache is {len(cache)} tensors, must be one, or two: ckv and kpe")
@@ -156,7 +157,7 @@ def runners(module=None):
     """The functions that make a call, of the compiled module (None: by ctypes), as (run, flash).
 
     run(handle, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables), addresses as integers,
-    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, kv_scale), returns the status; it does not wait. flash, None by ctypes, takes
+    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, kv_scale) and for q of 8 bits q_scale, returns the status; it does not wait. flash, None by ctypes, takes
     head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/tune.h"
+#include "mlaf_thresholds.h"
 
 enum { SHOWN_WORK = 120 };
 
@@ -33,16 +34,17 @@ static void on_progress(void *user, const mlaf_tuner_progress *p) {
 }
 
 /* --- dry run --- */
-/* CPU seconds to compile a kernel (hiprtc 0.5 to 2, NVRTC 3 to 10), seconds to load, verify and time a candidate on a GPU, and
- * CPU seconds for that on the emulator: about what runs have taken. A kernel in the cache costs nothing. */
+/* CPU seconds to compile a kernel (hiprtc 0.5 to 2, NVRTC 3 to 10), and to load, verify and time a candidate on the emulator:
+ * about what runs have taken. A kernel in the cache costs nothing. */
 enum { COMPILE_AMD_S = 1, COMPILE_NVIDIA_S = 5 };
-static const double try_s = 0.15, emulate_s = 2.0;
+static const double emulate_s = 2.0;
 
 double mlaf_cli_tune_estimate(const cli *c, const mlaf_device_info *dev, size_t tries, size_t kernels) {
   const double cpus = (double)mlaf_cli_int(c, O_JOBS, sysconf(_SC_NPROCESSORS_ONLN));
   const bool emulated = mlaf_emulated(dev->id) != NULL;
   const double compile = (double)kernels * (strncmp(dev->target, "sm_", 3) ? COMPILE_AMD_S : COMPILE_NVIDIA_S) / fmax(cpus, 1);
-  return compile + (double)tries * (emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : try_s);
+  const double each = emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : MLAF_TUNE_TRY_MS / 1e3;
+  return compile + (double)tries * each;
 }
 
 const char *mlaf_cli_in_words(double s, char out[32]) {

@@ -88,7 +88,7 @@ class Operators(Entries):
             if function in by_function:
                 operator = by_function[function]
                 wanted = [n for n in inspect.signature(function).parameters if n not in NOT_TRACED]
-                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith("_kpe")]
+                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith(("_kpe", "_tensor"))]
                 self.assertEqual(set(has), set(wanted), name)
                 found += 1
             else:

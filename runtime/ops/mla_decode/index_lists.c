@@ -8,6 +8,7 @@
 #include "ops/mla_decode/block_tables.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+#include "mlaf_thresholds.h"
 
 enum { THREADS = 512, COUNT = 1, PLACE = 2, TOPK_MOST = 1 << 20, SINK_THREADS = 256 };
 /* Entries of all lists before a token that its block counts by itself: what its threads count in one round of loads. Beyond, a
@@ -219,11 +220,10 @@ static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args 
 
 /* True where the decode kernel reads the lists itself. Such a launch does not cut its batch: where whole requests leave much of
  * the device idle, list kernels cost less. */
-enum { BUSY_PERCENT = 80 };
 static bool reads_lists(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a) {
   uint64_t word;
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS && !has_extra(a) && page_rows(a) == page_tokens(a) &&
-         mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) && mlaf_decode_busy(b, splits, a->total_q) >= BUSY_PERCENT;
+         mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) && mlaf_decode_busy(b, splits, a->total_q) >= MLAF_LISTS_BUSY;
 }
 
 /* Entries are rows of the cache. Where scales lie behind a page's rows they are its tokens, and the kernels know pages. direct:

@@ -3,6 +3,7 @@
 
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+#include "mlaf_thresholds.h"
 
 static const double LOG2E = 1.4426950408889634;
 
@@ -167,6 +168,7 @@ static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decod
     return;
   }
   if (p->rotate) d->rotate = (mlaf_rotate_words){ckv, kpe, a->rope_table, total_q, a->rope_rows};
+  else if (p->fp8_q) d->fp8_q = (mlaf_fp8_q_words){ckv, total_q, a->kv_scale, a->q_scale};
   else d->cache = (mlaf_cache_words){ckv, kpe, a->kv_scale, total_q, 0};
 }
 

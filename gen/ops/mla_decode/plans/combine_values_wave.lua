@@ -3,8 +3,8 @@ local plan = {}
 
 local WAVES, PASS, EACH = 8, 8, 32
 
--- each: columns of a head's values at a time. Waves share the sum of 16 columns, `ways` of them. x_at: rows of PASS tokens; sums_at: sums of each wave, of a row and of a
--- product. kinds_at: a word for each row.
+-- each: columns of a head's values at a time. Waves share the sum of 16 columns, `ways` of them.
+-- sums_at: sums of each wave, of a row and of a product. kinds_at: a word for each row.
 function plan.make(rank, values)
   local m = { waves = WAVES, pass = PASS, threads = 64 * WAVES, each = EACH, ways = WAVES * 16 // EACH }
   m.vectors, m.depth = rank // 256, 8
