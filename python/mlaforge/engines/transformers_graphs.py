@@ -73,7 +73,7 @@ class Graphs:
 
     @staticmethod
     def _inputs(step, input_ids, position_ids):
-        """What changes from step to step."""
+        """Tensors that differ from step to step."""
         part = step.parts[0]
         return input_ids, position_ids, part.positions, part.slots, part.lens
 
