@@ -290,8 +290,9 @@ local function declares_name(text, name)
     or text:find("struct%s+" .. name .. "%f[^%w_]")
 end
 
--- The functions of one rendering that templates see: emit, declares, needs, require, include. `run(file, layers)` renders a file.
-local function add_functions(base, layers, r, run)
+-- The functions of one rendering that templates see: emit, declares, needs, require, include, optional. `run(file, layers)`
+-- renders a file.
+local function add_functions(base, layers, r, run, used)
   local function check_closure(path)
     if r.opts.allowed and not r.opts.allowed[path] then error(path .. " is outside the template's closure", 3) end
   end
@@ -312,6 +313,11 @@ local function add_functions(base, layers, r, run)
       local name = select(i, ...)
       if not declares_name(before, name) then error("needs " .. name .. ", which its includer does not declare before it", 2) end
     end
+  end
+  -- A parameter that kernels older than it do not have: 0.
+  base.optional = function(name)
+    used[name] = true
+    return layers[1][name] or 0
   end
   base.require = function(name)
     check_closure("gen/" .. name .. ".lua")
@@ -382,7 +388,7 @@ function engine.render(loader, path, params, names, opts)
     return result
   end
 
-  add_functions(base, layers, r, run)
+  add_functions(base, layers, r, run, used)
   check_names(loader, path, params, base, names)
   local ok, why = with_strict_strings(run, path, layers)
   if not ok and why == STOP then return "", r.declared end

@@ -38,6 +38,8 @@
 --   body      the template whose kernel it is but for the loaders, where there is one: by it the manifest shows its parameters
 --   arch      the architecture families it is written for (arch.isa.family), as a set
 --   problem   fields of the problem its source depends on
+--   optional  more such fields, which a kernel's parameters name only where they are not 0: kernels that were there before
+--             them keep their names and texts (the engine's optional())
 --   params    parameters it may take, with their values
 --   fixed     parameters that have one value, where there are any
 --   rules     functions (p, v, arch) that return the stated reason why a point cannot serve a problem, or nil

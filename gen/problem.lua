@@ -31,6 +31,13 @@ end
 
 local function is_moot(p, f) return f.moot and p[f.moot.field] == f.moot.at end
 
+local function go_together(values, value)
+  for _, one in ipairs(values) do
+    if one == value then return true end
+  end
+  return false
+end
+
 -- Every field present, in range, canonical (a field that says nothing is 0); errors name field, value and range.
 function problem.check(p)
   local fields = fields_of(p.op or "")
@@ -50,7 +57,7 @@ function problem.check(p)
   end
   for _, f in ipairs(fields) do
     local other = f.apart and f.apart.field
-    if other and p[f.field] ~= 0 and p[other] ~= 0 then
+    if other and p[f.field] ~= 0 and not go_together(f.apart.of or { 0 }, p[other]) then
       error(("problem: %s is %s and %s is %s: %s"):format(f.field, p[f.field], other, p[other], f.apart.why), 0)
     end
   end

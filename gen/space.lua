@@ -54,6 +54,7 @@ local function keys_of(family)
     local set, list = {}, {}
     for key in sorted(family.params) do set[key] = true end
     for _, field in ipairs(family.problem) do set[field] = true end
+    for _, field in ipairs(family.optional or {}) do set[field] = true end
     for key in sorted(family.fixed or {}) do set[key] = true end
     for key in sorted(set) do list[#list + 1] = key end
     key_lists[family] = list
@@ -81,11 +82,12 @@ end
 
 -- The text of a kernel's parameters, in the order of their names.
 local function params_text(p, family, point)
-  local items = {}
-  for i, key in ipairs(keys_of(family)) do
+  local items, absent = {}, {}
+  for _, field in ipairs(family.optional or {}) do absent[field] = p[field] == 0 end
+  for _, key in ipairs(keys_of(family)) do
     local value = point[key] or p[key]
     if value == nil then value = family.fixed[key] end
-    items[i] = key .. "=" .. value
+    if not absent[key] then items[#items + 1] = key .. "=" .. value end
   end
   return table.concat(items, ",")
 end

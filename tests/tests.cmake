@@ -34,15 +34,16 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
-# Most tests want code objects, and the same ones as other tests. A worker that remembers what was compiled in this build serves them;
-# the compiler's own tests, those of the emulator (which compile each text once) and what is installed have the real one.
+# Most tests want code objects, and the same ones as other tests. A worker that remembers what was compiled in this build serves them,
+# and compiles the faster; where compiles are what a test disturbs it remembers nothing. The compiler's own tests and what is
+# installed have the real one.
 if(TARGET mlaforge-worker)
   get_target_property(worker_sources mlaforge-worker SOURCES)
   list(TRANSFORM worker_sources PREPEND ${CMAKE_SOURCE_DIR}/)
   list(TRANSFORM worker_sources REPLACE ".*/worker_main\\.c" ${CMAKE_SOURCE_DIR}/tests/compile/memo_worker.c)
   add_executable(memo-worker ${worker_sources})
   target_include_directories(memo-worker PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/runtime)
-  target_compile_definitions(memo-worker PRIVATE REAL_WORKER="$<TARGET_FILE:mlaforge-worker>" MEMO_DIR="${CMAKE_BINARY_DIR}/compile-memo")
+  target_compile_definitions(memo-worker PRIVATE WORKER_SOURCES="${CMAKE_SOURCE_DIR}/runtime/compile" MEMO_DIR="${CMAKE_BINARY_DIR}/compile-memo")
   target_compile_options(memo-worker PRIVATE -fno-sanitize=all)
   target_link_libraries(memo-worker PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
   set_target_properties(memo-worker PROPERTIES LINK_OPTIONS "")
@@ -239,12 +240,17 @@ if(TARGET test_full_disk)
 endif()
 
 # The longest begin first, so that none is left alone at the end: CTest sorts by cost, CPU seconds about, of two idle cores.
-set(costs kernels/test_model_report 60 cli/test_cli_run 45 plan/test_alloc 38 kernels/test_kernels 31 gen/resources_nvidia 28 cli/test_full_disk 26 gen/resources 26
-    lua/protocol 25 cli/test_cli_signals 23 compile/test_compile 22 kernels/test_ragged 21 kernels/test_mutants 18 emu/coverage 16
-    install/package 16 lua/sweep 15 bundle/test_bundle 15 cli/test_cli_alloc 14 compile/test_code_cache 14
-    ops/mla_append/kernels 12 ops/mla_index/kernels 8 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14 lua/generator_full 12
-    ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 compile/test_code_faults 9 cli/test_cli_kill 9 cli/test_cli_serve 8
-    emu/test_emu_random 9 plan/test_library 9 ops/mla_v_out/test_projection_fp8 9 layer/test_layer 9 cli/test_cli_face 8)
+set(costs kernels/test_model_report 60 cli/test_cli_run 45 plan/test_alloc 38 kernels/test_kernels 31 python/batch_invariant 30
+    emu/test_emu_turns 30 gen/resources_nvidia 28 python/layer_index_calls 27 cli/test_full_disk 26 gen/resources 26
+    lua/protocol 25 cli/test_cli_signals 23 compile/test_compile 22 kernels/test_ragged 21 ops/mla_index/kernels 20
+    kernels/test_mutants 18 emu/coverage 16 install/package 16 lua/sweep 15 bundle/test_bundle 15 python/wrappers 15
+    ops/mla_gather_kv_b/kernels 15 cli/test_cli_alloc 14 gen/test_gen 14 plan/test_plan 14 kernels/test_extrapolation 14
+    layer/test_layer 14 ops/mla_decode/test_cache 14 ops/mla_decode/test_index_lists 14 ops/mla_prefill/kernels 13
+    ops/mla_append/kernels 12 lua/generator_full 12 python/layer_cache_8 12 ops/mla_index_append/kernels 12
+    cli/test_cli_layer 12 ops/mla_v_out/test_projection_kernels 11 cli/test_cli_files 11 python/torch_ops 10 cli/test_cli_kill 9
+    emu/test_emu_random 9 plan/test_library 9 ops/mla_v_out/test_projection_fp8 9 layer/test_threads 9 cli/test_cli_serve 8
+    cli/test_cli_face 8 ops/mla_dequant/kernels 8 cli/test_profile 8 layer/test_layer_many 8 layer/test_extreme_numbers 8
+    compile/test_code_faults 6 compile/test_code_cache 3)
 get_property(all DIRECTORY PROPERTY TESTS)
 while(costs)
   list(POP_FRONT costs test cost)
@@ -270,12 +276,15 @@ endif()
 # Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
-  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(ceilings|soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|cli_serve|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()
-  if(TARGET memo-worker AND NOT test MATCHES "^(compile|emu|install)/|kill|signals")
+  if(TARGET memo-worker AND NOT test MATCHES "^install/|^compile/test_(compile|nvrtc|code_meta)$")
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "MLAF_WORKER=$<TARGET_FILE:memo-worker>")
+    if(test MATCHES "^compile/|kill|signals")
+      set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT MEMO_FORGET=1)
+    endif()
   endif()
   if(test MATCHES "nvrtc|nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS nvrtc)

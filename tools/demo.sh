@@ -17,10 +17,10 @@ mkdir -p build/demo
 
 step() { printf '\n== %s\n' "$*"; }
 shape=(--model deepseek-v3 --batch 2 --ctx 1024 --device emu:gfx942)
-# 16 candidates keep the demo short; by default tune tries 40 of a problem on an emulator.
+# 8 candidates keep the demo short; by default tune tries 40 of a problem on an emulator.
 for tp in 8 1; do
-  step "tune DeepSeek-V3 at TP$tp: mlaforge tune ${shape[*]} --tp $tp --max-candidates 16"
-  build/mlaforge tune "${shape[@]}" --tp "$tp" --max-candidates 16
+  step "tune DeepSeek-V3 at TP$tp: mlaforge tune ${shape[*]} --tp $tp --max-candidates 8"
+  build/mlaforge tune "${shape[@]}" --tp "$tp" --max-candidates 8
 done
 for tp in 8 1; do
   step "plan DeepSeek-V3 at TP$tp again, from the database: mlaforge bench ${shape[*]} --tp $tp"

@@ -5,28 +5,9 @@ local COLUMNS = { "target", "alternative", "heads", "from", "to", "margin", "dev
 local ALTERNATIVES = { ["q_b+append"] = "ALT_Q_B_APPEND", ["q_b+append+q_absorb"] = "ALT_Q_B_APPEND_ABSORB",
   ["decode+v_out"] = "ALT_DECODE_V_OUT", dequant = "ALT_DEQUANT_WEIGHTS", copies = "ALT_COPIES_16" }
 
-local line_number = 0
-local function refuse(what, value)
-  io.stderr:write(("%s:%d: %s: '%s'\n"):format(path, line_number, what, value))
-  os.exit(1)
-end
-
-local function columns_of(line)
-  local row, n = {}, 0
-  for text in (line .. "\t"):gmatch("([^\t]*)\t") do
-    n = n + 1
-    row[COLUMNS[n] or refuse("a column too many", text)] = text
-  end
-  if n < #COLUMNS then refuse("columns are missing, there are " .. #COLUMNS, line) end
-  return row
-end
-
-local function whole(row, column, otherwise)
-  if row[column] == "-" and otherwise then return otherwise end
-  local x = row[column]:match("^%d+$") and math.tointeger(tonumber(row[column]))
-  if not x or x < 1 or x > 1 << 40 then refuse(column .. " is no number from 1 on", row[column]) end
-  return x
-end
+local here = arg[0]:match("^.*/") or ""
+local measured = dofile(here .. "measured.lua")
+local refuse, whole = measured.refuse, measured.whole
 
 local HEADS_MOST = 256 -- of a rank, as operations take them
 local function heads_of(row)
@@ -37,15 +18,14 @@ end
 
 local function is_power(x) return x & (x - 1) == 0 end
 
-local gen = (arg[0]:match("^(.*)tools/[^/]*$") or "../") .. "gen/"
+local gen = here .. "../gen/"
 local function is_target(name)
   local f = name:match("^[%w_]+$") and io.open(gen .. "arch/" .. name .. ".lua")
   return f and f:close()
 end
 
 local MOST = "INT64_MAX"
-local function row_of(line)
-  local row = columns_of(line)
+local function row_of(row)
   local alternative = ALTERNATIVES[row.alternative] or refuse("no alternative of a layer", row.alternative)
   local from, to = whole(row, "from", 1), whole(row, "to", MOST)
   if to ~= MOST and to < from then refuse("to is less than from", row.to) end
@@ -54,21 +34,11 @@ local function row_of(line)
     if to ~= MOST and not is_power(to) then refuse("to must be a power of two", row.to) end
   end
   local margin = row.margin == "-" and "0" or row.margin:match("^%d+%.?%d*$") or refuse("margin is no number", row.margin)
-  if not row.date:match("^%d%d%d%d%-%d%d%-%d%d$") then refuse("date is not YYYY-MM-DD", row.date) end
-  if row.device == "" or row.method == "" then refuse("device and method are wanted", line) end
   if row.target ~= "*" and not is_target(row.target) then refuse("no target", row.target) end
   return ('    {"%s", %s, %d, %s, %s, %s},'):format(row.target, alternative, heads_of(row), from, to, margin)
 end
 
-local rows, seen_head = {}, false
-for line in io.lines(path) do
-  line_number = line_number + 1
-  if line ~= "" and line:sub(1, 1) ~= "#" then
-    if seen_head then rows[#rows + 1] = row_of(line)
-    elseif line ~= table.concat(COLUMNS, "\t") then refuse("the first line must name the columns", line)
-    else seen_head = true end
-  end
-end
+local rows = measured.read(path, COLUMNS, row_of)
 local f = assert(io.open(out_path, "w"))
 f:write("/* Made of ", path:match("[^/]*$"), " by tools/layer-stages.lua. */\n#include \"layer/choice.h\"\n\n",
   "const layer_default layer_defaults[] = {\n", table.concat(rows, "\n"), "\n    {NULL, ALT_Q_B_APPEND, 0, 0, 0, 0},\n};\n")

@@ -200,7 +200,10 @@ local function field_row(f, index)
   if f.also then row = row .. member("also", ("(const int32_t[]){%s, 0}"):format(table.concat(f.also, ", "))) end
   if f.moot then row = row .. member("moot_at", f.moot.at) end
   if f.apart then
-    row = row .. member("apart", index[f.apart.field]) .. ('\\\n     .apart_why = "%s", '):format(f.apart.why)
+    local with = 0
+    for _, value in ipairs(f.apart.of or { 0 }) do with = with | 1 << value end
+    row = row .. member("apart", index[f.apart.field]) .. member("apart_but", with)
+    row = row .. ('\\\n     .apart_why = "%s", '):format(f.apart.why)
   end
   if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)

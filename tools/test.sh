@@ -16,6 +16,8 @@ if [ "${MLAF_PYPI_INDEX:-}" = none ] && [ ! -d .deps/nvrtc ]; then without=nvrtc
 ulimit -S -t 3600
 # Programs start as if their host had set another locale for numbers (tests/base/comma_preload.c); one that cannot have it fails.
 comma() { LD_PRELOAD="$PWD/$1/libcomma.so" MLAF_COMMA_DIR="$PWD/$1/locale" "${@:2}"; }
+# Compilers are asked once: both builds, with sanitizers and without, share what was compiled.
+export MLAF_MEMO_DIR=${MLAF_MEMO_DIR:-$PWD/build/compile-memo}
 step() { printf '\n== %s\n' "$*"; }
 
 step "build (release)"

@@ -472,7 +472,7 @@ function families.make(op, of, fields)
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
   end
-  for _, name in ipairs({ "ring_fp8", "wide_fp8" }) do -- as of staged
+  for _, name in ipairs({ "parts_fp8", "ring_fp8", "wide_fp8" }) do -- as of staged
     if list[name] and op ~= products.shown then list[name].body = products.shown .. "/" .. name end
   end
   if of.appends then

@@ -14,9 +14,11 @@ local RING_WAY = { [0] = 0.1, 0.25 } -- without and with a norm
 -- h200, 2026-11-29; times the estimate, of several passes over a matrix: with 200 tokens o_proj, q_b and qkv_a of DeepSeek-V3
 -- took 1.54, 1.49 and 1.45 of it at tp 1, 1.37, 1.46 and 1.45 at tp 8 (docs/lab/layer.md).
 local RING_AGAIN = 1.5
--- h200, 2026-11-29; of wide_fp8: a step of 64 values, without and with a norm, each of its tokens; times the estimate of several
--- passes (docs/lab/projections.md).
-local WIDE_STEP_NS, WIDE_TOKEN_NS, WIDE_AGAIN = { [0] = 155, 435 }, 2.3, 1.1
+-- h200, 2026-11-29; of wide_fp8 and parts_fp8: a step of 64 values, without and with a norm, each of its tokens; times the
+-- estimate of several passes (docs/lab/projections.md). most: tokens; with more a layer dequantises, and estimates of 16-bit
+-- products by a library are too high to tell that from faster kernels.
+local WIDE = { step_ns = { [0] = 155, 435 }, token_ns = 2.3, again = 1.1 }
+local PARTS = { step_ns = { [0] = 183, 490 }, token_ns = 1.81, again = 1.1, parts = { 1, 2 }, most = 512 }
 -- Tokens of a pass, of tiles of more outputs than a warpgroup's.
 local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
@@ -210,13 +212,15 @@ local function ring(of, fields)
   return family
 end
 
--- The family for more tokens than a pass of a ring has: a matrix is read, and its bytes become numbers, once for up to 256.
-local function wide(of, fields)
+-- The families for more tokens than a pass of a ring has: a matrix is read, and its bytes become numbers, once for up to 256.
+-- measured: what its kernels take, and their knobs.
+local function wide(of, fields, measured)
   local family = {
     many = true,
     arch = { hopper = true },
     problem = { table.unpack(fields) },
-    params = { split = { 1, 2, 3, 4, 6 } }, -- blocks that share a sum
+    -- Blocks that share a sum; that share a tile's passes.
+    params = { split = { 1, 2, 3, 4, 6 }, parts = measured.parts },
     rules = {
       function(p)
         if p.weights == 0 then return "weights have 16 bits: ring and libraries serve them" end
@@ -226,27 +230,31 @@ local function wide(of, fields)
       end,
       function(p)
         if p.tokens <= RING_MOST then return ("up to %d tokens: ring_fp8 serves them"):format(RING_MOST) end
+        if measured.most and p.tokens > measured.most then
+          return ("more than %d tokens: wide_fp8 serves them"):format(measured.most)
+        end
       end,
     },
     cost = function(p, v, arch)
-      local product = of.product(p)
+      local product, parts = of.product(p), v.parts or 1
       local made = plan.wide_fp8({ inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm,
-        split = v.split })
+        split = v.split, parts = parts })
       if made.refused then return made end
       if made.tile >= 2 * product.outer then
         return { refused = ("tiles of %d outputs, and a head has %d"):format(made.tile, product.outer) }
       end
-      local blocks = product.heads * -(-product.outer // made.tile) * v.split
+      if parts > 1 and p.tokens <= made.tokens then return { refused = ("%d tokens are one pass"):format(p.tokens) } end
+      local blocks = product.heads * -(-product.outer // made.tile) * v.split * parts
       if v.split > 1 and blocks > SMS then return { refused = ("%d shares of sums are more than a turn"):format(blocks) } end
       local passes = -(-p.tokens // made.tokens)
       local width = made.widths[1]
       while width * passes < p.tokens and width < made.tokens do width = width + made.rows end
-      local step_ns = WIDE_STEP_NS[product.norm] + WIDE_TOKEN_NS * width
+      local step_ns = measured.step_ns[product.norm] + measured.token_ns * width
       return {
-        threads = made.threads, rows_per_wg = made.tile, lds_bytes = made.lds, regs = made.regs, slack = 32,
-        inflight = made.stages * made.tile * 64, pass = made.tokens, split = v.split, ahead = true, pace = 0.9,
-        chain_ns = product.inner / (64 * v.split) * step_ns, again = WIDE_AGAIN, sums = 4 * width * made.tile,
-        x_bytes = RING_X * 2 * width * product.inner / v.split, clk = 16 * width / RING_MACS,
+        threads = made.threads, rows_per_wg = made.rows_per_wg, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        inflight = made.stages * made.tile * 64, pass = made.tokens, split = v.split, parts = parts, ahead = true, pace = 0.9,
+        chain_ns = product.inner / (64 * v.split) * step_ns, again = passes > parts and measured.again or nil,
+        sums = 4 * width * made.tile, x_bytes = RING_X * 2 * width * product.inner / v.split, clk = 16 * width / RING_MACS,
       }
     end,
   }
@@ -259,7 +267,8 @@ function fp8.derived(list, of, fields)
   local made, costs = {}, { dot = dot, mma = mma, mfma = mfma }
   for name, cost in sorted(costs) do made[name .. "_fp8"] = derive(list[name], of.product, fields, name, cost) end
   made.stream_fp8 = stream(list.stream, of, fields)
-  if of.ring_fp8_rows then made.ring_fp8, made.wide_fp8 = ring(of, fields), wide(of, fields) end
+  if of.ring_fp8_rows then made.ring_fp8, made.wide_fp8 = ring(of, fields), wide(of, fields, WIDE) end
+  if of.ring_fp8_rows then made.parts_fp8 = wide(of, fields, PARTS) end
   if of.stationary_rows then made.stationary_fp8 = stationary.family(of, fields, clk_of) end
   for _, name in ipairs({ "ring", "walk" }) do
     if list[name] then

@@ -16,6 +16,8 @@ local designs = {
   mfma_fp8 = { "mfma", ".hip", "matrix instructions of CDNA over weights of 8 bits", eight_bits },
   mma = { "mma", ".cu", "warp-wide matrix instructions", sixteen_bits },
   mma_fp8 = { "mma", ".cu", "warp-wide matrix instructions over weights of 8 bits", eight_bits },
+  parts_fp8 = { "wide_fp8", ".cu", "wgmma over weights of 8 bits, up to 256 tokens at once, passes shared by blocks",
+    { lanes = "2", parts = "parts", weights = "weights" } },
   ring = { "ring", ".cu", "wgmma and tensor copies", { tiles = "1" } },
   ring_fp8 = { "ring_fp8", ".cu", "wgmma and tensor copies over weights of 8 bits", eight_bits },
   staged = { "staged", ".hip", "matrix instructions of CDNA for many tokens" },
@@ -23,14 +25,15 @@ local designs = {
   stay = { "stay", ".hip", "matrix instructions of CDNA whose weights stay in registers" },
   stream = { "stream", ".cu", "loads at the pace of memory" },
   stream_fp8 = { "stream_fp8", ".cu", "loads at the pace of memory, weights of 8 bits", eight_bits },
-  wide_fp8 = { "wide_fp8", ".cu", "wgmma and tensor copies over weights of 8 bits, up to 256 tokens at once", eight_bits },
+  wide_fp8 = { "wide_fp8", ".cu", "wgmma and tensor copies over weights of 8 bits, up to 256 tokens at once",
+    { lanes = "1", parts = "1", weights = "weights" } },
   walk = { "ring", ".cu", "wgmma and tensor copies, several tiles of a head by a block",
     { split = "1", tiles = "tiles", ways = "1" } },
 }
 
-local USUAL = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "ring", "ring_fp8", "staged", "stream",
-  "stream_fp8", "wide_fp8" }
-local NEVER_APPENDS = { lib = true, wide_fp8 = true }
+local USUAL = { "dot", "dot_fp8", "lib", "mfma", "mfma_fp8", "mma", "mma_fp8", "parts_fp8", "ring", "ring_fp8", "staged",
+  "stream", "stream_fp8", "wide_fp8" }
+local NEVER_APPENDS = { lib = true, parts_fp8 = true, wide_fp8 = true }
 
 -- append: also with blocks behind the product's that append latent rows (side.lua).
 local kernels_of = {

@@ -253,13 +253,16 @@ end
 
 -- Many tokens and weights of 8 bits (templates/lib/projection/wide_fp8.h): tiles of 128 outputs, stages of 64 values, passes of
 -- up to 256 tokens, compiled once for each of `widths`. Behind the ring and its barriers: the norm's weights; scales of a
--- block's steps, one for 16 outputs.
+-- block's steps, one for 16 outputs. rows_per_wg: so that a launch has `parts` blocks for each tile, which share its passes.
 local WIDE_FP8 = { tile = 128, tokens = 256, rows = 32, widths = { 128, 160, 192, 224, 256 } }
 function plan.wide_fp8(s)
   local w, lending, steps = WIDE_FP8, LENDING[2], s.inner // 128 -- steps: pairs of stages
   if s.layout == "inputs" then return refuse("values of an output are not side by side") end
   if s.inner % 128 ~= 0 then return refuse("%d values of a sum are not a multiple of 128", s.inner) end
   if steps < s.split then return refuse("%d pairs of steps of a sum are not shared by %d blocks", steps, s.split) end
+  local blocks = ceil_div(s.outer, w.tile) * s.parts
+  local rows_per_wg = s.parts == 1 and w.tile or ceil_div(s.outer, blocks)
+  if ceil_div(s.outer, rows_per_wg) ~= blocks then return refuse("%d outputs are not shared by %d blocks", s.outer, blocks) end
   local stage, gain = 128 * w.tokens + 64 * w.tile, s.norm == 1 and 2 * s.inner or 0
   local each = 2 * ceil_div(steps, s.split)
   local scales = 4 * each * w.tile // 16
@@ -272,9 +275,11 @@ function plan.wide_fp8(s)
   while stages < each and bytes(stages + 1) + SM_RESERVED <= SM_BYTES do stages = stages + 1 end
   local lds, at, behind = bytes(stages)
   if lds + SM_RESERVED > SM_BYTES then return refuse("%d bytes of shared memory", lds) end
-  if stages < 2 then return refuse("a stage of %d bytes, and there is room for one", stage) end
+  -- A stage's bytes are taken while the two before are in use.
+  if stages < math.min(3, each) then return refuse("a stage of %d bytes, and there is room for %d", stage, stages) end
   local math_threads = w.tile * 2
-  return { tile = w.tile, tokens = w.tokens, rows = w.rows, widths = w.widths, stage = stage, stages = stages, lds = lds,
+  return { tile = w.tile, rows_per_wg = rows_per_wg, tokens = w.tokens, rows = w.rows, widths = w.widths, stage = stage,
+    stages = stages, lds = lds,
     math = math_threads, threads = math_threads + 128, barriers_at = at, gain_at = behind, scales_at = behind + gain,
     lent = lending.lent, kept = lending.kept, regs = { { "all that a launch gives", lending.launched } } }
 end

@@ -28,7 +28,7 @@ local rows = {
     norm = "0", residual = "residual", turn = "0", style = '"unrotated"' },
 }
 
--- The operation whose manifest shows the parameters of designs that are the same for all (staged, ring_fp8, wide_fp8).
+-- The operation whose manifest shows the parameters of designs that are the same for all (staged, parts_fp8, ring_fp8, wide_fp8).
 products.shown = "mla_o_proj"
 
 function products.row(op) return rows[op] end

@@ -4,13 +4,14 @@
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
 -- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
 -- absorb (ring_absorb.h: of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums),
--- fp8 (ring_fp8.h), wide (wide_fp8.h: fp8, too, with two groups and one way), loaders (2: both loaders load W and x, every second
--- step each, where the plan says `both`)
+-- fp8 (ring_fp8.h), wide (wide_fp8.h: fp8, too, with two groups and one way), ahead (that, of parts_fp8), loaders (2: both
+-- loaders load W and x, every second step each, where the plan says `both`)
 local protocol = require("protocol")
 
 local ring = {}
 
-local WARPS = 2 -- of a warpgroup
+local WARPS = 2   -- of a warpgroup
+local X_LANES = 2 -- that load x, of parts_fp8
 
 -- A kernel of ring_fp8 by its plan (gen/projection/plan.lua) and parameters.
 function ring.of_fp8(plan, product, v)
@@ -18,24 +19,27 @@ function ring.of_fp8(plan, product, v)
 end
 
 local function block(m, v, id, cluster)
-  local x = { v = v, id = id, full = {}, x_full = {}, empty = {}, w = {}, x = {}, barriers = {}, sums = {}, cluster = cluster,
+  local x = { v = v, id = id, full = {}, x_full = {}, empty = {}, w = {}, x = {}, x2 = {}, barriers = {}, sums = {},
+    cluster = cluster,
     way_warps = WARPS * v.groups, math = WARPS * v.groups * v.ways }
   local function name(what, i) return ("%s[%d] of block %d"):format(what, i, id) end
   for i = 0, v.stages - 1 do
     x.full[i] = m:barrier(name("full", i), (v.fp8 or v.loaders) and 1 or 2, id)
     x.empty[i] = m:barrier(name("empty", i), x.way_warps, id)
-    x.x_full[i] = v.fp8 and m:barrier(name("full of x", i), 1, id) or x.full[i]
+    x.x_full[i] = v.fp8 and m:barrier(name("full of x", i), v.ahead and X_LANES or 1, id) or x.full[i]
     x.w[i], x.x[i] = m:place(name("W", i)), m:place(name("x", i))
+    if v.ahead then x.x2[i] = m:place(name("the second lane's x", i)) end
     x.barriers[#x.barriers + 1], x.barriers[#x.barriers + 2] = x.full[i], x.empty[i]
     if v.fp8 then x.barriers[#x.barriers + 1] = x.x_full[i] end
   end
-  x.all = m:named("all of block " .. id, 2 + x.math)
+  x.loaders = v.ahead and 1 + X_LANES or 2
+  x.all = m:named("all of block " .. id, x.loaders + x.math)
   if v.walk then x.adders = m:named("math of block " .. id, x.math) end
   for i = 1, x.math do x.sums[i] = m:place(("sums %d of block %d"):format(i, id)) end
   if v.fp8 then
     x.laid, x.squares, x.parts = {}, m:place("squares of block " .. id), {}
     for i = 1, x.math do x.parts[i] = m:place(("parts of squares %d of block %d"):format(i, id)) end
-    for i = 1, x.math + 2 do x.laid[i] = m:place(("scales and gain %d of block %d"):format(i, id)) end
+    for i = 1, x.math + x.loaders do x.laid[i] = m:place(("scales and gain %d of block %d"):format(i, id)) end
   end
   return x
 end
@@ -50,7 +54,7 @@ end
 -- The loader of one of the two, step by step through all passes: ahead: steps that it asked for before it met the others.
 local function load(c, places, what, i, steps)
   local x, at, n = c.x, i % c.x.v.stages, i // c.x.v.stages
-  local part, full = x.v.absorb and i % steps >= steps - x.v.absorb, (places == "x" and x.x_full or x.full)[at]
+  local part, full = x.v.absorb and i % steps >= steps - x.v.absorb, (places == "w" and x.full or x.x_full)[at]
   c.a:arrive(full, n, what, 1)
   if not (part and places == "x") then c.a:copy(full, n, what, x[places][at], i) end
   if part and places == "w" then c.a:copy(full, n, what, x.x[at], i) end
@@ -66,6 +70,7 @@ end
 
 local function load_w(c, pass, steps) load_pass(c, "w", "load_w()", pass, steps, math.min(c.x.v.stages, steps)) end
 local function load_x(c, pass, steps) load_pass(c, "x", "load_x()", pass, steps, 0) end
+local function load_x2(c, pass, steps) load_pass(c, "x2", "load_x()", pass, steps, 0) end
 
 -- One of two that load both: a step's W and, behind the wait for the launch before, its x. A place is always the same one's.
 local function load_w_of(c, i)
@@ -135,16 +140,20 @@ local function multiply_pass_fp8(c, pass, steps)
 end
 
 -- wide_fp8.h gives a stage back when the next one's products have begun and its own are over; the next one's bytes become numbers
--- before. Behind the last step they do so once more.
+-- before. Behind the last step they do so once more. `ahead`: the next one's bytes are taken first of all.
 local function multiply_pass_wide(c, pass, steps)
   local x, a, stages, stop = c.x, c.a, c.x.v.stages, (pass + 1) * steps
   local function wait(of, i) a:wait(of[i % stages], i // stages, "take_step()") end
+  local function read_x(i, what)
+    a:read(x.x[i % stages], i, what)
+    if x.v.ahead then a:read(x.x2[i % stages], i, what) end
+  end
   local function take_w(i)
-    a:read(x.w[i % stages], i, "take_w()")
-    read_laid(c, "take_w()")
+    a:read(x.w[i % stages], i, x.v.ahead and "take_codes()" or "take_w()")
+    read_laid(c, x.v.ahead and "make_numbers()" or "take_w()")
   end
   local function give_back(i)
-    a:read(x.x[i % stages], i, "take_step()") -- its products end here
+    read_x(i, "take_step()") -- its products end here
     a:arrive(x.empty[i % stages], i // stages, "give_back()")
   end
   local first = pass * steps
@@ -152,11 +161,17 @@ local function multiply_pass_wide(c, pass, steps)
   take_w(first)
   wait(x.x_full, first)
   for i = first, stop - 1 do
-    a:read(x.x[i % stages], i, x.v.norm == 1 and "add_squares()" or "take_step()")
-    if i > first then give_back(i - 1) end
     local next = i + 1 < stop and i + 1 or i
-    wait(x.full, next)
-    take_w(next)
+    if x.v.ahead then
+      wait(x.full, next)
+      take_w(next)
+    end
+    read_x(i, x.v.norm == 1 and "add_squares()" or "take_step()")
+    if i > first then give_back(i - 1) end
+    if not x.v.ahead then
+      wait(x.full, next)
+      take_w(next)
+    end
     wait(x.x_full, next)
   end
   give_back(stop - 1)
@@ -170,6 +185,7 @@ local function sum_pass(c, pass)
     for at = 0, x.v.stages - 1 do
       c.a:write(x.w[at], -1 - pass, "sums")
       c.a:write(x.x[at], -1 - pass, "sums")
+      if x.v.ahead then c.a:write(x.x2[at], -1 - pass, "sums") end
     end
   end
   if c.id then c.a:write(x.sums[c.id], pass, "sums") end
@@ -223,13 +239,14 @@ end
 local function add_block(m, x, agents)
   local function agent(name, run, c)
     c.x, c.a, c.run = x, m:agent(("%s of block %d"):format(name, x.id), x.id), run
-    c.lays = c.id or x.math + (c.makes and 1 or 2)
+    c.lays = c.id or x.math + (c.makes and 1 or c.second and 3 or 2)
     agents[#agents + 1] = c
   end
   for loader = 0, (x.v.loaders or 0) - 1 do agent("loader " .. loader, load_both, { loader = loader }) end
   if not x.v.loaders then
     agent("W", load_w, { makes = true })
     agent("x", load_x, {})
+    if x.v.ahead then agent("x, second lane", load_x2, { second = true }) end
   end
   local multiply = x.v.wide and multiply_pass_wide or x.v.fp8 and multiply_pass_fp8 or multiply_pass
   for id = 1, x.math do agent("math " .. id, multiply, { id = id, first = id == 1 }) end

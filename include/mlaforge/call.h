@@ -29,7 +29,8 @@ typedef struct mlaf_view {
 typedef struct mlaf_call {
   uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
   int32_t causal;                    /* as mlaf_mla_decode_problem's; not looked at with q_len 1 */
-  mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table and no qo_indptr; dense */
+  mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table and no qo_indptr; dense.
+                                      * Of the output's type, or with a cache of e4m3fn or e4m3fnuz of that one's */
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
                                       * rows apart. With cache_kpe [pages, page, 1, R], or without the 1. With cache_format a
                                       * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64;
@@ -72,6 +73,7 @@ typedef struct mlaf_call {
   mlaf_view extra_cache;             /* as cache */
   mlaf_view extra_indices;           /* as indices, of rows of extra_cache */
   mlaf_view extra_topk_length;       /* as topk_length; both have one for each token, or for each request */
+  mlaf_view q_scale;                 /* float32, [1] or [], on the device: of q of 8 bits. Left out: 1 */
 } mlaf_call;
 /* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };

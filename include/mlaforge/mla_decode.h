@@ -42,13 +42,14 @@ typedef struct mlaf_problem {
   int32_t rotate;       /* mlaf_rotate. Not NONE: the cache holds rope columns that are not rotated; those of key j are rotated
                            to position j as they are read, by a table of the launch. Q comes rotated. NONE where rope is 0 */
   int32_t cache;        /* mlaf_kv_format: of 16 bits or of 8. With one of 8 bits `rotate` is NONE */
+  int32_t fp8_q;        /* 1: Q is fp8, too, in the encoding of `cache`, which is E4M3FN or E4M3FNUZ */
 } mlaf_mla_decode_problem;
 #define MLAF_MLA_DECODE_PROBLEM_INIT                                                                                         \
   {                                                                                                                          \
     MLAF_SET(struct_size, sizeof(mlaf_mla_decode_problem)), MLAF_SET(heads, 16), MLAF_SET(rank, 512),                        \
         MLAF_SET(rope, 64), MLAF_SET(q_len, 1), MLAF_SET(causal, 0), MLAF_SET(dtype, MLAF_BF16),                             \
         MLAF_SET(page_size, 64), MLAF_SET(batch, 1), MLAF_SET(ctx, 1024), MLAF_SET(rotate, MLAF_ROTATE_NONE),                \
-        MLAF_SET(cache, MLAF_KV_16)                                                                                          \
+        MLAF_SET(cache, MLAF_KV_16), MLAF_SET(fp8_q, 0)                                                                      \
   }
 
 /* --- a launch --- */
@@ -59,7 +60,7 @@ typedef struct mlaf_execute_args {
   uint32_t struct_size;             /* sizeof(mlaf_mla_decode_args), set by MLAF_MLA_DECODE_ARGS_INIT */
   int32_t batch;                    /* B: 0 and up (docs/limits.md) */
   int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
-  const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
+  const void *q;                    /* [T, H, R+P] dense, 16-byte aligned; with fp8_q bytes */
   const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. Of an 8-bit
                                      * cache a token's bytes: R+P numbers, or R numbers, 4 fp32 scales and P of 16 bits; or
                                      * (MLAF_KV_FP8_V4) pages of n rows of 448 numbers and 64 of bf16, then 8 bytes a token:
@@ -135,6 +136,8 @@ typedef struct mlaf_execute_args {
   int32_t extra_page_tokens;        /* tokens of one of them; 0: 1 */
   int32_t extra_topk;               /* entries of a list, 1 and up; T * (topk + extra_topk) below 2^31 */
   int32_t reserved_extra;           /* 0 */
+  /* The scale of Q in problems with fp8_q: a query's value is its stored number times this. */
+  const float *q_scale;             /* [1] fp32 on the device, read by each launch; NULL: 1. NULL for other problems */
 } mlaf_mla_decode_args;
 #define MLAF_MLA_DECODE_ARGS_INIT                                                                                            \
   {                                                                                                                          \
@@ -151,7 +154,8 @@ typedef struct mlaf_execute_args {
         MLAF_SET(topk, 0), MLAF_SET(topk_share, 0), MLAF_SET(kv_scale, NULL), MLAF_SET(ckv_page_stride, 0),                  \
         MLAF_SET(extra_ckv, NULL), MLAF_SET(extra_indices, NULL), MLAF_SET(extra_topk_length, NULL),                         \
         MLAF_SET(extra_indices_stride, 0), MLAF_SET(extra_page_stride, 0), MLAF_SET(extra_num_pages, 0),                     \
-        MLAF_SET(extra_page_tokens, 0), MLAF_SET(extra_topk, 0), MLAF_SET(reserved_extra, 0)                                 \
+        MLAF_SET(extra_page_tokens, 0), MLAF_SET(extra_topk, 0), MLAF_SET(reserved_extra, 0),                                \
+        MLAF_SET(q_scale, NULL)                                                                                              \
   }
 
 /* Host copies of the tables of one launch, for mlaf_mla_decode_check_tables. */

@@ -161,17 +161,27 @@ int fast_is_dense(const mlaf_view *v) {
   return 1;
 }
 
-/* Kernels read q dense. A copy, in stream order, where the library makes one; *held keeps it. */
-static int read_q(PyObject *q, mlaf_view *v, PyObject **held) {
-  if (!fast_read_view(q, v)) return 0;
-  if (fast_is_dense(v)) return 1;
-  *held = PyObject_CallMethodObjArgs(q, name.contiguous, NULL);
-  if (!*held) { /* the library says what is wrong with q */
+/* A dense copy, in stream order, where the tensor's library makes one; *held keeps it. */
+static int read_copy(PyObject *t, mlaf_view *v, PyObject **held) {
+  *held = PyObject_CallMethodObjArgs(t, name.contiguous, NULL);
+  if (!*held) { /* the library says what is wrong with the tensor */
     PyErr_Clear();
     return 1;
   }
   *v = (mlaf_view){.data = NULL};
   return fast_read_view(*held, v);
+}
+
+/* Kernels read q dense. */
+static int read_q(PyObject *q, mlaf_view *v, PyObject **held) {
+  return fast_read_view(q, v) && (fast_is_dense(v) || read_copy(q, v, held));
+}
+
+/* Index lists [B, q_len, topk] whose tokens do not lie one stride apart are copied. */
+static int read_entries(PyObject *t, mlaf_view *v, PyObject **held) {
+  if (!fast_read_view(t, v)) return 0;
+  const int even = v->dims != 3 || v->shape[0] <= 1 || v->shape[1] <= 1 || v->stride[0] == v->shape[1] * v->stride[1];
+  return even || read_copy(t, v, held);
 }
 
 /* --- PyTorch --- */
@@ -323,16 +333,18 @@ static int32_t as_int32(PyObject *x) {
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
 
-/* An 8-bit cache: its tensor, mlaf_kv_format, and the scale or None. */
+/* An 8-bit cache: its tensor, mlaf_kv_format, and the scale or None; behind them that of Q of 8 bits. */
 static int read_bytes(PyObject *cache, mlaf_call *c) {
   c->cache_format = as_int32(PyTuple_GetItem(cache, 1));
-  return fast_read_view(PyTuple_GetItem(cache, 0), &c->cache) && fast_read_view(PyTuple_GetItem(cache, 2), &c->kv_scale);
+  return fast_read_view(PyTuple_GetItem(cache, 0), &c->cache) && fast_read_view(PyTuple_GetItem(cache, 2), &c->kv_scale) &&
+         (PyTuple_Size(cache) == 3 || fast_read_view(PyTuple_GetItem(cache, 3), &c->q_scale));
 }
 
 /* One tensor, a pair of latent and rope columns, or an 8-bit cache. */
 static int read_cache(PyObject *cache, mlaf_call *c) {
   if (!PyTuple_Check(cache) && !PyList_Check(cache)) return fast_read_view(cache, &c->cache);
-  if (PyTuple_Check(cache) && PyTuple_Size(cache) == 3 && PyLong_Check(PyTuple_GetItem(cache, 1))) return read_bytes(cache, c);
+  const Py_ssize_t n = PyTuple_Check(cache) ? PyTuple_Size(cache) : 0;
+  if ((n == 3 || n == 4) && PyLong_Check(PyTuple_GetItem(cache, 1))) return read_bytes(cache, c);
   PyObject *pair = PySequence_Tuple(cache);
   int good = pair && PyTuple_Size(pair) == 2;
   if (pair && !good)
@@ -383,8 +395,8 @@ static PyObject *none(void) {
 }
 
 /* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and
- * seq_lens, perhaps behind qo_indptr) -> status, or None where the cache has bytes and nobody said what they hold. Addresses are
- * integers. */
+ * seq_lens, perhaps behind qo_indptr) -> status, or None, and nothing is launched, where the cache has bytes and nobody said what
+ * they hold, and where o or lse is to be made. Addresses are integers. */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   mlaf_call c = MLAF_CALL_INIT;
   PyObject *dense = NULL;
@@ -394,11 +406,12 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   fast_find_torch();
   c.q_len = as_int32(a[SIZE]);
   const int common = !PyErr_Occurred() && read_common(a, &c, &dense);
+  const int makes = a[O] == Py_None || a[LSE] == Py_True;
   const int unsaid = common && c.cache.dtype >= MLAF_VIEW_U8 && !PyTuple_Check(a[CACHE]) && !PyList_Check(a[CACHE]);
-  const int good = common && !unsaid && fast_read_view(a[O], &c.o) && fast_read_view(a[LSE], &c.lse) &&
+  const int good = common && !unsaid && !makes && fast_read_view(a[O], &c.o) && fast_read_view(a[LSE], &c.lse) &&
                    read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
-  return unsaid ? none() : good ? PyLong_FromLong(status) : NULL;
+  return common && (unsaid || makes) ? none() : good ? PyLong_FromLong(status) : NULL;
 }
 
 /* --- FlashMLA's call, outputs and all --- */
@@ -522,17 +535,15 @@ static int invert(PyObject *lse) {
 
 /* References that a call holds until it is made. */
 typedef struct flash_refs {
-  PyObject *dense, *out, *lse;
+  PyObject *dense, *out, *lse, *entries, *extra_entries;
 } flash_refs;
 
 /* Index lists, how many of their entries count, and sinks, in place of tables; then a second pool with its lists. */
 enum { FLASH_LISTS = 6 };
-static int read_index_lists(PyObject *const *a, mlaf_call *c) {
-  mlaf_view *const views[FLASH_LISTS] = {&c->indices,     &c->topk_length,   &c->attn_sink,
-                                         &c->extra_cache, &c->extra_indices, &c->extra_topk_length};
-  for (int i = 0; i < FLASH_LISTS; i++)
-    if (!fast_read_view(a[i], views[i])) return 0;
-  return 1;
+static int read_index_lists(PyObject *const *a, mlaf_call *c, flash_refs *r) {
+  return read_entries(a[0], &c->indices, &r->entries) && fast_read_view(a[1], &c->topk_length) &&
+         fast_read_view(a[2], &c->attn_sink) && fast_read_view(a[3], &c->extra_cache) &&
+         read_entries(a[4], &c->extra_indices, &r->extra_entries) && fast_read_view(a[5], &c->extra_topk_length);
 }
 
 static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r, int inverts) {
@@ -544,7 +555,7 @@ static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r
   if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
   if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();
-  if (tables == FLASH_LISTS ? !read_index_lists(a + TABLES, &c) : !read_tables(a + TABLES, 2, &c)) return NULL;
+  if (tables == FLASH_LISTS ? !read_index_lists(a + TABLES, &c, r) : !read_tables(a + TABLES, 2, &c)) return NULL;
   if (!make_call(a, &c, &status)) return NULL;
   if (status) return PyLong_FromLong(status);
   return inverts && !invert(r->lse) ? NULL : PyTuple_Pack(2, r->out, r->lse);
@@ -554,7 +565,7 @@ static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r
  * inverts), or with the members of flashmla.Lists for the two tables -> (out, lse), made where they are None; a status; or
  * None: not served here. inverts: lse of rows without keys is +inf, not -inf. */
 static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
-  flash_refs r = {NULL, NULL, NULL};
+  flash_refs r = {.dense = NULL};
   const Py_ssize_t tables = n - TABLES - 1;
   if (!run_call || (tables != 2 && tables != FLASH_LISTS))
     return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
@@ -563,6 +574,8 @@ static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   Py_XDECREF(r.dense);
   Py_XDECREF(r.out);
   Py_XDECREF(r.lse);
+  Py_XDECREF(r.entries);
+  Py_XDECREF(r.extra_entries);
   return result;
 }
 

@@ -4,7 +4,7 @@ import math
 from . import cache_format, context, mla_prefill, torch_state
 from .entry import FAULTS, Arguments, entry
 from .host import adopt, given
-from .tensors import check_page, empty, fail
+from .tensors import check_page, empty, fail, is_bytes
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
@@ -32,7 +32,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
 
     8-bit caches: kv_buffer [pages, page_size, 1, R+P] of float8_e4m3fn or float8_e4m3fnuz, or uint8 (e4m3fnuz on gfx942, else e4m3fn), with
     kv_scale, a tensor of one float32 on the device, read at each launch (None: 1): a key is its stored number times that. Or uint8 rows of
-    R + 16 + 2P bytes (656 of DeepSeek-V3.2 and GLM-5), which hold their scales. q has 16 bits; q_scale, a number, goes into the softmax scale.
+    R + 16 + 2P bytes (656 of DeepSeek-V3.2 and GLM-5), which hold their scales. q has 16 bits; or, of a cache with
+    one scale, its type, with q_scale, a tensor as kv_scale: o is bfloat16 or float16 then. A number as q_scale goes into the softmax scale.
     """
     if torch_state.mode() and (made := torch_state.watched(mla_decode_fwd, locals())) is not None:
         return made
@@ -56,7 +57,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             tables = _block_table(*tables, block_table, seq_lens)
         if o is None or lse is True:
             o, lse = _outputs(ctx, q, kv_buffer, o, lse, head_dim_v)
-        cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale), _scaled(sm_scale, q_scale, q)
+        cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale), _scaled(sm_scale, q_scale, q)
         ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
                  rope_style=rope_style, rope_table=rope_table, unsaid=True)
     except FAULTS as why:
@@ -89,13 +90,14 @@ def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):
     q = adopt(ctx, "q", q) if ctx.emulated else q
     if len(q.shape) != 3:
         fail(f"q has shape {tuple(q.shape)}; 3 dimensions are expected")
-    o = empty(ctx, q, (*q.shape[:2], _out_columns(kv_buffer, head_dim_v)), None) if o is None else o
+    o = empty(ctx, q, (*q.shape[:2], _out_columns(kv_buffer, head_dim_v)), "bfloat16" if is_bytes(q) else None) if o is None else o
     return given((o, empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is True else lse))
 
 
-def _cache_of(ctx, q, kv_buffer, o, kv_scale):
-    """The cache as calls take it; one of 8 bits: its tensor, what it holds as mlaf_kv_format, and its scale as a tensor of one dimension."""
-    if kv_scale is None and getattr(kv_buffer, "dtype", None) == getattr(q, "dtype", None):
+def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale):
+    """The cache as calls take it; one of 8 bits: its tensor, what it holds as mlaf_kv_format, and its scale and q's as tensors of one dimension."""
+    of_q = q_scale if hasattr(q_scale, "shape") else None
+    if kv_scale is None and of_q is None and getattr(kv_buffer, "dtype", None) == getattr(q, "dtype", None):
         return kv_buffer
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
@@ -103,13 +105,15 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale):
         fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the cache one tensor of 8 bits")
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):
         return kv_buffer
-    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale
+    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale, of_q
 
 
 def _scaled(sm_scale, q_scale, q):
     if q_scale is None:
         return sm_scale
     if hasattr(q_scale, "shape"):
+        if is_bytes(q):
+            return sm_scale
         fail("q_scale is a tensor, must be a number: q has 16 bits, and what it is to be multiplied by goes into the softmax scale on the host")
     return (1 / math.sqrt(q.shape[-1]) if sm_scale is None else sm_scale) * q_scale
 

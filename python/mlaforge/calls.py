@@ -54,6 +54,13 @@ def _pack(memory, at, tensor):
                                   *shape, *stride)
 
 
+def _even(lists):
+    """Index lists [B, q_len, topk], copied where their tokens do not lie one stride apart."""
+    if lists is None or len(lists.shape) != 3 or 1 in lists.shape[:2] or lists.stride()[0] == lists.shape[1] * lists.stride()[1]:
+        return lists
+    return contiguous(lists)
+
+
 def _alloc(user, size):
     """While a stream captures: memory of the graph's own pool."""
     q, stream = _here.call
@@ -85,7 +92,7 @@ def _memory():
 
 
 def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cache, o, lse, *tables, rotate=0, rope_table=None, **lists):
-    """Fills the bytes of a mlaf_call; returns what it points to and nobody else holds. alloc: the address of its function, 0 for none."""
+    """Fills the bytes of a mlaf_call; returns copies that it points to and nobody else holds. alloc: the address of its function, 0 for none."""
     memory[:] = EMPTY
     HEAD.pack_into(memory, 0, CALL_SIZE, causal)
     if scale is None:
@@ -100,9 +107,10 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     ADDRESS.pack_into(memory, ALLOC_AT, alloc)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
-    if isinstance(cache, tuple) and len(cache) == 3 and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale
+    if isinstance(cache, tuple) and len(cache) in (3, 4) and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale, q's scale
         FORMAT.pack_into(memory, FORMAT_AT, cache[1])
-        _pack(memory, CALL_VIEWS["kv_scale"], cache[2])
+        for name, scale in zip(("kv_scale", "q_scale"), cache[2:]):
+            _pack(memory, CALL_VIEWS[name], scale)
         cache = cache[0]
     if isinstance(cache, (tuple, list)) and len(cache) != 2:
         raise ValueError(f"the cache is {len(cache)} tensors, must be one, or two: ckv and kpe")
@@ -113,22 +121,26 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
     _pack(memory, CALL_VIEWS["rope_table"], rope_table)
+    held = [dense]
     for name, tensor in lists.items():
+        if name.endswith("indices"):
+            tensor = _even(tensor)
+            held.append(tensor)
         _pack(memory, CALL_VIEWS[name], tensor)
     for at, tensor in zip(TABLES[len(tables)], tables):
         _pack(memory, at, tensor)
-    return dense
+    return held
 
 
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, *arguments, **more):
     kept = _memory()
     memory, address = kept
-    dense = pack(memory, plan_opts, _ALLOC_ADDRESS, causal, q_len, mean, scale, workspace, q, *arguments, **more)
+    held = pack(memory, plan_opts, _ALLOC_ADDRESS, causal, q_len, mean, scale, workspace, q, *arguments, **more)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     _here.call, _here.held = (q, stream), None
     status = library().mlaf_call_run(handle, address, stream or None)
     _here.call = _here.held = None
-    del dense
+    del held
     _here.memory = kept
     return status
 
@@ -145,7 +157,7 @@ def runners(module=None):
     """The functions that make a call, of the compiled module (None: by ctypes), as (run, flash).
 
     run(handle, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables), addresses as integers,
-    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, kv_scale), returns the status; it does not wait. flash, None by ctypes, takes
+    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, kv_scale) and for q of 8 bits q_scale, returns the status; it does not wait. flash, None by ctypes, takes
     head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
 

@@ -18,7 +18,7 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",), "cache_seqlens": ("seq_lens",), "qo_indptr": ("cu_seqlens_q",),
          "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",),
          "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",),
-         "extra": ("extra_k_cache",), "extra_indices": ("extra_indices_in_kvcache",)}
+         "extra": ("extra_k_cache",), "extra_indices": ("extra_indices_in_kvcache",), "q_scale": ("descale_q",), "kv_scale": ("descale_k",)}
 LENGTHS = {"topk": "indices", "extra_topk": "extra_indices"}  # members of C's structs that count a tensor's columns
 FAULTS = (MlafError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
 MOST = (1 << 31) - 1

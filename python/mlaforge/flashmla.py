@@ -9,7 +9,7 @@ from .calls import current_stream
 from .errors import MlafError
 from .entry import FAULTS, Arguments
 from .host import adopt, given
-from .tensors import empty, fail
+from .tensors import empty, fail, is_bytes
 
 
 INFINITY = math.inf
@@ -45,7 +45,7 @@ def _outputs(ctx, q, head_dim_v):
     batch, q_len, heads, columns = q.shape
     if not 0 < head_dim_v <= columns:
         fail(f"head_dim_v is {head_dim_v}, q {tuple(q.shape)}: they do not fit together")
-    out = empty(ctx, q, (batch, q_len, heads, head_dim_v), None)
+    out = empty(ctx, q, (batch, q_len, heads, head_dim_v), "bfloat16" if is_bytes(q) else None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(q, torch.Tensor):
         return out, q.new_empty_strided((batch, heads, q_len), (heads * q_len, 1, heads), dtype=torch.float32)
@@ -100,6 +100,15 @@ def _fp8_format(ctx, q, k_cache, rank):
     return kind
 
 
+def _with_descales(ctx, q, k_cache, rank, descale_q, descale_k):
+    """A cache of 8 bits with one scale, and q's, as calls take them."""
+    if descale_q is None or descale_k is None:
+        fail("descale_q and descale_k are the scales of q and k_cache of 8 bits: both are wanted")
+    if not is_bytes(q):
+        fail("descale_q is given, and q has 16 bits: of a cache of 8 bits with one scale mla_decode_fwd takes such queries, with kv_scale")
+    return k_cache, cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target), descale_k, descale_q
+
+
 def _ragged_outputs(ctx, q, head_dim_v, out, lse):
     """q [T, H, R+P], and out [T, H, head_dim_v] and lse [T, H], made where they are None."""
     if ctx.emulated:
@@ -108,7 +117,7 @@ def _ragged_outputs(ctx, q, head_dim_v, out, lse):
         fail(f"q has shape {tuple(q.shape)}; with cu_seqlens_q 3 dimensions are expected")
     if not 0 < head_dim_v <= q.shape[2] or out is not None and tuple(out.shape[2:]) != (head_dim_v,):
         fail(f"head_dim_v is {head_dim_v}, q {tuple(q.shape)}, out {None if out is None else tuple(out.shape)}: they do not fit together")
-    out = empty(ctx, q, (*q.shape[:2], head_dim_v), None) if out is None else out
+    out = empty(ctx, q, (*q.shape[:2], head_dim_v), "bfloat16" if is_bytes(q) else None) if out is None else out
     return q, out, empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is None else lse
 
 
@@ -133,7 +142,7 @@ def _sparse(ctx, q, k_cache, rank, lists, scale, workspace, out, lse, stream):
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
                            extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, cu_seqlens_q=None, max_seqlen_q=None,
-                           mean_kv_len=None, workspace=None, out=None, lse=None, empty_lse=INFINITY, batch_invariant=False, ctx=None, stream=None):
+                           mean_kv_len=None, workspace=None, out=None, lse=None, empty_lse=INFINITY, batch_invariant=False, descale_q=None, descale_k=None, ctx=None, stream=None):
     """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
     q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P], or a pair as in mla_decode_fwd; block_table [B, most] and cache_seqlens [B] int32, both on the device,
@@ -151,6 +160,9 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     a page has 576 bytes a token (448 of e4m3fn, 64 bf16), then 8 (7 powers of two for 64 columns each, float8_e8m0fnu, and one that means nothing),
     and is a multiple of 576 long; K and V are all 512 columns, q [B, q_len, H, 512] is bfloat16. With or without indices. Caches with one scale are
     refused; mla_decode_fwd takes them.
+
+    descale_q and descale_k, tensors of one float32 on the device: q and k_cache are both float8_e4m3fn (or float8_e4m3fnuz), and their values the stored
+    numbers times these. out is bfloat16, or what is handed over.
 
     Sparse attention: indices [B, q_len, topk] int32, block * page_size + token in the block, in place of block_table and cache_seqlens,
     which are not looked at. Any topk from 1 on and any number of heads. An entry outside the cache (-1, say) is absent, one that comes twice counts
@@ -178,6 +190,11 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     try:
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
         cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v), None) if is_fp8_kvcache else k_cache
+        codes = descale_q is not None or descale_k is not None  # outputs are not of q's type
+        if codes:
+            if is_fp8_kvcache:
+                fail("is_fp8_kvcache is True and descale_q or descale_k is given: tokens with scales of their own are read with q of 16 bits")
+            cache = _with_descales(ctx, q, k_cache, head_dim_v, descale_q, descale_k)
         if sparse:
             lists = Lists(indices, topk_length, attn_sink, extra_k_cache, extra_indices_in_kvcache, extra_topk_length)
             if cu_seqlens_q is not None or max_seqlen_q is not None:
@@ -187,7 +204,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
             if indices is None:
                 given_too = next(name for name, x in zip(Lists._fields, lists) if x is not None)
                 fail(f"indices is None, and {_NAMES.get(given_too, given_too)} is given: it comes with lists")
-            made = ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, cache, out, lse, *lists, empty_lse == INFINITY)
+            made = None if codes else ctx.call_flash(0, head_dim_v, 0, scale, stream, workspace, q, cache, out, lse, *lists, empty_lse == INFINITY)
             if made is not None:
                 return made
             out, lse = _sparse(ctx, q, cache, head_dim_v, lists, scale, workspace, out, lse, stream)
@@ -199,8 +216,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
             ctx.call(causal, int(max_seqlen_q), length, scale, stream, workspace, q, cache, out, lse, cu_seqlens_q, block_table, cache_seqlens,
                      unsaid=True)
             return given(_with_empty(ctx, out, lse, empty_lse, stream))
-        made = ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens,
-                              empty_lse == INFINITY)
+        made = None if codes else ctx.call_flash(causal, head_dim_v, length, scale, stream, workspace, q, cache, out, lse, block_table,
+                                                 cache_seqlens, empty_lse == INFINITY)
         if made is not None:
             return made
         if ctx.emulated:
@@ -224,7 +241,22 @@ _FLASH = Arguments(flash_mla_with_kvcache, {
     "block_table": "[B, most] or None", "cache_seqlens": "[B] or None", "head_dim_v": int,
     "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v] or [T, H, head_dim_v]", "lse": "[B, H, q_len] or [T, H]",
     "indices": "[B, q_len, topk]", "topk_length": "[B]", "attn_sink": "[H]", "extra_k_cache": "[blocks, page_size, 1, 584]",
-    "extra_indices_in_kvcache": "[B, q_len, topk]", "extra_topk_length": "[B]"})
+    "extra_indices_in_kvcache": "[B, q_len, topk]", "extra_topk_length": "[B]",
+    "descale_q": "[1] or []", "descale_k": "[1] or []"})
+
+
+TOKENS_MOST = 32768  # of a launch: each is a request, and CUDA takes 65535 blocks in a dimension
+
+
+def _sparse_in_parts(q, kv, indices, sm_scale, d_v, attn_sink, topk_length, workspace, out, lse, empty_lse, ctx, stream):
+    """flash_mla_sparse_fwd of more tokens than a launch takes."""
+    out = empty(ctx, q, (*q.shape[:2], d_v), None) if out is None else out
+    lse = empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is None else lse
+    for first in range(0, q.shape[0], TOKENS_MOST):
+        some = slice(first, first + TOKENS_MOST)
+        flash_mla_sparse_fwd(q[some], kv, indices[some], sm_scale, d_v, attn_sink, None if topk_length is None else topk_length[some],
+                             workspace=workspace, out=out[some], lse=lse[some], empty_lse=empty_lse, ctx=ctx, stream=stream)
+    return out, None, lse
 
 
 def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk_length=None, *, workspace=None, out=None, lse=None,
@@ -233,7 +265,7 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
 
     q [T, H, R+P]; kv [rows, 1, R+P]; indices [T, 1, topk] int32 (or [T, topk]), outside 0..rows - 1: absent; topk_length [T] int32; attn_sink
     [H] float32. sm_scale: any finite number. lse is the natural logarithm, as flash_mla_with_kvcache's, with its empty_lse. FlashMLA's second result, the largest logit of each
-    row, is not computed: None stands in its place. At most 65536 tokens in a call.
+    row, is not computed: None stands in its place. More than 32768 tokens are several launches.
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_sparse_fwd, locals())) is not None:
         return made
@@ -241,6 +273,8 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
     if batch_invariant:
         ctx = ctx.with_batch_invariance()
     try:
+        if len(q.shape) == 3 and q.shape[0] > TOKENS_MOST and hasattr(q, "new_empty"):  # a Buffer has no parts
+            return _sparse_in_parts(q, kv, indices, sm_scale, d_v, attn_sink, topk_length, workspace, out, lse, empty_lse, ctx, stream)
         if ctx.emulated:
             q, kv = (adopt(ctx, name, x) for name, x in (("q", q), ("kv", kv)))
         if len(q.shape) != 3 or len(kv.shape) != 3:

@@ -44,7 +44,7 @@ class ExecuteArgs(ctypes.Structure):
                 ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR), ("indices", PTR), ("topk_length", PTR), ("attn_sink", PTR),
                 ("indices_stride", I64), ("topk", I32), ("topk_share", I32), ("kv_scale", PTR), ("ckv_page_stride", I64),
                 ("extra_ckv", PTR), ("extra_indices", PTR), ("extra_topk_length", PTR), ("extra_indices_stride", I64), ("extra_page_stride", I64),
-                ("extra_num_pages", I32), ("extra_page_tokens", I32), ("extra_topk", I32), ("reserved_extra", I32)]
+                ("extra_num_pages", I32), ("extra_page_tokens", I32), ("extra_topk", I32), ("reserved_extra", I32), ("q_scale", PTR)]
 
 
 class View(ctypes.Structure):
@@ -61,7 +61,7 @@ class Call(ctypes.Structure):
         ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
         ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32),
         ("indices", View), ("topk_length", View), ("attn_sink", View), ("kv_scale", View), ("cache_format", I32), ("reserved_format", I32),
-        ("extra_cache", View), ("extra_indices", View), ("extra_topk_length", View)]
+        ("extra_cache", View), ("extra_indices", View), ("extra_topk_length", View), ("q_scale", View)]
 
 
 CALL_SIZE = ctypes.sizeof(Call)

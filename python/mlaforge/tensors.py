@@ -66,6 +66,11 @@ def dtype_name(tensor, name="an argument"):
         fail(f"{name} is {type(tensor).__name__}, must be a tensor")
 
 
+def is_bytes(tensor):
+    """True if its numbers are of 8 bits."""
+    return dtype_name(tensor) in ("uint8", "float8_e4m3fn", "float8_e4m3fnuz")
+
+
 def place(tensor):
     """The number of the device that a tensor lies on; -1: host memory; None: its library does not say."""
     try:

@@ -40,7 +40,7 @@ ROTATED = "str? rope_style=None, Tensor? rope_table=None"
 
 class Operator:
     """One entry point as an operator. parameters: the schema's, by the function's names and in its order; a cache that may be a pair has a second
-    tensor NAME_kpe. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
+    tensor NAME_kpe, a number that may be a tensor a NAME_tensor. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
     that makes a plain call and returns whether it did; and how many values it takes. plain: an operator of a plain call's values alone, which the traced
     function calls where no other value is given: PyTorch takes time for each value of a schema, given or not."""
 
@@ -53,6 +53,7 @@ class Operator:
         self.defaults = {name: ast.literal_eval(text) for _, name, text in found if text}
         self.tensors = tuple(name for kind, name, _ in found if kind.startswith("Tensor"))
         self.pairs = tuple(name[:-4] for name in self.tensors if name.endswith("_kpe"))
+        self.either = tuple(name[:-7] for name in self.tensors if name.endswith("_tensor"))
         self.objects = tuple(name for name in ("ctx", "schedule") if name in self.names)
         self.ignored = tuple(name for name in ("tile_scheduler_metadata", "num_splits") if name in self.names)
         signature = inspect.signature(function).parameters.values()
@@ -82,6 +83,10 @@ class Operator:
             kpe = named.pop(name + "_kpe", None)
             if kpe is not None:
                 named[name] = named[name], kpe
+        for name in self.either:
+            tensor = named.pop(name + "_tensor", None)
+            if tensor is not None:
+                named[name] = tensor
         owner = (numbered.find(named.pop(self.owner), self.owner),) if self.owner else ()
         self.function(*owner, **named)
 
@@ -102,6 +107,9 @@ class Operator:
             for name in self.pairs:
                 if isinstance(values[name], (tuple, list)):
                     values[name], values[name + "_kpe"] = values[name]
+            for name in self.either:
+                if isinstance(values[name], torch.Tensor):
+                    values[name], values[name + "_tensor"] = None, values[name]
             if torch.is_grad_enabled():
                 why = torch_state.gradient_wanted({name: values.get(name) for name in self.tensors})
                 if why is not None:  # no MlafError: Dynamo reports the text of exceptions that it can make
@@ -114,7 +122,7 @@ class Operator:
             for name, make in self.makes.items():
                 if values.get(name) is None or values[name] is True:
                     values[name] = make(values)
-            if self.plain is not None and all(values[name] is self.defaults[name] for name in self.names if name not in self.plain.names):
+            if self.plain is not None and self.plain.serves(values, self.defaults):
                 self.plain.call(*[values[name] for name in self.plain.names])
                 return _returned(self.returns, values)
             given = [values[name] for name in self.names]
@@ -126,14 +134,22 @@ class Operator:
 
 
 class Plain:
-    """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults. run: its work."""
+    """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults; values that may be None cost
+    PyTorch more than others. run: its work."""
 
     def __init__(self, name, parameters, run):
-        self.names = tuple(found for _, found, _ in PARAMETER.findall(parameters))
+        found = PARAMETER.findall(parameters)
+        self.names = tuple(name for _, name, _ in found)
+        self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?"))
         LIBRARY.define(f"{name}({parameters}) -> ()", tags=TAGS)
         LIBRARY.impl(name, run, "CompositeExplicitAutograd")
         LIBRARY.impl(name, lambda *values: None, "Meta")
         self.call = self.overload = getattr(torch.ops.mlaforge, name).default
+
+    def serves(self, values, defaults):
+        """True of a call's values that this operator takes, where all others are defaults."""
+        return (all(values[name] is not None for name in self.wanted)
+                and all(values[name] is default for name, default in defaults.items() if name not in self.names))
 
 
 def _returned(names, values):
@@ -151,12 +167,12 @@ def _decode(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
                     kv_indices, kv_last_page_lens) == 0
 
 
-def _decode_plain(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, lse, max_seqlen_q, mean_kv_len, sm_scale):
+def _decode_plain(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, lse, max_seqlen_q, sm_scale):
     ctx = context._default
     if ctx is None or ctx.emulated or ctx._address is None or torch.is_grad_enabled() or ctx._run(
-            ctx._address, ctx._plan_address, 1, max_seqlen_q, mean_kv_len or 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr, kv_indices,
+            ctx._address, ctx._plan_address, 1, max_seqlen_q, 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr, kv_indices,
             kv_last_page_lens) != 0:
-        mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse=lse, mean_kv_len=mean_kv_len)
+        mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse=lse)
 
 
 def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=None, causal=False, out=None, lse=None, mean_kv_len=None):
@@ -186,8 +202,14 @@ def _of_heads(columns):
     return lambda v: v["x"].new_empty((*v["x"].shape[:2], columns(v)))
 
 
+def _wide(q):
+    """The type of outputs of q, which may be of 8 bits."""
+    return q.dtype if q.dtype in (torch.bfloat16, torch.float16) else torch.bfloat16
+
+
 def _decode_out(v):
-    return v["q"].new_empty((*v["q"].shape[:2], _out_columns((v["kv_buffer"],) if v["kv_buffer_kpe"] is not None else v["kv_buffer"], v["head_dim_v"])))
+    columns = _out_columns((v["kv_buffer"],) if v["kv_buffer_kpe"] is not None else v["kv_buffer"], v["head_dim_v"])
+    return v["q"].new_empty((*v["q"].shape[:2], columns), dtype=_wide(v["q"]))
 
 
 def _decode_lse(v):
@@ -207,8 +229,7 @@ def _index_logits(v):
 
 
 def _prefill_out(v):
-    wide = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16}.get(v["q"].dtype, torch.bfloat16)
-    return v["q"].new_empty((*v["q"].shape[:2], v["v"].shape[2]), dtype=wide)
+    return v["q"].new_empty((*v["q"].shape[:2], v["v"].shape[2]), dtype=_wide(v["q"]))
 
 
 def _rows_of(first):
@@ -223,16 +244,16 @@ OPERATORS = [
              f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, Tensor(b!)? lse=None, "
              "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
              f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? block_table=None, Tensor? seq_lens=None, "
-             "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
-             plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor? kv_indptr, Tensor? kv_indices, "
-                         "Tensor? kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, SymInt? mean_kv_len, float? sm_scale", _decode_plain)),
+             "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None, Tensor? q_scale_tensor=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
+             plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, "
+                         "Tensor kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, float? sm_scale", _decode_plain)),
     Operator(flash_mla_with_kvcache,
              "Tensor q, Tensor k_cache, Tensor? block_table, Tensor? cache_seqlens, SymInt head_dim_v, float? softmax_scale=None, bool causal=False, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "
              "bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, "
              "Tensor? topk_length=None, Tensor? extra_topk_length=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None, "
-             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None",
-             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10)),
+             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None, Tensor? descale_q=None, Tensor? descale_k=None",
+             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"]), dtype=_wide(v["q"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10)),
     Operator(flash_mla_sparse_fwd,
              "Tensor q, Tensor kv, Tensor indices, float? sm_scale, SymInt d_v=512, Tensor? attn_sink=None, Tensor? topk_length=None, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None",

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/tune.h"
+#include "mlaf_thresholds.h"
 
 enum { SHOWN_WORK = 120 };
 
@@ -33,16 +34,17 @@ static void on_progress(void *user, const mlaf_tuner_progress *p) {
 }
 
 /* --- dry run --- */
-/* CPU seconds to compile a kernel (hiprtc 0.5 to 2, NVRTC 3 to 10), seconds to load, verify and time a candidate on a GPU, and
- * CPU seconds for that on the emulator: about what runs have taken. A kernel in the cache costs nothing. */
+/* CPU seconds to compile a kernel (hiprtc 0.5 to 2, NVRTC 3 to 10), and to load, verify and time a candidate on the emulator:
+ * about what runs have taken. A kernel in the cache costs nothing. */
 enum { COMPILE_AMD_S = 1, COMPILE_NVIDIA_S = 5 };
-static const double try_s = 0.15, emulate_s = 2.0;
+static const double emulate_s = 2.0;
 
 double mlaf_cli_tune_estimate(const cli *c, const mlaf_device_info *dev, size_t tries, size_t kernels) {
   const double cpus = (double)mlaf_cli_int(c, O_JOBS, sysconf(_SC_NPROCESSORS_ONLN));
   const bool emulated = mlaf_emulated(dev->id) != NULL;
   const double compile = (double)kernels * (strncmp(dev->target, "sm_", 3) ? COMPILE_AMD_S : COMPILE_NVIDIA_S) / fmax(cpus, 1);
-  return compile + (double)tries * (emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : try_s);
+  const double each = emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : MLAF_TUNE_TRY_MS / 1e3;
+  return compile + (double)tries * each;
 }
 
 const char *mlaf_cli_in_words(double s, char out[32]) {
@@ -228,7 +230,7 @@ mlaf_status mlaf_cli_tune_one(campaign *g) {
   mlaf_guess guess;
   mlaf_tuner_result r = {.n = 0};
   char problem[MLAF_POINT_TEXT_MAX];
-  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified};
+  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified, g->learned};
   const mlaf_point *p = &g->list[g->at];
   mlaf_point_print(p, problem, sizeof problem);
   if (g->limit_s > 0) /* what is left, shared out evenly among what is left */
@@ -277,12 +279,14 @@ static int run_all(campaign *g) {
   mlaf_status status = mlaf_ctx_gen(c->ctx, &g->gen, &c->err);
   g->start = mlaf_now();
   g->verified = mlaf_verified_new();
+  g->learned = mlaf_learned_new();
   for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
     if (g->limit_s > 0 && g->at && mlaf_now() - g->start >= g->limit_s) break;
     status = mlaf_cli_tune_one(g);
     if (status != MLAF_OK) break;
   }
   mlaf_verified_free(g->verified);
+  mlaf_learned_free(g->learned);
   print_total(g, status);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
   return g->without ? CLI_FINDINGS : CLI_OK;

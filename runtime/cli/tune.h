@@ -14,6 +14,7 @@ typedef struct campaign {
   mlaf_tuner_opts opts;
   mlaf_gen *gen;
   mlaf_verified *verified; /* by all problems so far */
+  mlaf_learned *learned;   /* of the model, by all problems so far */
   double start, limit_s;
   size_t tried, failed, choices, without; /* of all problems so far, the one under way too */
   mlaf_guesses guesses; /* of the model's, for all problems so far */

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "cli/tune.h"
+#include "mlaf_thresholds.h"
 #include "rig/tune.h"
 
 enum { DEVICES_MOST = 64, DEVICE_NAME = 80, CHECKED = 4 /* outputs of a layer's trial that are compared */ };
 #define SERVE_LENGTHS "uniform" /* of attention's requests, without --lengths */
-/* Seconds for a layer's choices, about what runs have taken. */
-static const double layer_s = 6, layer_emulated_s = 10;
+static const double layer_emulated_s = 10; /* CPU seconds for a layer's choices, about what runs have taken */
 
 typedef struct serve serve;
 
@@ -154,7 +154,7 @@ static size_t samples_of(serve *s, const mlaf_point *p) {
 static double estimate_layers(serve *s) {
   double seconds = 0;
   for (size_t i = 0; i < s->work.n_layers; i++)
-    if (!samples_of(s, &s->work.layers[i].point)) seconds += mlaf_emulated(s->id) ? layer_emulated_s : layer_s;
+    if (!samples_of(s, &s->work.layers[i].point)) seconds += mlaf_emulated(s->id) ? layer_emulated_s : MLAF_TUNE_LAYER_MS / 1e3;
   return seconds;
 }
 
@@ -301,10 +301,12 @@ static void *work(void *user) {
   const mlaf_locale before = mlaf_locale_enter();
   pthread_mutex_lock(&w->me.ctx->lock);
   w->g.verified = mlaf_verified_new();
+  w->g.learned = mlaf_learned_new();
   while (next(s, &w->g.at))
     finished(w, w->g.at < s->work.problems.n ? tune_problem(w, w->g.at)
                                              : tune_layer(w, &s->work.layers[w->g.at - s->work.problems.n]));
   mlaf_verified_free(w->g.verified);
+  mlaf_learned_free(w->g.learned);
   layer_weights_free(&w->weights);
   pthread_mutex_unlock(&w->me.ctx->lock);
   mlaf_locale_leave(before);

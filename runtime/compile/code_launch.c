@@ -22,10 +22,11 @@ static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_e
   bool good = l->magic == MLAF_LAUNCH_MAGIC && l->size == sizeof *l && l->n_maps <= MLAF_MAPS_MAX &&
               !l->schedule && !(l->flags & ~(uint32_t)MLAF_KERNEL_KNOWN) &&
               (l->flags & MLAF_KERNEL_FITS || !(l->flags & (MLAF_KERNEL_MEETS | MLAF_KERNEL_INVARIANT))) &&
-              l->per_cu <= PER_CU_MAX;
+              l->per_cu <= PER_CU_MAX && l->values <= VALUES_MAX && l->values_each <= l->values &&
+              (!l->values_each || l->values % l->values_each == 0);
   for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= 1 && l->maps[i].of <= MLAF_TENSORS_MAX;
   for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16;
-  return good && !l->reserved && l->values <= VALUES_MAX ? MLAF_OK
+  return good ? MLAF_OK
               : mlaf_fail(err, MLAF_E_ARG, "%s" MLAF_LAUNCH_SUFFIX " is not what this library reads: the code object was made by "
                           "another version; compile it again", symbol);
 }

@@ -4,8 +4,8 @@
  * a launch begins beside the end of what is before: 0.7 us of the device (docs/lab/server.md). Two or three launches cost the
  * host little, so their graph is for a stream with nothing to do: there the device waits for the host, and both gain. Whether it
  * has is asked (an answer of "nothing" is dear, and holds for the next few calls, too); behind work that is still under way they
- * are launched one by one. MANY and more, a layer's, are always a graph: one by one they cost the host as long as the device
- * runs them, and a host that launches without a rest never finds its stream idle.
+ * are launched one by one. MLAF_GRAPH_LAUNCHES and more, a layer's, are always a graph: one by one they cost the host as long as
+ * the device runs them, and a host that launches without a rest never finds its stream idle.
  *
  * A graph runs once at a time: in a second stream it would wait for the first. So it belongs to the stream that took it first,
  * and to one thread at a time; all others launch one by one, and so does everybody while the stream is captured. */
@@ -14,8 +14,9 @@
 
 #include "cuda/cuda_device.h"
 #include "device/kernel_launch.h"
+#include "mlaf_thresholds.h"
 
-enum { MANY = 4, SURE_CALLS = 7, BLANK_BYTES = 2048, MARK = 720720 /* a multiple of every cluster's width up to 16 */ };
+enum { BLANK_BYTES = 2048, MARK = 720720 /* a multiple of every cluster's width up to 16 */ };
 
 struct mlaf_chain {
   size_t n;
@@ -63,10 +64,10 @@ static bool is_idle(mlaf_cuda *c, void *stream) {
 static bool may_run(mlaf_cuda *c, mlaf_chain *k, void *stream) {
   int capturing = 0;
   if (k->broken || !takes_stream(k, stream) || c->api.cuStreamIsCapturing(stream, &capturing) || capturing) return false;
-  if (k->n >= MANY) return true;
+  if (k->n >= MLAF_GRAPH_LAUNCHES) return true;
   if (k->sure) return k->sure--, true;
   const bool idle = is_idle(c, stream);
-  if (idle) k->sure = SURE_CALLS;
+  if (idle) k->sure = MLAF_GRAPH_SURE_CALLS;
   return idle;
 }
 

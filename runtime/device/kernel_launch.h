@@ -73,8 +73,8 @@ typedef struct mlaf_kernel_launch {
   uint32_t schedule;       /* 0; earlier versions had another one, whose launches nobody makes any more */
   uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
   uint32_t values;         /* columns of a value projection that a combine kernel is fused with: it takes mlaf_values_args
-                              (ops/mla_decode/launch.h), and a block is a head. 0: it is not */
-  uint32_t reserved;       /* 0 */
+                              (ops/mla_decode/launch.h). 0: it is not */
+  uint32_t values_each;    /* least columns of it that a block makes of rows_per_wg tokens; 0: all of a head, of all tokens */
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "mlaf_thresholds.h"
+
 enum { MAX_SAMPLES = 1000, MAX_REPEATS = 1 << 20 };
 #define SLOW_TIMES 3 /* the limit: so much longer may what has not enough samples yet go on */
-#define UNRESTED 1.25 /* a card that has not rested was seen 15 % slower at most: beyond this rest does not help */
 
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -100,7 +101,7 @@ static mlaf_status collect(measuring *m, double *ns, mlaf_timing *out, mlaf_err 
   mlaf_status st = begin_with(m, &start, err);
   if (!st && o->give_up_ns > 0 && o->idle_s > 0) { /* a glance without a rest finds who need not be rested for */
     st = calibrate(m, start, m->now() + m->limit, &repeats, &first, err);
-    hopeless = !st && first > UNRESTED * o->give_up_ns;
+    hopeless = !st && 100 * first > MLAF_UNRESTED_PERCENT * o->give_up_ns;
   }
   if (!st && !hopeless) rest(o->idle_s);
   /* At the deadline a timing with enough samples ends; at the hard one any does. */

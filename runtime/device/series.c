@@ -92,10 +92,10 @@ void mlaf_series_chains_free(mlaf_series_chains *g) {
 }
 
 /* FNV-1a over what a chain's launches must have in common. */
-static uint64_t hash(const mlaf_series *g) {
+static uint64_t hash(const mlaf_launch *launches, size_t n) {
   uint64_t h = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < g->n; i++) {
-    const mlaf_launch *l = &g->list[i];
+  for (size_t i = 0; i < n; i++) {
+    const mlaf_launch *l = &launches[i];
     const uint64_t of[] = {(uintptr_t)l->fn, l->flags, l->lds, l->args_size, l->block[0], l->block[1], l->block[2],
                            l->cluster[0], l->cluster[1], l->cluster[2]};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) h = (h ^ of[k]) * 0x100000001b3u;
@@ -104,16 +104,16 @@ static uint64_t hash(const mlaf_series *g) {
 }
 
 /* Two threads may add the same kernels: both nodes serve. */
-static const node *add(mlaf_series_chains *chains, const mlaf_series *g, uint64_t kernels) {
+static const node *add(mlaf_series_chains *chains, void *stream, const mlaf_launch *launches, size_t n, uint64_t kernels) {
   bool capturing = false;
   mlaf_err ignored;
-  const mlaf_device_ops *ops = mlaf_ops(g->dev);
+  const mlaf_device_ops *ops = mlaf_ops(chains->dev);
   if (atomic_load_explicit(&chains->n, memory_order_relaxed) >= CHAINS_MOST) return NULL;
-  if (ops->is_capturing && (ops->is_capturing(g->dev, g->stream, &capturing, &ignored) || capturing)) return NULL;
+  if (ops->is_capturing && (ops->is_capturing(chains->dev, stream, &capturing, &ignored) || capturing)) return NULL;
   node *x = calloc(1, sizeof *x);
   if (!x) return NULL;
   x->kernels = kernels;
-  if (ops->chain_open(g->dev, g->list, g->n, &x->chain, &ignored)) x->chain = NULL;
+  if (ops->chain_open(chains->dev, launches, n, &x->chain, &ignored)) x->chain = NULL;
   x->next = atomic_load_explicit(&chains->first, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&chains->first, &x->next, x, memory_order_release, memory_order_relaxed))
     continue;
@@ -121,11 +121,14 @@ static const node *add(mlaf_series_chains *chains, const mlaf_series *g, uint64_
   return x;
 }
 
-mlaf_status mlaf_series_end(mlaf_series *g, mlaf_series_chains *chains, mlaf_err *err) {
-  if (!g->n) return MLAF_OK;
-  const uint64_t kernels = hash(g);
-  const node *x = atomic_load_explicit(&chains->first, memory_order_acquire);
+mlaf_status mlaf_series_chains_launch(mlaf_series_chains *g, void *stream, const mlaf_launch *launches, size_t n, mlaf_err *err) {
+  const uint64_t kernels = hash(launches, n);
+  const node *x = atomic_load_explicit(&g->first, memory_order_acquire);
   while (x && x->kernels != kernels) x = x->next;
-  if (!x) x = add(chains, g, kernels);
-  return mlaf_ops(g->dev)->chain_launch(g->dev, g->stream, x ? x->chain : NULL, g->list, g->n, err);
+  if (!x) x = add(g, stream, launches, n, kernels);
+  return mlaf_ops(g->dev)->chain_launch(g->dev, stream, x ? x->chain : NULL, launches, n, err);
+}
+
+mlaf_status mlaf_series_end(mlaf_series *g, mlaf_series_chains *chains, mlaf_err *err) {
+  return g->n ? mlaf_series_chains_launch(chains, g->stream, g->list, g->n, err) : MLAF_OK;
 }

@@ -29,8 +29,10 @@ void mlaf_series_begin(mlaf_series *g, mlaf_device *dev, void *stream);
 mlaf_status mlaf_series_launch(mlaf_series *g, const mlaf_launch *launches, size_t n, mlaf_err *err);
 /* Launches what is kept, and everything from here on, one by one. */
 mlaf_status mlaf_series_stop(mlaf_series *g, mlaf_err *err);
-/* Makes what is kept. The first call with these kernels makes their chain, which takes some 50 us (docs/lab/server.md); none is
- * made while the stream is captured. */
+/* Launches one behind the other, as a chain. The first call with these kernels makes it, which takes some 50 us
+ * (docs/lab/server.md); none is made while the stream is captured. */
+mlaf_status mlaf_series_chains_launch(mlaf_series_chains *g, void *stream, const mlaf_launch *launches, size_t n, mlaf_err *err);
+/* Launches what is kept, as a chain. */
 mlaf_status mlaf_series_end(mlaf_series *g, mlaf_series_chains *chains, mlaf_err *err);
 
 #endif

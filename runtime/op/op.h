@@ -29,7 +29,8 @@ typedef struct mlaf_field {
   const int32_t *also;  /* and for these, which end with 0; NULL: no others */
   int moot_by, moot_at;      /* where field moot_by (-1: none) is moot_at this one says nothing: it is 0, and
                                 has no key in the text */
-  int apart;                 /* no problem has this field and that one, each other than 0 */
+  int apart;                 /* no problem has this field other than 0 and that one's value v, but where bit v is set in */
+  uint32_t apart_but;        /* this */
   const char *apart_why;     /* the end of the message; NULL: any two values go together */
   int part;                  /* 0: the operation's own; else of the n-th problem that may follow (op/joint.h) */
   const char *range, *about; /* for help texts */

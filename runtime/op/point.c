@@ -43,6 +43,8 @@ static mlaf_status check_field(const mlaf_field *f, int32_t v, char *why, size_t
   return MLAF_OK;
 }
 
+static const char *name_of_word(const mlaf_field *f, int32_t v) { return f->words[v][0] ? f->words[v] : "none"; }
+
 static bool is_moot(const mlaf_point *p, const mlaf_field *f) { return f->moot_by >= 0 && p->v[f->moot_by] == f->moot_at; }
 
 mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t size) {
@@ -56,9 +58,9 @@ mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t size) {
     if (is_moot(p, &o->fields[i])) p->v[i] = 0;
   for (int i = 0; i < o->n_fields; i++) {
     const mlaf_field *f = &o->fields[i];
-    if (f->apart_why && p->v[i] && p->v[f->apart])
+    if (f->apart_why && p->v[i] && !(f->apart_but >> p->v[f->apart] & 1))
       return mlaf_point_fault(why, size, "%s is %s and %s is %s: %s", f->label, f->words[p->v[i]], o->fields[f->apart].label,
-                              o->fields[f->apart].words[p->v[f->apart]], f->apart_why);
+                              name_of_word(&o->fields[f->apart], p->v[f->apart]), f->apart_why);
   }
   return o->check ? o->check(p, why, size) : MLAF_OK;
 }

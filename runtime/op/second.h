@@ -25,9 +25,6 @@ typedef struct mlaf_second_form {
   bool (*wanted)(const void *args);
   /* Bytes of workspace, the other kernels' included; SIZE_MAX where there are too many, or no such arguments. */
   size_t (*workspace)(const mlaf_bound *b, uint32_t knob, const void *args);
-  /* Fields that all launches of the first kernel share; mostly there are so many ahead of the others. */
-  mlaf_launch (*like)(const mlaf_function *fn);
-  size_t ahead;
   /* Check all and fill its launches. `fns` NULL: they are not loaded. *first, of args_size bytes: the arguments' first form,
    * launched next; its first word is 0 where there is nothing to do, and nothing to launch. */
   mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const mlaf_function *const *fns, const void *args, void *first,

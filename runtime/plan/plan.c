@@ -57,18 +57,6 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
   return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;
 }
 
-/* A plan is launched again and again: its kernels, and where one comes ahead of them for a further form, with that, too. */
-static void chain(mlaf_plan *plan, const mlaf_op *op, mlaf_shared *shared) {
-  const mlaf_second_form *const *forms = op->calls->second;
-  const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH];
-  mlaf_loaded_chain(plan->from.loaded, 0, NULL, 0);
-  for (int i = 0; forms && forms[i]; i++) {
-    if (!mlaf_second_kernels(shared, forms[i], fns)) continue;
-    const mlaf_launch ahead = forms[i]->like(fns[0]);
-    mlaf_loaded_chain(plan->from.loaded, i + 1, &ahead, forms[i]->ahead);
-  }
-}
-
 static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_plan_inside *inside,
                             mlaf_plan **out, mlaf_err *err) {
   mlaf_plan *plan = calloc(1, sizeof *plan);
@@ -77,7 +65,7 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_
   int compiles = 0;
   mlaf_status st = mlaf_second_kernels_want(ctx, p->op, opts->flags, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
   if (!st) st = mlaf_planner_run(ctx, p, opts, inside, &plan->from, err);
-  if (!st) chain(plan, p->op, ctx->shared);
+  if (!st) mlaf_loaded_chain(plan->from.loaded);
   plan->from.compiles += compiles;
   pthread_mutex_unlock(&ctx->lock);
   if (st) {
@@ -207,13 +195,6 @@ static const mlaf_function *const *second_kernels(const mlaf_plan *plan, const m
   return made_without(plan, mlaf_second_flag(form->kind)) ? NULL : mlaf_second_kernels(plan->shared, form, fns);
 }
 
-/* The place of a form among the operation's, from 1 on. */
-static int slot_of(const mlaf_calls *calls, const mlaf_second_form *form) {
-  int i = 0;
-  while (calls->second[i] != form) i++;
-  return i + 1;
-}
-
 /* Turns arguments in a further form into the first, by separate kernels. */
 static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *form, const void *args, mlaf_series *to,
                                  void *stream, mlaf_err *err) {
@@ -227,15 +208,14 @@ static mlaf_status launch_second(const mlaf_plan *plan, const mlaf_second_form *
   if (st) return st;
   memcpy(&size, &first, sizeof size);
   if (!size) return MLAF_OK;
-  const int slot = slot_of(plan->point.op->calls, form);
-  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, slot, to, stream, err);
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), &first, &second, to, stream, err);
 }
 
 static mlaf_status launch(const mlaf_plan *plan, const void *args, mlaf_series *to, void *stream, mlaf_err *err) {
   const mlaf_loaded *l = plan->from.loaded;
   const mlaf_second_form *form = mlaf_second_of(plan->point.op->calls, args);
   if (form) return launch_second(plan, form, args, to, stream, err);
-  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), args, NULL, 0, to, stream, err);
+  return mlaf_loaded_launch_within(l, mlaf_loaded_knob(l), args, NULL, to, stream, err);
 }
 
 /* Neither a workspace nor a size: the stream's is meant. */

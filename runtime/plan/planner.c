@@ -579,9 +579,10 @@ static mlaf_status from_baseline(planner *p, mlaf_gen *gen) {
   mlaf_err why = {MLAF_OK, ""};
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_gen_baseline(gen, mlaf_point_text(p->problem).s, info(p)->target, &v, &why);
-  if (!st) st = try_variant(p, &v, MLAF_RUNG_BASELINE, &why);
+  const bool made = !st; /* else there is none for this problem here: the error says so, if nothing else serves */
+  if (made) st = try_variant(p, &v, MLAF_RUNG_BASELINE, &why);
   why.status = st;
-  if (st) pass_over(p, &why, "the baseline");
+  if (st) skip(p, made, &why, "the baseline");
   mlaf_variant_clear(&v);
   return st;
 }

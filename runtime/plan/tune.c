@@ -96,7 +96,7 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_tune_opts 
   pthread_mutex_lock(&ctx->lock);
   status = mlaf_ctx_gen(ctx, &gen, err);
   if (status == MLAF_OK) {
-    mlaf_tuner_env env = {mlaf_ctx_device(ctx), ctx->db, gen, ctx->compiler, &ctx->log, NULL, NULL};
+    mlaf_tuner_env env = {mlaf_ctx_device(ctx), ctx->db, gen, ctx->compiler, &ctx->log, NULL, NULL, NULL};
     mlaf_tuner_result result;
     status = mlaf_tuner_run(&env, p, &opts, &result, err);
     if (out && (status == MLAF_OK || status == MLAF_E_CANCELLED)) fill_result(&result, out);

@@ -9,7 +9,7 @@
 struct mlaf_loaded {
   mlaf_bound bound;
   const mlaf_calls *calls;
-  mlaf_chain *chains[MLAF_LOADED_CHAINS]; /* of its kernels, and of those behind another; NULL: launched one by one */
+  mlaf_series_chains *chains; /* of its kernels, alone and between others; NULL: launched one by one */
   char name[256];
 };
 
@@ -64,33 +64,13 @@ mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const 
   return MLAF_OK;
 }
 
-static mlaf_launch like(const mlaf_loaded *l, int stage) {
-  const mlaf_stage *s = &l->bound.stage[stage];
-  mlaf_launch x = {.fn = s->fn, .block = {s->threads, 1, 1}, .args_size = l->calls->parameter_bytes(stage, &s->launch),
-                   .flags = s->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
-  for (int d = 0; d < 3; d++) x.cluster[d] = s->launch.cluster[d] ? s->launch.cluster[d] : 1;
-  return x;
-}
-
-void mlaf_loaded_chain(mlaf_loaded *l, int slot, const mlaf_launch *ahead, size_t n_ahead) {
-  const mlaf_device_ops *ops = mlaf_ops(l->bound.dev);
-  mlaf_chain **chain = &l->chains[slot];
-  mlaf_launch all[MLAF_STAGES_MAX + MLAF_SECOND_LAUNCHES];
-  mlaf_err ignored;
-  size_t n = 0;
-  if (*chain || !ops->chain_open) return;
-  while (n < n_ahead) all[n++] = *ahead;
-  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
-    if (l->bound.stage[i].launch.flags & MLAF_KERNEL_LIBRARY) return;
-    if (l->bound.stage[i].fn) all[n++] = like(l, i);
-  }
-  if (ops->chain_open(l->bound.dev, all, n, chain, &ignored)) *chain = NULL;
+void mlaf_loaded_chain(mlaf_loaded *l) {
+  if (!l->chains) l->chains = mlaf_series_chains_new(l->bound.dev);
 }
 
 void mlaf_loaded_close(mlaf_loaded *l) {
   if (!l) return;
-  for (int i = 0; i < MLAF_LOADED_CHAINS; i++)
-    if (l->chains[i]) mlaf_ops(l->bound.dev)->chain_close(l->bound.dev, l->chains[i]);
+  mlaf_series_chains_free(l->chains);
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (l->bound.stage[i].module) mlaf_ops(l->bound.dev)->module_unload(l->bound.dev, l->bound.stage[i].module);
   free(l);
@@ -116,16 +96,15 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void 
 }
 
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err) {
-  return mlaf_loaded_launch_within(l, knob, args, NULL, 0, NULL, stream, err);
+  return mlaf_loaded_launch_within(l, knob, args, NULL, NULL, stream, err);
 }
 
 mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
-                                      int slot, mlaf_series *to, void *stream, mlaf_err *err) {
+                                      mlaf_series *to, void *stream, mlaf_err *err) {
   mlaf_device *dev = l->bound.dev;
   mlaf_prepared prepared;
   mlaf_whole_args whole;
   mlaf_launch all[MLAF_STAGES_MAX + MLAF_SECOND_LAUNCHES];
-  mlaf_chain *chain = l->chains[slot];
   size_t n = 0;
   const void *a = mlaf_args_take(l->calls, args, &whole, err);
   mlaf_status st = a ? mlaf_loaded_check(l, knob, a, err) : MLAF_E_ARG;
@@ -135,7 +114,7 @@ mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const
   for (size_t i = 0; i < prepared.n; i++) all[n++] = prepared.launches[i];
   for (size_t i = around ? around->ahead : 0; around && i < around->n; i++) all[n++] = around->launch[i];
   if (to) return mlaf_series_launch(to, all, n, err);
-  if (chain && n > 1) return mlaf_ops(dev)->chain_launch(dev, stream, chain, all, n, err);
+  if (l->chains && n > 1) return mlaf_series_chains_launch(l->chains, stream, all, n, err);
   for (size_t i = 0; !st && i < n; i++) st = mlaf_ops(dev)->launch(dev, stream, &all[i], err);
   return st;
 }

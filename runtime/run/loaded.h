@@ -28,11 +28,9 @@ typedef struct mlaf_loaded_desc {
 mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err);
 void mlaf_loaded_close(mlaf_loaded *l);
-enum { MLAF_LOADED_CHAINS = 4 };
-/* Makes repeated launches of its kernels, behind n_ahead kernels like `ahead`, cheaper for the host, where the device can chain
- * launches; elsewhere they are launched one by one. `slot` is 0 without any ahead, else their form's number among the
- * operation's, from 1 on. To be called before other threads see it. */
-void mlaf_loaded_chain(mlaf_loaded *l, int slot, const mlaf_launch *ahead, size_t n_ahead);
+/* Makes repeated launches of its kernels, alone and between others, cheaper for the host, where the device can chain launches;
+ * elsewhere they are launched one by one. To be called before other threads see it. */
+void mlaf_loaded_chain(mlaf_loaded *l);
 
 mlaf_device *mlaf_loaded_device(const mlaf_loaded *l);
 const mlaf_point *mlaf_loaded_problem(const mlaf_loaded *l);
@@ -48,9 +46,9 @@ mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t knob, const void *a
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
 /* Check, prepare and launch asynchronously on `stream`. */
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err);
-/* Checks, prepares and launches between the kernels of `around` (NULL: none), with the chain of that slot; into `to`, where it is
- * not NULL, which is of that stream. Nothing is launched where anything is wrong. */
+/* Checks, prepares and launches between the kernels of `around` (NULL: none); into `to`, where it is not NULL, which is of that
+ * stream. Nothing is launched where anything is wrong. */
 mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
-                                      int slot, mlaf_series *to, void *stream, mlaf_err *err);
+                                      mlaf_series *to, void *stream, mlaf_err *err);
 
 #endif

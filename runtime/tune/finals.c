@@ -9,14 +9,15 @@
 
 #define NEAR_FINAL   1.03 /* of the best: who is this close takes part */
 #define NEAR_NOISY   1.05 /* a noisy candidate whose fast samples are this close is worth another look */
-enum { FINALISTS = 5, PASSES = 5, MOST_FINALS = 3 };
+enum { FINALISTS = 5, PASSES = 5, MOST_FINALS = 3, ENOUGH_ALONE = 5 /* samples of a candidate without a rival */ };
 
 static bool usable(const tune_candidate *c) { return c->state == TUNE_DONE && c->item.sample.outcome == MLAF_OUT_OK; }
 static double best_ns(const tuner *t) { return t->best < 0 ? INFINITY : t->list[t->best].item.sample.timing.ns; }
 
-/* By now the machine may be quieter. */
+/* By now the machine may be quieter. Where nothing else passed all noisy ones are measured longer. */
 static mlaf_status noisy_again(tuner *t, mlaf_err *err) {
   bool any = false;
+  t->patient = t->best < 0;
   for (size_t i = 0; i < t->n; i++) {
     tune_candidate *c = &t->list[i];
     const mlaf_sample *s = &c->item.sample;
@@ -26,7 +27,28 @@ static mlaf_status noisy_again(tuner *t, mlaf_err *err) {
     t->failed--;
     any = true;
   }
-  return any ? mlaf_tuner_one_round(t, err) : MLAF_OK;
+  const mlaf_status status = any ? mlaf_tuner_one_round(t, err) : MLAF_OK;
+  t->patient = false;
+  return status;
+}
+
+/* A candidate that passed and has no rival need not be ranked: its median stands, with its spread. */
+static mlaf_status accept_alone(tuner *t, mlaf_err *err) {
+  tune_candidate *only = NULL;
+  for (size_t i = 0; i < t->n; i++) {
+    tune_candidate *c = &t->list[i];
+    if (!t->counted[i] || !c->verified || c->item.sample.outcome != MLAF_OUT_NOISY) continue;
+    if (only) return MLAF_OK;
+    only = c;
+  }
+  if (!only || t->best >= 0 || only->item.sample.timing.samples < ENOUGH_ALONE) return MLAF_OK;
+  mlaf_sample *s = &only->item.sample;
+  snprintf(s->timing.detail, sizeof s->timing.detail, "no rival; %.110s", s->detail);
+  s->outcome = MLAF_OUT_OK;
+  s->detail[0] = 0;
+  t->failed--;
+  mlaf_tuner_note_best(t);
+  return mlaf_tuner_record(t, only, err);
 }
 
 /* --- the comparison in turns --- */
@@ -70,21 +92,14 @@ static tune_candidate *incumbent(const tuner *t) {
 
 static bool is_uneven(const tuner *t) { return t->opts.lengths.kind != MLAF_LENGTHS_EQUAL; }
 
-/* The model's pick, which a plan would take if nothing was tuned. */
-static tune_candidate *pick(const tuner *t) {
-  for (size_t i = 0; i < t->n_own; i++)
-    if (t->counted[i] && usable(&t->list[i])) return &t->list[i];
-  return NULL;
-}
-
 /* The fastest, those near it, fastest first, and the incumbent wherever it stands. Where lengths differ the model's pick, too:
  * what wins with one draw of lengths must win with others. */
 static void invite(finals *f) {
   tuner *t = f->t;
-  tune_candidate *standing = incumbent(t), *guess = is_uneven(t) ? pick(t) : NULL;
+  tune_candidate *standing = incumbent(t), *guess = is_uneven(t) ? mlaf_tuner_pick(t) : NULL;
   add(f, &t->list[t->best]);
   if (standing) add(f, standing);
-  if (guess) add(f, guess);
+  if (guess && t->counted[guess - t->list] && usable(guess)) add(f, guess);
   for (;;) {
     tune_candidate *next = NULL;
     for (size_t i = 0; i < t->n; i++) {
@@ -216,8 +231,9 @@ static mlaf_status compare(tuner *t, mlaf_err *err) {
 
 /* Who leads behind a comparison without having been in it owes that to a quieter moment: then it is compared, too. */
 mlaf_status mlaf_tuner_finals(tuner *t, mlaf_err *err) {
-  if (t->modelled || !t->timed || t->best < 0) return MLAF_OK; /* a model repeats itself; nothing new was timed */
+  if (t->modelled || !t->timed) return MLAF_OK; /* a model repeats itself; nothing new was timed */
   mlaf_status status = noisy_again(t, err);
+  if (status == MLAF_OK && !mlaf_tuner_stop(t)) status = accept_alone(t, err);
   for (int i = 0; i < MOST_FINALS && status == MLAF_OK && t->best >= 0 && !t->list[t->best].compared && !mlaf_tuner_stop(t); i++)
     status = compare(t, err);
   return status;

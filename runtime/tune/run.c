@@ -264,7 +264,7 @@ mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_point *p, const
   mlaf_err ignored;
   mlaf_status collected = collect(&t, status == MLAF_OK ? err : &ignored);
   if (status == MLAF_OK) status = collected;
-  if (collected == MLAF_OK) choose(&t);
+  if (collected == MLAF_OK) choose(&t), mlaf_tuner_learn(&t);
   if (status == MLAF_OK && !out->has_choice) status = explain_failure(&t, err);
   out->seconds = mlaf_now() - t.start;
   tear_down(&t);

@@ -43,12 +43,34 @@ static mlaf_status add(tuner *t, mlaf_variant *v, mlaf_err *err) {
   }
   tune_candidate *c = &t->list[t->n];
   c->variant = v;
+  c->estimate_ns = mlaf_tuner_corrected(t, v);
   for (int k = 0; k < MLAF_STAGES_MAX; k++)
     c->kernels[k] = v->kernels[k].template_name ? kernel_index(t, &v->kernels[k]) : -1;
   c->group = group_of(t, t->n, c->kernels[0]);
   if (c->group == t->n_groups) t->n_groups++;
   t->n++;
   return start_sample(t, c, err);
+}
+
+typedef struct ranked {
+  mlaf_variant *variant;
+  double ns;
+} ranked;
+
+/* Ties keep the generator's order: a space is one array. */
+static int by_estimate(const void *left, const void *right) {
+  const ranked *a = left, *b = right;
+  return a->ns != b->ns ? (a->ns > b->ns) - (a->ns < b->ns) : (a->variant > b->variant) - (a->variant < b->variant);
+}
+
+static mlaf_status add_space(tuner *t, mlaf_err *err) {
+  ranked *order = calloc(t->n_space + 1, sizeof *order);
+  mlaf_status status = order ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", t->n_space);
+  for (size_t i = 0; !status && i < t->n_space; i++) order[i] = (ranked){&t->space[i], mlaf_tuner_corrected(t, &t->space[i])};
+  if (!status && t->env->learned) qsort(order, t->n_space, sizeof *order, by_estimate);
+  for (size_t i = 0; !status && i < t->n_space; i++) status = add(t, order[i].variant, err);
+  free(order);
+  return status;
 }
 
 /* Reads what a library offers, where there is one for this device. Without one the reason is kept, and the tune goes on. */
@@ -78,7 +100,7 @@ mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
   t->kernels = calloc(MLAF_STAGES_MAX * n + 1, sizeof *t->kernels);
   if (!t->list || !t->counted || !t->kernels)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", n);
-  for (size_t i = 0; status == MLAF_OK && i < t->n_space; i++) status = add(t, &t->space[i], err);
+  status = add_space(t, err);
   t->n_own = t->n;
   for (size_t i = 0; status == MLAF_OK && i < t->n_libraries; i++) status = add(t, &t->libraries[i], err);
   t->out->libraries = t->n - t->n_own;

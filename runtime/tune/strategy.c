@@ -92,7 +92,7 @@ static void best_of_groups(selection *s, const char *template, bool any_lengths,
       if (s->t->list[i].group != group) continue;
       if (template && strcmp(template, s->t->list[i].variant->kernels[0].template_name) != 0) break;
       if (any_lengths && !s->t->list[i].variant->any_lengths) break;
-      if (template && !s->sure_of_it) s->sure_of_it = s->t->list[i].sure = true;
+      if (any_lengths && !s->sure_of_it) s->sure_of_it = s->t->list[i].sure = true;
       if (!take(s, i)) return;
       most--;
       break;
@@ -104,6 +104,15 @@ static bool first_of_template(const tuner *t, size_t index) {
     if (strcmp(t->list[i].variant->kernels[0].template_name, t->list[index].variant->kernels[0].template_name) == 0)
       return false;
   return true;
+}
+
+tune_candidate *mlaf_tuner_pick(const tuner *t) {
+  tune_candidate *pick = NULL;
+  for (size_t i = 0; i < t->n_own; i++) {
+    tune_candidate *c = &t->list[i];
+    if (c->variant->model_ns > 0 && (!pick || c->variant->model_ns < pick->variant->model_ns)) pick = c;
+  }
+  return pick;
 }
 
 /* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. It knows
@@ -119,10 +128,10 @@ static void first_round(selection *s) {
     if (!first_of_template(s->t, i)) continue;
     s->sure_of_it = false;
     if (uneven) best_of_groups(s, template, true, share);
-    s->sure_of_it = false;
     if (templates > 1) best_of_groups(s, template, false, share);
   }
-  s->t->list[0].sure = true;
+  tune_candidate *guess = mlaf_tuner_pick(s->t);
+  if (guess) guess->sure = true;
   best_of_groups(s, NULL, false, SIZE_MAX);
 }
 
@@ -173,7 +182,7 @@ static void further_knobs(selection *s, int group) {
     const tune_candidate *c = &s->t->list[i];
     if (c->group != group || knob_counted(s, group, c->item.sample.knob)) continue;
     if (s->t->modelled && taken == MODELLED_KNOBS) return;
-    if (!taken++ && s->t->round == KERNEL_ROUNDS + 1) s->t->list[i].sure = true; /* how knobs trade, models know least */
+    if (!taken++ && s->t->round == KERNEL_ROUNDS + 1) s->t->list[i].sure = !s->t->taught; /* how knobs trade, models know least */
     if (!take(s, i)) return;
   }
 }

@@ -10,6 +10,7 @@
 #define NOISY_RATIO   1.3 /* p90 / p10 of a measurement above this says nothing */
 #define NOISY_SAMPLES 5   /* nor do fewer samples */
 #define NOISY_TRIES   3   /* measurements of a noisy candidate */
+#define PATIENCE      8   /* times the samples, where nothing else passed */
 
 /* The first line of a detail, as the database keeps it. */
 static void set_outcome(tune_candidate *c, mlaf_outcome outcome, const char *text) {
@@ -121,6 +122,7 @@ static mlaf_time_opts time_opts(const tuner *t) {
     o.max_samples = 2 * least;
   }
   if (t->best >= 0) o.give_up_ns = (t->opts.give_up > 0 ? t->opts.give_up : GIVE_UP) * t->list[t->best].item.sample.timing.ns;
+  if (t->patient) o.min_samples *= PATIENCE, o.max_samples *= PATIENCE, o.limit_s *= PATIENCE;
   double left = t->deadline ? t->deadline - mlaf_now() : o.limit_s;
   if (left < o.limit_s) o.limit_s = left > 0.1 ? left : 0.1;
   return o;

@@ -50,6 +50,12 @@ typedef struct mlaf_verified mlaf_verified;
 mlaf_verified *mlaf_verified_new(void); /* NULL: no memory; a run does without */
 void mlaf_verified_free(mlaf_verified *v);
 
+/* Errors of the model, kernel by kernel, at the problems of one campaign so far: they correct the estimates of the next
+ * problems (NULL in the env: nothing is known before the first timing). */
+typedef struct mlaf_learned mlaf_learned;
+mlaf_learned *mlaf_learned_new(void); /* NULL: no memory; a run does without */
+void mlaf_learned_free(mlaf_learned *l);
+
 typedef struct mlaf_tuner_env {
   mlaf_device *device;
   mlaf_db *db; /* NULL or read-only: nothing is remembered */
@@ -58,6 +64,7 @@ typedef struct mlaf_tuner_env {
   const mlaf_log *log;
   const mlaf_tuner_steps *steps; /* NULL: the real ones */
   mlaf_verified *verified;
+  mlaf_learned *learned;
 } mlaf_tuner_env;
 
 typedef struct mlaf_tuner_progress {

@@ -24,6 +24,7 @@ typedef enum tune_state { TUNE_PENDING, TUNE_SELECTED, TUNE_DONE } tune_state;
 typedef struct tune_candidate {
   mlaf_variant *variant;
   int kernels[MLAF_STAGES_MAX]; /* indices, by stage; -1: none */
+  double estimate_ns;           /* the model's, corrected by what the campaign learned; 0: there is none */
   int group;                    /* candidates of one first kernel */
   tune_state state;
   bool verified; /* in this run: timing it again needs no second verification */
@@ -62,7 +63,7 @@ typedef struct tuner {
   size_t n_space;
   mlaf_variant *libraries; /* what a vendor's library offers */
   size_t n_libraries, n_own; /* n_own: candidates that are none of those. Those stand behind and are tried beyond the limit */
-  tune_candidate *list; /* accepted variants in the generator's order, best estimate first; then a library's */
+  tune_candidate *list; /* accepted variants, best corrected estimate first; then a library's */
   bool *counted;        /* of each: it belongs to this run, done now or earlier */
   size_t n;
   int n_groups;
@@ -79,6 +80,8 @@ typedef struct tuner {
   size_t selected, done, failed;
   int best;      /* candidate with the lowest OK time, -1 */
   bool in_finals; /* the rounds are over */
+  bool patient;   /* nothing passed so far but what is noisy: timings take long */
+  bool taught;    /* problems before had kernels of this one */
   bool modelled; /* the device's times are; known after the first one */
   bool record;   /* samples go to the database */
   mlaf_tuner_result *out;
@@ -91,6 +94,8 @@ void mlaf_tuner_space_free(tuner *t);
 mlaf_status mlaf_tuner_resume(tuner *t, mlaf_err *err);
 
 /* --- strategy.c --- */
+/* The model's own first choice, which a plan takes where nothing was tuned; NULL: no estimates. */
+tune_candidate *mlaf_tuner_pick(const tuner *t);
 int mlaf_tuner_rounds(const tuner *t);
 /* Mark the candidates of round 1, 2, ...; false: nothing (left) to do in it. */
 bool mlaf_tuner_select(tuner *t, int round);
@@ -144,6 +149,13 @@ mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err);
 /* Was this very code verified with this knob in the campaign? Then *error is what it showed. */
 bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error);
 void mlaf_tuner_note_verified(const tuner *t, const tune_candidate *c);
+
+/* --- learned.c --- */
+/* The model's estimate of a variant, in ns, corrected by the campaign's problems so far. Says t->taught if they had its first
+ * kernel. */
+double mlaf_tuner_corrected(tuner *t, const mlaf_variant *v);
+/* Remembers by how much the model was off here, for the next problems. */
+void mlaf_tuner_learn(const tuner *t);
 
 /* --- finals.c --- */
 /* Runs after the rounds, on devices whose times vary: noisy candidates that could matter are timed once more, then the front

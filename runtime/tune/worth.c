@@ -1,23 +1,24 @@
-/* Candidates that are worth a timing: those that the model, corrected by what was timed so far, says may be the fastest. */
+/* Candidates that are worth a timing: those that the model, corrected by what was timed before and so far, says may be the
+ * fastest. */
 #include <math.h>
 #include <string.h>
 
 #include "tune/tune_internal.h"
 
-/* Shares of a sample in a candidate's correction: of the same first kernel, of its template, of another. */
+/* Shares of a sample in a candidate's correction: of the same first kernel, of its template. Another template's says nothing, so
+ * the first of each template is timed. */
 #define OF_KERNEL   1.0
 #define OF_TEMPLATE 0.25
-#define OF_ANOTHER  0.05
-#define PRIOR       0.15 /* standard deviation of log(time / estimate), about what models err by where nothing was timed ... */
-#define PRIOR_FALLS 4.0  /* ... which so many times the shares lessen */
-#define DOUBTS      1.0   /* standard deviations that a candidate is given */
+#define PRIOR       0.06 /* standard deviation of log(time / estimate) of one more of a template ... */
+#define PRIOR_FALLS 4.0 /* ... which so many times the shares lessen */
+#define DOUBTS      0.4  /* standard deviations that a candidate is given */
 
 static double share(const tune_candidate *a, const tune_candidate *b) {
   if (a->group == b->group) return OF_KERNEL;
-  return strcmp(a->variant->kernels[0].template_name, b->variant->kernels[0].template_name) ? OF_ANOTHER : OF_TEMPLATE;
+  return strcmp(a->variant->kernels[0].template_name, b->variant->kernels[0].template_name) ? 0 : OF_TEMPLATE;
 }
 
-static double off(const tune_candidate *c) { return log(c->item.sample.timing.ns / c->variant->model_ns); }
+static double off(const tune_candidate *c) { return log(c->item.sample.timing.ns / c->estimate_ns); }
 
 /* True if the time of x may judge c. */
 static bool tells(const tuner *t, const tune_candidate *x, const tune_candidate *c) {
@@ -39,7 +40,7 @@ static bool may_win(const tuner *t, const tune_candidate *c) {
   if (shares == 0) return true;
   const double mean = sum / shares, spread = fmax(squares / shares - mean * mean, 0);
   const double doubt = sqrt(spread + PRIOR * PRIOR / (1 + PRIOR_FALLS * shares));
-  return c->variant->model_ns * exp(mean - DOUBTS * doubt) < best;
+  return c->estimate_ns * exp(mean - DOUBTS * doubt) < best;
 }
 
 bool mlaf_tuner_is_passed_over(const tuner *t, tune_candidate *c) {

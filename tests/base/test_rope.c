@@ -118,21 +118,27 @@ static void table_in_bf16(void **state) {
 static void bad_numbers_are_named(void **state) {
   const mlaf_rope well = {.struct_size = sizeof(mlaf_rope), .columns = 64, .base = 1e4, .factor = 40, .beta_fast = 32,
                           .beta_slow = 1, .original = 4096, .mscale = 1, .mscale_all_dim = 1};
-  mlaf_rope bad[8];
-  static const char *const says[] = {"struct_size", "columns", "style", "base", "factor", "original", "beta_fast", "mscale"};
-  for (int i = 0; i < 8; i++) bad[i] = well;
+  static const char *const says[] = {"struct_size", "columns", "style", "base", "factor", "original", "beta_fast", "mscale",
+                                     "beta_slow"};
+  enum { BAD = sizeof says / sizeof *says };
+  mlaf_rope bad[BAD];
+  for (int i = 0; i < BAD; i++) bad[i] = well;
   bad[0].struct_size = 0, bad[1].columns = 63, bad[2].style = 3, bad[3].base = 1, bad[4].factor = NAN, bad[5].original = 0;
-  bad[6].beta_fast = 0.5, bad[7].mscale = -1;
+  bad[6].beta_fast = 0.5, bad[7].mscale = -1, bad[8].beta_slow = 0;
   double theta[32];
   float table[64];
   char why[120];
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < BAD; i++) {
     assert_int_equal(mlaf_rope_frequencies(&bad[i], theta, why, sizeof why), MLAF_E_ARG);
     if (!strstr(why, says[i])) fail_msg("'%s' does not name %s", why, says[i]);
     assert_int_equal(mlaf_rope_table(&bad[i], 1, table, sizeof table, NULL, 0), MLAF_E_ARG);
     assert_true(isnan(mlaf_softmax_scale(128, &bad[i])));
   }
   assert_int_equal(mlaf_rope_table(&well, 2, table, sizeof table, why, sizeof why), MLAF_E_ARG);
+  assert_non_null(strstr(why, "positions * columns * 4"));
+  mlaf_rope plain = well;
+  plain.factor = 0;
+  assert_int_equal(mlaf_rope_table_bf16(&plain, 2, table, sizeof table, why, sizeof why), MLAF_E_ARG);
   assert_non_null(strstr(why, "positions * columns * 4"));
   assert_int_equal(mlaf_rope_table_bf16(&well, 1, table, sizeof table, why, sizeof why), MLAF_E_ARG);
   assert_non_null(strstr(why, "YaRN"));

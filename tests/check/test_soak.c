@@ -4,6 +4,7 @@
 #include "run/fake_device.h"
 #include "check/bench_internal.h"
 #include "check/soak.h"
+#include "check/soak_internal.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
 #include "point.h"
@@ -240,6 +241,12 @@ static void another_variant_beside(void **state) {
   rig_close(&r);
 }
 
+static const mlaf_device_ops *filling;
+static mlaf_status no_tally(mlaf_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err) {
+  if (bytes == sizeof ((soak *)NULL)->tally) return mlaf_fail(err, MLAF_E_NO_DEVICE, "the device went away");
+  return filling->mem_fill(dev, dst, byte, bytes, err);
+}
+
 /* The comparing kernel itself, executed: whole soaks on the emulator, with and without a wrong launch. */
 static void on_the_emulator(void **state) {
   built b;
@@ -272,6 +279,11 @@ static void on_the_emulator(void **state) {
     assert_true(kind == 2 ? out.first.words > 40 : out.first.words == 1);
     assert_true(kind == 1 ? out.first.error < 5e-3 : out.first.error > 0.1);
   }
+  filling = real;
+  mlaf_device_ops gone = *real;
+  gone.mem_fill = no_tally, base->ops = &gone;
+  assert_int_equal(mlaf_soak_run(&env, l, &o, &out, &err), MLAF_E_NO_DEVICE);
+  assert_non_null(strstr(err.text, "the device went away"));
   mlaf_loaded_close(l);
   base->ops = real;
   mlaf_device_close(dev);

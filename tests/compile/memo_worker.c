@@ -1,7 +1,7 @@
 /* A compile worker that remembers, for tests whose subject is not the compiler (MLAF_WORKER in tests.cmake): what was asked
  * before gets the answer that hiprtc, comgr or NVRTC gave then. The caches of code objects that tests begin empty stay empty:
  * this is behind them. All tests of a build share its files, in MEMO_DIR; all builds do with $MLAF_MEMO_DIR. An answer is for one
- * request, byte for byte, of one real worker (whose source this is) and one set of libraries; what failed is asked again. */
+ * request, byte for byte, of one source of the compile room and one set of libraries; what failed is asked again. */
 #include "compile/wire.h"
 
 typedef struct libraries libraries;
@@ -29,15 +29,22 @@ static void mix_file(digest *d, int dir, const char *name) {
   mix(d, &st.st_mtim, sizeof st.st_mtim);
 }
 
-/* The worker's code: other builds of the same source have the same. */
-static digest worker(void) {
-  static digest d; /* 0: not read yet */
-  char part[1 << 14];
-  ssize_t n;
-  const int fd = d ? -1 : open(REAL_WORKER, O_RDONLY | O_CLOEXEC);
-  while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0) mix(&d, part, (size_t)n);
-  if (fd >= 0) close(fd);
-  return d;
+/* The text of the files that the worker is made of: builds with sanitizers and without them have the same answers. */
+static digest sources(void) {
+  static digest sum; /* 0: not read yet */
+  DIR *dir = sum ? NULL : opendir(WORKER_SOURCES);
+  for (struct dirent *e; dir && (e = readdir(dir));) {
+    char part[1 << 14];
+    ssize_t n;
+    digest one = 1;
+    const int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_CLOEXEC);
+    mix(&one, e->d_name, strlen(e->d_name) + 1);
+    while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0) mix(&one, part, (size_t)n);
+    if (fd >= 0) close(fd);
+    sum += one;
+  }
+  if (dir) closedir(dir);
+  return sum;
 }
 
 static const char *memo_dir(void) {
@@ -55,13 +62,14 @@ static digest compilers(const char *lib_dir) {
     sum += one;
   }
   if (dir) closedir(dir);
-  return sum + worker();
+  return sum + sources();
 }
 
-static void path_of(const libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *f, char path[512]) {
+/* The file for a request, of whose fields the first `n` count. */
+static void path_of(const libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *f, int n, char path[512]) {
   digest d = compilers(l->dir);
   mix(&d, &h->kind, sizeof h->kind);
-  for (int i = 0; i < 3; i++) { /* all but the time limit */
+  for (int i = 0; i < n; i++) {
     mix(&d, &f[i].size, sizeof f[i].size);
     mix(&d, f[i].data, f[i].size);
   }
@@ -90,14 +98,22 @@ static void keep(const char *path, const mlaf_text *text) {
   if (fd >= 0 && (close(fd) || !ok || rename(fresh, path))) unlink(fresh);
 }
 
+#include "memo_header.h"
+
 static mlaf_status remember(libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *fields, mlaf_text *out) {
-  char path[512];
+  enum { TARGET_AND_OPTIONS = 2, ALL_BUT_LIMIT = 3 };
+  char path[512], header[512];
   const char *pause = getenv("MEMO_PAUSE_MS"); /* for tests of what is seen while compiles take their time */
   if (pause) usleep((useconds_t)atoi(pause) * 1000);
-  path_of(l, h, fields, path);
-  if (recall(path, out)) return MLAF_OK;
-  mlaf_text_free(out);
-  const mlaf_status status = work(l, h, fields, out);
-  if (status == MLAF_OK && !out->failed) keep(path, out);
+  path_of(l, h, fields, ALL_BUT_LIMIT, path);
+  const bool forgets = getenv("MEMO_FORGET"); /* for tests that want compiles, of compilers that are fast */
+  if (!forgets && recall(path, out)) return MLAF_OK;
+  if (!forgets) mlaf_text_free(out);
+  const bool rocm = h->kind == MLAF_WIRE_COMPILE && mlaf_tool_of(fields[0].data, fields[0].size) == MLAF_TOOL_ROCM;
+  path_of(l, h, fields, TARGET_AND_OPTIONS, header);
+  mlaf_status status = MLAF_OK;
+  if (rocm) status = work_by_header(header, strtoul(path + strlen(path) - 2, NULL, 16) % HEADER_SAMPLE == 0, l, h, fields, out);
+  else status = work(l, h, fields, out);
+  if (status == MLAF_OK && !out->failed && !forgets) keep(path, out);
   return status;
 }

@@ -1,5 +1,6 @@
 /* The choice rule, nearest buckets, HARD and SOFT matching, misses. */
 #include <math.h>
+#include <sqlite3.h>
 
 #include "db/db_fixture.h"
 #include "db/known_hashes.h"
@@ -169,6 +170,41 @@ static void failures_and_noise_are_never_chosen(void **state) {
   s.outcome = MLAF_OUT_FAULT;
   add_sample(db, &dev, &p, &s);
   assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  mlaf_db_close(db);
+}
+
+static void note_stale(void *user, const char *text) {
+  if (strstr(text, "its samples say otherwise")) ++*(int *)user;
+}
+
+/* A sample goes, by hand, and leaves a choice behind that the others do not bear out: found by a check, mended by a clean-up. */
+static void choices_without_their_samples_are_found(void **state) {
+  const char *path = ((db_dir *)*state)->path;
+  mlaf_db *db = open_db(path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_point p = make_point(16, 1, 1024), other = make_point(16, 8, 1024);
+  mlaf_sample fast = make_sample("fast", 50, "v1"), slow = make_sample("slow", 100, "v1");
+  mlaf_err err = {0};
+  size_t findings = 0;
+  int stale = 0;
+  add_sample(db, &dev, &other, &slow);
+  add_sample(db, &dev, &p, &fast);
+  add_sample(db, &dev, &p, &slow);
+  assert_chosen(db, &dev, &p, "fast");
+  mlaf_db_close(db);
+  sqlite3 *raw = NULL;
+  assert_int_equal(sqlite3_open(path, &raw), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(raw, "DELETE FROM sample WHERE variant = 'fast'", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(raw);
+  db = open_db(path);
+  assert_int_equal(mlaf_db_check(db, note_stale, &stale, &findings, &err), MLAF_OK);
+  assert_int_equal(stale, 1);
+  mlaf_db_garbage gone;
+  assert_int_equal(mlaf_db_gc(db, false, &gone, &err), MLAF_OK);
+  assert_chosen(db, &dev, &p, "slow");
+  assert_chosen(db, &dev, &other, "slow");
+  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
+  assert_int_equal(findings, 0);
   mlaf_db_close(db);
 }
 
@@ -366,6 +402,7 @@ int main(void) {
       T(lowest_median_whatever_the_order),
       T(incumbent_yields_to_a_clear_win_only),
       T(failures_and_noise_are_never_chosen),
+      T(choices_without_their_samples_are_found),
       T(samples_of_an_edited_template_do_not_count),
       T(nearest_bucket_by_log_distance), T(a_point_serves_what_rounds_to_the_same),
       T(soft_fields_flag_but_do_not_refuse),

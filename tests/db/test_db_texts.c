@@ -68,6 +68,13 @@ static void same_answer(asked *a, const mlaf_device_info *dev, const mlaf_point 
   a->n++;
 }
 
+/* False: the operation has no such field. */
+static bool set_field(mlaf_point *p, const char *name, int32_t times, int32_t more) {
+  for (int i = 0; i < p->op->n_fields; i++)
+    if (!strcmp(p->op->fields[i].name, name)) return p->v[i] = p->v[i] * times + more, true;
+  return false;
+}
+
 /* The problem of a row, one near it, one far off, one of another shape. */
 static bool ask(void *user, const char *device, const mlaf_choice *c) {
   mlaf_device_info dev = make_device(device);
@@ -77,11 +84,11 @@ static bool ask(void *user, const char *device, const mlaf_choice *c) {
   if (arch) snprintf(dev.id, sizeof dev.id, "some other device");
   assert_int_equal(mlaf_point_parse(NULL, c->problem, &p, NULL, 0), MLAF_OK);
   same_answer(user, &dev, &p);
-  p.v[MLA_DECODE_BATCH] += 1;
+  assert_true(set_field(&p, "batch", 1, 1) || set_field(&p, "tokens", 1, 1));
   same_answer(user, &dev, &p);
-  p.v[MLA_DECODE_CTX] *= 16;
+  assert_true(set_field(&p, "ctx", 16, 0) || set_field(&p, "tokens", 16, 0));
   same_answer(user, &dev, &p);
-  p.v[MLA_DECODE_PAGE_SIZE] = 7;
+  assert_true(set_field(&p, "page_size", 0, 7) || set_field(&p, "dtype", 0, 1) || set_field(&p, "heads", 1, 1));
   same_answer(user, &dev, &p);
   return true;
 }

@@ -14,6 +14,7 @@
 #include "cuda/fake_whole.h"
 #include "cuda/fakecuda.h"
 #include "fake/fake_test.h"
+#include "mlaf_thresholds.h"
 #include "point.h"
 #include "embed/index.h"
 

@@ -11,7 +11,8 @@ local FIELDS = loader.require("ops/mla_decode/fields")
 
 -- More edges of mla_decode: heads and query tokens both at their most, as kernels count rows in their product.
 local MORE = { mla_decode = { "h256,q8,causal,b4,s1024", "h256,r32,p0,page1,b4,s1024", "h256,r128,q2,causal,b4,s1024",
-  "h256,r256,q2,causal,b4,s1024", "h256,p0,q4,causal,fp8_v4,b4,s1024", "h1,p0,fp8_v4,page1,s64" } }
+  "h256,r256,q2,causal,b4,s1024", "h256,p0,q4,causal,fp8_v4,b4,s1024",
+  "h256,q8,causal,e4m3fn,fp8_q,b4,s1024", "h1,p0,fp8_v4,page1,s64" } }
 
 -- One problem for each word and for each end of each field, the others as in the example; and the corners where all shape fields
 -- are least or most.
@@ -20,6 +21,9 @@ local function edges(op)
   local usual = problem.parse(op .. ":" .. ops.get(op).fields.example)
   local function add(given)
     local p = { op = op }
+    for _, f in ipairs(fields) do -- what a field goes only with
+      if given[f.field] and given[f.field] ~= 0 and f.apart and f.apart.of then given[f.apart.field] = f.apart.of[1] end
+    end
     for _, f in ipairs(fields) do
       local otherwise = f.moot and f.key and f.default or usual[f.field] -- what says nothing in the example may do so here
       p[f.field] = given[f.field] == nil and otherwise or given[f.field]
@@ -60,6 +64,8 @@ test("at its edges a problem has kernels, all of which keep their contracts", fu
   end
   T.raises(function() problem.parse("mla_decode:h16,rope_pairs,e4m3fn") end,
     "cache is 1 and rotate is 1: keys of an 8-bit cache are rotated already")
+  T.raises(function() problem.parse("mla_decode:h16,fp8_ds_mla,fp8_q") end,
+    "fp8_q is 1 and cache is 3: queries of 8 bits have the cache's encoding")
   for _, target in ipairs(loader.targets()) do
     for i, p in ipairs(all_edges) do
       local all, fits = space.kernels(p, target), 0

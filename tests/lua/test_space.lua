@@ -143,6 +143,21 @@ test("a caller who knows more gets kernels that read ahead, and that serve the n
   end
 end)
 
+test("space: CDNA's merge makes values, behind splits and behind launches that may cut their batch", function()
+  local p = problem.parse("mla_decode:h16,r512,p64,q1,bf16,page64,b16,s1024")
+  for _, form in ipairs { { "splits", "rows=1,team=4" }, { "fitted", "rows=4,team=1" } } do
+    local start = ("mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=%s,tile=16,waves=4/s8,"):format(form[1])
+    for _, ahead in ipairs { false, true } do -- launches do not overlap: nothing is read ahead
+      local next = problem.parse("mla_v_out:h16,r512,v128,bf16,t16")
+      local list = space.inside(p, "gfx942", start .. form[2], ahead, next)
+      eq(#list, 1)
+      eq(list[1].name, start .. "values=128")
+      eq(list[1].combine.params:match("fitted=%d+"), form[1] == "fitted" and "fitted=64" or "fitted=0")
+      eq(#space.inside(p, "gfx942", start .. form[2], ahead), 0)
+    end
+  end
+end)
+
 test("a layer's twin has the merge kernel that ends early behind one split, whatever its name says", function()
   local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many_ahead:cluster=2,schedule=fitted/s%d,%srows=4,team=2"
   for _, early in ipairs({ "", "early=1," }) do

@@ -723,6 +723,21 @@ static void threads(void **state) {
   end(f);
 }
 
+/* A layer asks for kernels that a target may not have: the answer says why, and nobody is warned. */
+static void no_kernel_on_this_target_is_no_warning(void **state) {
+  fixture *f = begin();
+  mlaf_ctx *ctx = open_ctx(f);
+  mlaf_plan *plan = NULL;
+  char why[4000];
+  const char *joint = "mla_q_b:l64,h16,n32,p32,norm,bf16,t1+mla_append:r64,paged,pairs,norm+mla_q_absorb:pairs";
+  assert_int_not_equal(mlaf_plan_for(ctx, joint, NULL, &plan), MLAF_OK);
+  mlaf_ctx_last_message(ctx, why, sizeof why);
+  assert_non_null(strstr(why, "no baseline family for gfx942"));
+  assert_string_equal(f->log, "");
+  mlaf_ctx_destroy(ctx);
+  end(f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_ladder),
@@ -735,7 +750,7 @@ int main(void) {
       cmocka_unit_test(broken_databases),
       cmocka_unit_test(a_locked_database),
       cmocka_unit_test(no_database_wanted), cmocka_unit_test(no_scratch_folder),
-      cmocka_unit_test(a_file_size_limit_ends_nobody),
+      cmocka_unit_test(a_file_size_limit_ends_nobody), cmocka_unit_test(no_kernel_on_this_target_is_no_warning),
 #ifdef MLAF_HAVE_TUNE
       cmocka_unit_test(measure),
 #endif

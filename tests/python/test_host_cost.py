@@ -169,6 +169,40 @@ class HostCost(unittest.TestCase):
     def test_flash_mla_into_tensors(self):
         self.check("flash_mla_with_kvcache", self.flash_into, launches=0, graphs=1, tensors=6, functions=2, bytecodes=130)
 
+    def test_index_lists(self):
+        """Launches around the decode kernel, however many, are one graph with it."""
+        new = lambda shape, dtype="int32": Tensor(self.ctx, shape, dtype)
+        seen = set()
+        for tokens, topk, sink in ((16, 256, None), (16, 256, True), (2, 64, None), (2, 64, True), (64, 2048, True)):
+            q, indices = new((tokens, 1, HEADS, COLS), "bfloat16"), new((tokens, 1, topk))
+            outputs = dict(out=new((tokens, 1, HEADS, RANK), "bfloat16"), lse=new((tokens, 1, HEADS), "float32").transpose(1, 2))
+            sinks = new((HEADS,), "float32") if sink else None
+            call = lambda: mlaforge.flash_mla_with_kvcache(q, self.kv, None, None, RANK, indices=indices, attn_sink=sinks, **outputs)
+            self.driver.fakecuda_busy(None, 1)
+            for _ in range(9):  # behind the calls that an idle stream is good for
+                call()
+            launches = sum(self.driver_calls(call).get(name, 0) for name in LAUNCHES)  # none: so many are a graph behind work, too
+            self.driver.fakecuda_busy(None, 0)
+            seen.add(launches)
+            self.check(f"{tokens} lists of {topk}", call, launches=int(launches == 1), graphs=int(launches != 1), tensors=6 if sink else 5,
+                       functions=2, bytecodes=130)
+        self.assertGreater(len(seen), 2, seen)
+
+    def test_index_lists_of_any_strides(self):
+        q, even = Tensor(self.ctx, (3, 2, HEADS, COLS), "bfloat16"), Tensor(self.ctx, (3, 2, 64), "int32")
+        apart = Tensor(self.ctx, (3, 2, 64), "int32", None, (300, 100, 1))
+        copied = []
+        Tensor.contiguous = lambda t: copied.append(t) or even
+        self.addCleanup(delattr, Tensor, "contiguous")
+        outputs = dict(out=Tensor(self.ctx, (3, 2, HEADS, RANK), "bfloat16"), lse=Tensor(self.ctx, (3, 2, HEADS), "float32").transpose(1, 2))
+        for module in (fast(), None):
+            self.ctx.use(module)
+            for indices, copies in ((even, []), (apart, [apart])):
+                copied.clear()
+                mlaforge.flash_mla_with_kvcache(q, self.kv, None, None, RANK, indices=indices, **outputs)
+                self.assertEqual(copied, copies)
+        self.ctx.use(fast())
+
     def layer(self):
         """A layer of 16 heads, and what a call of 4 requests takes: the same tensors each time."""
         d, low, batch = 512, 128, 4

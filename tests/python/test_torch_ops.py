@@ -3,6 +3,7 @@ import gc
 import inspect
 import types
 import unittest
+import unittest.mock
 import warnings
 
 try:
@@ -12,6 +13,8 @@ except ImportError:
 
 import mlaforge
 from buffers import EmulatorTest
+from mlaforge import flashmla
+from mlaforge.library import fast
 from test_entries import Entries
 
 NOT_TRACED = ("ctx", "stream", "self")
@@ -85,7 +88,7 @@ class Operators(Entries):
             if function in by_function:
                 operator = by_function[function]
                 wanted = [n for n in inspect.signature(function).parameters if n not in NOT_TRACED]
-                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith("_kpe")]
+                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith(("_kpe", "_tensor"))]
                 self.assertEqual(set(has), set(wanted), name)
                 found += 1
             else:
@@ -191,8 +194,40 @@ class Operators(Entries):
             self.assertTrue(torch.equal(good["o"], want) and torch.equal(good["lse"], lse))
             for more in (dict(page_size=16), dict(causal=False), dict(batch_invariant=True)):
                 self.assertIs(self.recorded(call, {**good, **more})[0], operator.overload)
+            for module in (fast(), None):
+                self.ctx.use(module)
+                for made in (dict(o=None, lse=True, head_dim_v=want.shape[-1]), dict(o=None, head_dim_v=want.shape[-1]), dict(lse=True)):
+                    out, sums = call(**{**good, **made})
+                    self.assertTrue(torch.equal(out, want) and torch.equal(sums, lse))
+            self.ctx.use(fast())
+            with self.assertRaisesRegex(mlaforge.MlafError, "kv_indptr has shape"):
+                torch.compile(lambda named: (call(**named), 1)[1], fullgraph=True, backend="eager")({**good, "kv_indptr": None})
             with self.assertRaisesRegex(mlaforge.MlafError, "max_seqlen_q is 0"):
                 overload(*(0 if n == "max_seqlen_q" else v for n, v in zip(operator.plain.names, values)))
+
+    def test_index_lists_of_any_strides(self):
+        self.random = torch.Generator().manual_seed(14)
+        q, kv = self.new(3, 2, 2, 96), self.new(8, 8, 1, 96)
+        indices = torch.randint(-1, 64, (3, 2, 7), generator=self.random, dtype=torch.int32)
+        apart = torch.full((4, 3, 20), 3, dtype=torch.int32)[:3, :2, :7]
+        apart.copy_(indices)
+        call = lambda indices: mlaforge.flash_mla_with_kvcache(q, kv, None, None, 64, softmax_scale=0.1, indices=indices, ctx=self.ctx)
+        with torch.no_grad():
+            for got, want in zip(call(apart), call(indices)):
+                self.assertTrue(torch.equal(got, want))
+
+    def test_more_new_tokens_than_a_launch_takes(self):
+        self.random = torch.Generator().manual_seed(13)
+        q, kv, lengths = self.new(5, 2, 96), self.new(64, 1, 96), self.new(5, dtype="int32", values=[7, 3, 0, 5, 1])
+        indices = torch.randint(-1, 64, (5, 1, 7), generator=self.random, dtype=torch.int32)
+        call = lambda **more: mlaforge.flash_mla_sparse_fwd(q, kv, indices, 0.1, 64, topk_length=lengths, ctx=self.ctx, **more)
+        out, lse = torch.empty(5, 2, 64).bfloat16(), torch.empty(5, 2)
+        with torch.no_grad():
+            want, _, sums = call()
+            with unittest.mock.patch.object(flashmla, "TOKENS_MOST", 2):
+                for got in (call(), call(out=out, lse=lse)):
+                    self.assertTrue(torch.equal(got[0], want) and torch.equal(got[2], sums))
+        self.assertIs(got[0], out)
 
     def test_a_compiled_function_names_the_gradient_and_the_stream(self):
         q, step = self.decode()

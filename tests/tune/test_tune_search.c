@@ -11,7 +11,7 @@ static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
 
 static mlaf_status tune_with(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps, mlaf_tuner_opts opts, mlaf_tuner_result *r,
                              mlaf_err *err) {
-  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps, NULL};
+  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps, NULL, NULL};
   mlaf_problem p = problem();
   f->log[0] = 0;
   return mlaf_tuner_run(&env, pt(&p), &opts, r, err);
@@ -45,7 +45,7 @@ static void exhaustive_tries_all(void **state) {
 
 /* Counts the candidates that a run verifies when the campaign before it verified some. */
 static int verifies_after(fake *f, mlaf_verified *verified, mlaf_problem p, uint64_t seed) {
-  mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, verified};
+  mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, verified, NULL};
   mlaf_tuner_opts opts = {.strategy = MLAF_STRATEGY_EXHAUSTIVE, .seed = seed};
   mlaf_tuner_result r;
   mlaf_err err = {MLAF_OK, ""};
@@ -261,6 +261,7 @@ static mlaf_status no_library(mlaf_device *dev, mlaf_err *err) { return MLAF_OK;
 
 static void proposals_that_there_are_not(void **state) {
   fake *f = fake_new(2, 1);
+  f->k[1].model_ns = 1010;
   mlaf_device_ops ops = *f->device.ops;
   mlaf_tuner_steps steps = fake_steps;
   ops.features |= MLAF_DEVICE_LIBRARIES;
@@ -275,7 +276,7 @@ static void proposals_that_there_are_not(void **state) {
   f->device.ops = &ops;
   for (int k = 4; k < 8; k++) f->k[k].ns = 1500 + k;
   for (int run = 0; run < 2; run++) {
-    mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL};
+    mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL, NULL};
     mlaf_problem p = problem();
     mlaf_point at = *pt(&p);
     mlaf_tuner_result r;
@@ -318,6 +319,43 @@ static void noise_is_measured_again_and_classed(void **state) {
   assert_has(r.items[2].sample.detail, "spikes: p90 is 2.02 times p10");
   mlaf_tuner_result_clear(&r);
   free(f);
+}
+
+/* Nothing else passed: it is measured longer, and then its median stands. */
+static int most_samples;
+static mlaf_status unsteady_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out,
+                                 mlaf_err *err) {
+  if (opts->min_samples > most_samples) most_samples = opts->min_samples;
+  return fake_time(b, l, opts, out, err);
+}
+
+static void noise_without_a_rival(void **state) {
+  mlaf_tuner_steps steps = fake_steps;
+  steps.time = unsteady_time;
+  for (int rivals = 0; rivals < 2; rivals++) {
+    fake *f = fake_new(2, 1);
+    f->k[0].noisy = true;
+    f->k[1].noisy = rivals;
+    f->k[1].verify = rivals ? MLAF_OK : MLAF_E_INCORRECT;
+    f->k[1].model_ns = f->k[0].model_ns;
+    mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL, NULL};
+    mlaf_problem p = problem();
+    mlaf_tuner_result r;
+    mlaf_err err = {MLAF_OK, ""};
+    most_samples = 0;
+    const mlaf_status st = mlaf_tuner_run(&env, pt(&p), &(mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE}, &r, &err);
+    const int usual = mlaf_bench_rested_opts().min_samples;
+    assert_int_equal(most_samples, 8 * 4 * usual); /* eight times, and a third measurement takes four times as many */
+    assert_int_equal(st, rivals ? MLAF_E_NOT_TUNED : MLAF_OK);
+    assert_int_equal(r.has_choice, !rivals);
+    assert_int_equal(r.failed, rivals ? 2 : 1);
+    if (!rivals) {
+      assert_string_equal(r.choice.variant, "k0/s1");
+      assert_has(r.items[0].sample.timing.detail, "no rival; ");
+    }
+    mlaf_tuner_result_clear(&r);
+    free(f);
+  }
 }
 
 /* --- dying and working side by side --- */
@@ -449,7 +487,7 @@ int main(void) {
                                      T(proposals_that_there_are_not), T(a_campaign_verifies_once), T(pruned_keeps_to_its_share),
                                      T(halving_times_the_better_ones_longer), T(front_runners_are_compared_in_turns),
                                      T(who_leads_behind_a_comparison_is_compared),
-                                     T(noise_is_measured_again_and_classed), T(a_killed_tuner_goes_on),
+                                     T(noise_is_measured_again_and_classed), T(noise_without_a_rival), T(a_killed_tuner_goes_on),
                                      T(eight_processes_tune_and_plan)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ import torch
 import transformers
 
 import tiny
-from mlaforge.engines import transformers as ours
+from mlaforge.engines import transformers as ours, transformers_graphs
 
 PATCH = dict(page_size=16, kv_len=(64, 64), q_lens=(1, 4), prefill_tokens=16, positions=256)
 ROWS = []
@@ -76,6 +76,32 @@ def modes(kind, stock, mine, judge):
         generate(f"{kind}: {name}", stock, mine, judge, x, m, **how)
 
 
+def graphs(stock, judge):
+    """Recorded steps, without CUDA: what is recorded runs again, over the tensors that steps write to."""
+    mine, replays = ours.patch(copy.deepcopy(stock), **PATCH, graphs=True), []
+
+    def record(run):
+        made, cache, tokens = run(), run.keywords["past_key_values"], run.keywords["input_ids"].shape[1]
+
+        def replay():
+            mine.mlaforge.fixed = mine.mlaforge.graphs.step
+            for layer in cache.layers:
+                layer.length -= tokens  # it counts what it is given
+            made.logits.copy_(run().logits)
+            mine.mlaforge.fixed = None
+            replays.append(tokens)
+        return replay, made
+    transformers_graphs.record = record
+    random = torch.Generator().manual_seed(8)
+    ids, mask = torch.randint(1, 90, (2, 40), generator=random), torch.ones(2, 40, dtype=torch.long)
+    mask[0, :25] = 0
+    for name, how, least in (("graphs: left padding", {}, 6), ("graphs: 3 beams", dict(num_beams=3), 0)):
+        replays.clear()
+        generate(name, stock, mine, judge, ids, mask, **how)
+        row(f"{name}: replays", len(replays) >= least, f"{len(replays)} steps were replayed")
+    ours.unpatch(mine)
+
+
 def refusals(mine, ids):
     def refused(name, text, call):
         try:
@@ -102,6 +128,7 @@ def main():
         modes(kind, stock, mine, tiny.Judge(exact))
         if kind == "dense":
             refusals(mine, torch.randint(1, 90, (1, 12)))
+            graphs(stock, tiny.Judge(exact))
         ours.unpatch(mine)
         same = torch.equal(mine(torch.arange(1, 9)[None]).logits, stock(torch.arange(1, 9)[None]).logits)
         row(f"{kind}: unpatch gives stock's bits", same, "")

@@ -36,6 +36,10 @@ def main():
         out, lse = vllm_by_hand.error(tokens, pair, cache)
         name = f"GPU class by hand: {name}"
         table.row(name, out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")
+    for ranks, interleave, kind in ((2, 1, None), (4, 16, None), (3, 64, torch.float8_e4m3fn)):
+        out, lse = vllm_by_hand.dcp_error(ranks, interleave, kind)
+        table.row(f"GPU class by hand: DCP, {ranks} ranks, interleaved by {interleave}{'' if kind is None else ', 8 bits'}", out < 5e-3 and lse < 1e-3,
+                  f"error of out, combined, {out:.1e}, of lse {lse:.1e}")
     for name, kind in (("16 bits", None), ("656 bytes", torch.uint8)):
         out, lse = vllm_by_hand.sparse_error(kind)
         table.row(f"GPU class by hand: lists, {name}", out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")

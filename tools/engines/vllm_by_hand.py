@@ -22,27 +22,31 @@ def stored(rows, kind):
     return cache, torch.cat((latent, rows[..., RANK:].double()), -1)
 
 
-def error(counts, pair, kind=None):
-    """Relative error of out and the most of lse against float64; counts: query tokens of each request; q as a pair or as one tensor; kind: of the cache."""
+def decode(q, cache, table, lens, counts):
+    """(out, lse) of the class over a block table; counts: query tokens of each request."""
     from vllm.model_executor.layers.attention.mla_attention import MLACommonDecodeMetadata, MLACommonMetadata
     from mlaforge.engines import vllm_gpu
+    one, builder, tokens, most = object.__new__(vllm_gpu.Impl), object.__new__(vllm_gpu.Builder), sum(counts), int(lens.max())
+    one.kv_lora_rank, one.scale, one.kv_cache_dtype = RANK, SCALE, "auto"
+    starts = torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    made = builder._build_decode(block_table_tensor=table, seq_lens_device=lens, max_seq_len=most, query_start_loc_cpu=starts, query_start_loc_device=starts,
+                                 num_decode_tokens=tokens, max_query_len=max(counts), dcp_tot_seq_lens_device=None)
+    assert isinstance(made, MLACommonDecodeMetadata)
+    metadata = MLACommonMetadata(num_reqs=len(counts), max_query_len=max(counts), max_seq_len=most, num_actual_tokens=tokens, query_start_loc=starts,
+                                 slot_mapping=torch.zeros(tokens, dtype=torch.int64), num_decodes=len(counts), num_decode_tokens=tokens, num_prefills=0,
+                                 decode=made)
+    return one.forward_mqa(q, cache, metadata, types.SimpleNamespace(_k_scale=torch.tensor(KV_SCALE)))
+
+
+def error(counts, pair, kind=None):
+    """Relative error of out and the most of lse against float64; counts: query tokens of each request; q as a pair or as one tensor; kind: of the cache."""
     random = torch.Generator().manual_seed(sum(counts))
     lens = torch.tensor([70, 5, 130], dtype=torch.int32)
     requests, most = len(lens), 3
     cache, numbers = stored(torch.randn(requests * most, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
     table = torch.randperm(requests * most, generator=random).view(requests, most).int()
     q = torch.randn(sum(counts), HEADS, RANK + ROPE, generator=random).bfloat16()
-    one, builder = object.__new__(vllm_gpu.Impl), object.__new__(vllm_gpu.Builder)
-    one.kv_lora_rank, one.scale, one.kv_cache_dtype = RANK, SCALE, "auto"
-    starts = torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
-    decode = builder._build_decode(block_table_tensor=table, seq_lens_device=lens, max_seq_len=130, query_start_loc_cpu=starts, query_start_loc_device=starts,
-                                   num_decode_tokens=len(q), max_query_len=max(counts), dcp_tot_seq_lens_device=None)
-    assert isinstance(decode, MLACommonDecodeMetadata)
-    metadata = MLACommonMetadata(num_reqs=requests, max_query_len=max(counts), max_seq_len=130, num_actual_tokens=len(q), query_start_loc=starts,
-                                 slot_mapping=torch.zeros(len(q), dtype=torch.int64), num_decodes=requests, num_decode_tokens=len(q), num_prefills=0,
-                                 decode=decode)
-    layer = types.SimpleNamespace(_k_scale=torch.tensor(KV_SCALE))
-    out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]) if pair else q, cache, metadata, layer)
+    out, lse = decode((q[..., :RANK], q[..., RANK:]) if pair else q, cache, table, lens, counts)
     worst, far, at = 0.0, 0.0, 0
     for b, n in enumerate(lens.tolist()):
         rows = numbers[table[b].long()].reshape(-1, RANK + ROPE)[:n]
@@ -53,6 +57,34 @@ def error(counts, pair, kind=None):
             far = max(far, float((lse[at].double() - scores.logsumexp(-1)).abs().max()))
             at += 1
     return worst, far
+
+
+def dcp_error(ranks, interleave, kind=None):
+    """Relative error against float64 where the context is split over ranks (DCP): each has the rows that vLLM deals out to it, perhaps none, and all heads'
+    queries; outputs are combined by the logarithms, as vLLM does."""
+    from vllm.v1.attention.backends.utils import get_dcp_local_seq_lens
+    random = torch.Generator().manual_seed(ranks)
+    lens, most = torch.tensor([70, 5, 130, 1], dtype=torch.int32), 3
+    cache, numbers = stored(torch.randn(len(lens), most * PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
+    q, outs, sums = torch.randn(len(lens), HEADS, RANK + ROPE, generator=random).bfloat16(), [], []
+    table = torch.randperm(len(lens) * most, generator=random).view(len(lens), most).int()
+    for rank in range(ranks):
+        local, own = get_dcp_local_seq_lens(lens, ranks, rank, interleave), torch.zeros(len(lens) * most, PAGE, cache.shape[-1]).to(cache.dtype)
+        for b, n in enumerate(lens.tolist()):
+            mine = [i for i in range(n) if i // interleave % ranks == rank]
+            assert len(mine) == local[b]
+            for at, i in enumerate(mine):
+                own[table[b, at // PAGE], at % PAGE] = cache[b, i]
+        out, lse = decode(q, own, table, local, [1] * len(lens))
+        outs.append(out.double())
+        sums.append(lse.double())
+    parts = torch.stack(sums)
+    assert any(bool((local == 0).any()) for local in [get_dcp_local_seq_lens(lens, ranks, r, interleave) for r in range(ranks)])
+    made = (parts.softmax(0)[..., None] * torch.stack(outs)).sum(0)
+    scores = [q[b].double() @ numbers[b, :n].T * SCALE for b, n in enumerate(lens.tolist())]
+    want = torch.stack([s.softmax(-1) @ numbers[b, :s.shape[1], :RANK] for b, s in enumerate(scores)])
+    far = (parts.logsumexp(0) - torch.stack([s.logsumexp(-1) for s in scores])).abs().max()
+    return float((made - want).norm() / want.norm()), float(far)
 
 
 def sparse_error(kind=None, topk=40):

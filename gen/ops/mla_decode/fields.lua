@@ -10,7 +10,8 @@
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
 --   moot    where that other field has that value this one says nothing, and is 0: one computation has one name. With a key it
 --           is not written then
---   apart   no problem has both this and that other field, each other than 0; why: what a message says behind their values
+--   apart   no problem has both this and that other field, each other than 0; why: what a message says behind their values.
+--           With `of`, a list of that field's values, those go together, and 0 does not
 --   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
@@ -38,6 +39,10 @@ return {
     apart = { field = "rotate",
       why = "keys of an 8-bit cache are rotated already when they are written: leave rope on read out" },
     about = "8-bit cache: all columns fp8 with one scale for all, or the latent with scales inside; else Q's type" },
+  { field = "fp8_q", word = "Q", words = { "", "fp8_q" }, added = true,
+    apart = { field = "cache", of = { 1, 2 },
+      why = "queries of 8 bits have the cache's encoding and one scale, so it must be e4m3fn or e4m3fnuz: leave fp8_q out" },
+    about = "Q is fp8, too, in the cache's encoding and with one scale for all" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },
   { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,

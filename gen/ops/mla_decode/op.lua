@@ -97,9 +97,10 @@ function op.screened(p, cost, kernels)
   end
 end
 
--- Kernels that read ahead of their wait are families of their own; a combine kernel that serves mla_v_out's problem, too, is one
--- of families/combine_values.lua.
+-- Kernels that read ahead of their wait are families of their own, where launches overlap. A combine kernel that serves
+-- mla_v_out's problem, too, is one of families/combine_values.lua or families/combine_values_wave.lua.
 function op.inside(v, ahead, next)
+  ahead = ahead and op.families[v.family].arch ~= shape.CDNA
   local family, list = ahead and v.family .. "_ahead" or v.family, {}
   if next then list[1] = { family = family, second = "values=" .. next.v } end
   if ahead then list[#list + 1] = { family = family, second = v.second } end

@@ -11,6 +11,9 @@ shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank"
 -- The fields in one that reads a cache of 8 bits.
 shape.CACHE_FIELDS = { "cache", "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
+-- And where its queries are of 8 bits, too.
+shape.CACHE_OPTIONAL = { "fp8_q" }
+
 -- Format of an 8-bit cache by the field's number (gen/formats.lua); nil: 16 bits.
 function shape.cache(p)
   local f = p.cache ~= 0 and formats.of("mla_decode")[p.cache + 2]
@@ -73,6 +76,7 @@ end
 -- `cost` with what the schedule adds to it.
 function shape.scheduled(cost, v)
   if v.schedule == "fitted" then cost.any_lengths, cost.always_combines, cost.combine = true, true, "combine_fitted" end
+  cost.values = v.schedule == "fitted" and "values_fitted" or "values"
   return cost
 end
 

@@ -18,6 +18,7 @@ from transformers.masking_utils import causal_mask_function
 import mlaforge
 from mlaforge.engines import unsupported
 from mlaforge.engines.transformers_cache import LatentLayer
+from mlaforge.engines.transformers_graphs import Graphs
 
 # Attention modules whose forward is the MLA layer. Others have gates, scales or selections that a layer does not know.
 SERVED = ("DeepseekV2Attention", "DeepseekV3Attention", "Glm4MoeLiteAttention", "Mistral4Attention", "YoutuAttention")
@@ -120,6 +121,7 @@ class Runner:
         angles = torch.arange(positions, dtype=torch.float64, device=rope.inv_freq.device)[:, None] * rope.inv_freq.double()
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.page, self.positions, self.options, self.most_q, self.step = page, positions, options, max(options["q_lens"]), None
+        self.fixed = self.graphs = None  # the step of a forward that is being recorded
         self.calls = {"decode": 0, "prefill": 0}
         self.modules = []
 
@@ -189,7 +191,7 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
     if latent.length + tokens > runner.positions:
         _refuse(f"{latent.length + tokens} tokens, must be at most {runner.positions}: patch(model, positions=...)")
     rows = latent.reserve(hidden_states, batch, latent.length + tokens)
-    if module is runner.modules[0]:
+    if module is runner.modules[0] and runner.fixed is None:
         if batch > runner.options["batch"] or not hasattr(module, "_mlaforge_layer"):
             runner.make(batch)
         runner.step = Step(runner, module._mlaforge_layer, rows, hidden_states, latent.length, attention_mask, position_ids)
@@ -202,10 +204,11 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
     return out, None
 
 
-def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), prefill_tokens=8192, positions=None, ctx=None, **options):
+def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), prefill_tokens=8192, positions=None, graphs=False, ctx=None, **options):
     """Puts mlaforge's layers into a model, and returns it. batch and kv_len: what is planned for; more requests make layers anew, once for each power
     of two. q_lens: numbers of new tokens a request, up to 16, that run as decode; others are prefill, in parts of prefill_tokens. positions: most tokens
-    of a request (None: the config's). options: mlaforge.Layer's. model.mlaforge.calls counts calls of layers."""
+    of a request (None: the config's). graphs: decode steps that repeat are CUDA graphs. options: mlaforge.Layer's. model.mlaforge.calls counts calls
+    of layers."""
     why = unsupported("transformers")
     if why:
         raise ImportError(why)
@@ -227,6 +230,8 @@ def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), pre
     model.mlaforge = runner
     model.set_attn_implementation(NAME)
     model.generation_config.disable_compile = True  # of static caches: generate() would trace layers that hold addresses
+    if graphs:
+        runner.graphs = Graphs(model, runner, Step)
     return model
 
 
@@ -238,6 +243,8 @@ def unpatch(model):
     for module in runner.modules:
         runner.close(module)
         del module.forward, module._mlaforge
+    if runner.graphs is not None:
+        del model.forward
     model.set_attn_implementation(runner.before[0])
     model.generation_config.disable_compile = runner.before[1]
     return model

@@ -23,6 +23,11 @@ class Ragged:
         return made
 
 
+def backend(name, of, builder, impl, **more):
+    """A backend of vLLM's, `of`, with another builder and implementation; name: the module's for it."""
+    return type(name, (of,), {"get_builder_cls": staticmethod(lambda: builder), "get_impl_cls": staticmethod(lambda: impl), **more})
+
+
 def joined(q):
     """Queries as one tensor: of a pair one launch makes it."""
     if not isinstance(q, tuple):

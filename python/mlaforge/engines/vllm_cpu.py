@@ -8,7 +8,7 @@ from vllm.model_executor.layers.attention.mla_attention import MLACommonMetadata
 from vllm.v1.attention.backends.mla.amx_mla import AMXMLABackend, AMXMLAImpl, AMXMLAMetadataBuilder
 from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend, CPUMLAImpl
 
-from mlaforge.engines.vllm_attention import Decode, Ragged
+from mlaforge.engines.vllm_attention import Decode, Ragged, backend
 
 
 class CpuBuilder(Ragged, MLACommonMetadataBuilder):
@@ -29,26 +29,5 @@ class AmxImpl(Decode, AMXMLAImpl):
     """AMX_MLA's prefill, decode by mlaforge."""
 
 
-class CpuBackend(CPUMLABackend):
-    """Replaces CPU_MLA."""
-    supported_dtypes = [torch.float16, torch.bfloat16]
-
-    @staticmethod
-    def get_builder_cls():
-        return CpuBuilder
-
-    @staticmethod
-    def get_impl_cls():
-        return CpuImpl
-
-
-class AmxBackend(AMXMLABackend):
-    """Replaces AMX_MLA."""
-
-    @staticmethod
-    def get_builder_cls():
-        return AmxBuilder
-
-    @staticmethod
-    def get_impl_cls():
-        return AmxImpl
+CpuBackend = backend("CpuBackend", CPUMLABackend, CpuBuilder, CpuImpl, supported_dtypes=[torch.float16, torch.bfloat16])
+AmxBackend = backend("AmxBackend", AMXMLABackend, AmxBuilder, AmxImpl)

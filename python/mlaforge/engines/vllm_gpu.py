@@ -12,13 +12,19 @@ from mlaforge.engines.vllm_attention import Decode, Ragged
 Q_MOST = 16  # query tokens of a request in decode
 
 
-def refuse_others(attn_type, **named):
-    """An error for the first argument that is set, and for another type of attention than a decoder's."""
-    for name, value in named.items():
-        if value is not None:
-            raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
-    if attn_type != AttentionType.DECODER:
-        raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
+class Checked:
+    """Refuses what attention has not here, by name. Mixed into an implementation of vLLM's."""
+
+    def __init__(self, num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
+                 kv_sharing_target_layer_name, **mla_args):
+        for name, value in (("alibi_slopes", alibi_slopes), ("sliding_window", sliding_window), ("logits_soft_cap", logits_soft_cap)):
+            if value is not None:
+                raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
+        if attn_type != AttentionType.DECODER:
+            raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
+        super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
+                         kv_sharing_target_layer_name, **mla_args)
+        self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
 
 
 class Builder(Ragged, MLACommonMetadataBuilder[MLACommonMetadata]):
@@ -27,16 +33,14 @@ class Builder(Ragged, MLACommonMetadataBuilder[MLACommonMetadata]):
     reorder_batch_threshold = Q_MOST
 
 
-class Impl(Decode, MLACommonImpl[MLACommonMetadata]):
+class Impl(Decode, Checked, MLACommonImpl[MLACommonMetadata]):
     """MLACommonImpl's prefill, decode by mlaforge."""
     supports_dcp = True
 
-    def __init__(self, num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
-                 kv_sharing_target_layer_name, **mla_args):
-        super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
-                         kv_sharing_target_layer_name, **mla_args)
-        refuse_others(attn_type, alibi_slopes=alibi_slopes, sliding_window=sliding_window, logits_soft_cap=logits_soft_cap, indexer=mla_args.get("indexer"))
-        self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
+    def __init__(self, *values, **named):
+        if named.get("indexer") is not None:
+            raise NotImplementedError("mlaforge: indexer is set, must be None: set MLAFORGE_VLLM=sparse for models with an indexer")
+        super().__init__(*values, **named)
 
 
 class Backend(MLACommonBackend):

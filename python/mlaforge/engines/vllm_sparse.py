@@ -6,8 +6,8 @@ import mlaforge
 from vllm.model_executor.layers.attention.sparse_mla_attention import SparseMLACommonImpl, SparseMLACommonMetadata, SparseMLACommonMetadataBuilder
 from vllm.v1.attention.backend import AttentionCGSupport
 
-from mlaforge.engines.vllm_attention import CALLS, joined
-from mlaforge.engines.vllm_gpu import Backend, Q_MOST, refuse_others
+from mlaforge.engines.vllm_attention import CALLS, backend, joined
+from mlaforge.engines.vllm_gpu import Backend, Checked, Q_MOST
 
 
 class SparseBuilder(SparseMLACommonMetadataBuilder[SparseMLACommonMetadata]):
@@ -20,17 +20,10 @@ class SparseBuilder(SparseMLACommonMetadataBuilder[SparseMLACommonMetadata]):
         self._init_reorder_batch_threshold(Q_MOST, supports_spec_as_decode=True, supports_dcp_with_varlen=False)
 
 
-class SparseImpl(SparseMLACommonImpl[SparseMLACommonMetadata]):
+class SparseImpl(Checked, SparseMLACommonImpl[SparseMLACommonMetadata]):
     """SparseMLACommonImpl's prefill, decode by mlaforge. The indexer's positions become rows of the cache by vLLM's kernel."""
     can_return_lse_for_decode = True
     lse_base_on_e = True
-
-    def __init__(self, num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
-                 kv_sharing_target_layer_name, **mla_args):
-        refuse_others(attn_type, alibi_slopes=alibi_slopes, sliding_window=sliding_window, logits_soft_cap=logits_soft_cap)
-        super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
-                         kv_sharing_target_layer_name, **mla_args)
-        self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
 
     def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
         """Attention as Decode.forward_mqa has it; each query token sees its list."""
@@ -42,18 +35,5 @@ class SparseImpl(SparseMLACommonImpl[SparseMLACommonMetadata]):
         return out.squeeze(1), lse.squeeze(-1)
 
 
-class SparseBackend(Backend):
-    """--attention-backend CUSTOM with MLAFORGE_VLLM=sparse."""
-    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16", "fp8_ds_mla"]
-
-    @staticmethod
-    def get_builder_cls():
-        return SparseBuilder
-
-    @staticmethod
-    def get_impl_cls():
-        return SparseImpl
-
-    @classmethod
-    def is_sparse(cls):
-        return True
+SparseBackend = backend("SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
+                        is_sparse=classmethod(lambda of: True))

@@ -3,10 +3,10 @@
 #include <math.h>
 
 #include "ops/mla_append/append.h"
+#include "mlaf_thresholds.h"
 
 static const int64_t PAGE_MOST = INT64_C(1) << 40; /* units */
 static const uint64_t THREADS_MOST = UINT32_MAX;   /* of a launch, as AMD's packets count them */
-enum { SPREAD = 64 }; /* blocks that tokens are spread over before a block takes a second one */
 _Static_assert(sizeof(mlaf_append_kernel_args) == 296, "templates/mla_append/lib/args.h has as many bytes");
 
 /* True if the cache's pages lie apart: then page_tokens counts. */
@@ -106,7 +106,7 @@ mlaf_status append_complete(const mlaf_bound *b, const mlaf_append_args *a, cons
                             mlaf_launch *launch, mlaf_err *err) {
   const bool q = n[APPEND_SIZE_H] && (a->q_nope || a->q_pe);
   const int64_t teams = b->stage[0].threads / (uint32_t)mlaf_info(b->dev)->wave_size;
-  const int64_t full = mlaf_up(a->tokens, teams), spread = a->tokens < SPREAD ? a->tokens : SPREAD;
+  const int64_t full = mlaf_up(a->tokens, teams), spread = a->tokens < MLAF_APPEND_SPREAD ? a->tokens : MLAF_APPEND_SPREAD;
   fill_cache(b->point.v, a, k);
   if (!a->sin) k->sin = behind(a->cos, n[APPEND_SIZE_NUMBER] * n[APPEND_SIZE_P] / 2);
   if (!a->q_pe_out) {

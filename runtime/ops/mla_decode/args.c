@@ -111,6 +111,11 @@ static mlaf_status check_cache(const mlaf_problem *p, const mlaf_execute_args *a
                      p->cache ? "tokens of the problem's cache hold their scales" : "the problem has a cache of 16 bits");
   if ((uintptr_t)a->kv_scale % sizeof(float))
     return mlaf_fail(err, MLAF_E_ARG, "kv_scale is %p, must be 4-byte aligned", (const void *)a->kv_scale);
+  if (a->q_scale && !p->fp8_q)
+    return mlaf_fail(err, MLAF_E_ARG, "q_scale is %p, must be NULL: the problem has queries of 16 bits; plan with fp8_q",
+                     (const void *)a->q_scale);
+  if ((uintptr_t)a->q_scale % sizeof(float))
+    return mlaf_fail(err, MLAF_E_ARG, "q_scale is %p, must be 4-byte aligned", (const void *)a->q_scale);
   return MLAF_OK;
 }
 

@@ -128,13 +128,6 @@ static void fill(const mlaf_problem *p, const mlaf_execute_args *a, int32_t *at,
 
 _Static_assert(sizeof(tables_args) <= MLAF_SECOND_PARAMETERS, "arguments of the kernel do not fit");
 
-static mlaf_launch like(const mlaf_function *fn) {
-  return (mlaf_launch){.fn = fn,
-                       .block = {THREADS, 1, 1},
-                       .args_size = sizeof(tables_args),
-                       .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
-}
-
 mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *const *fns, const mlaf_problem *p,
                                       const mlaf_execute_args *a, void *at, mlaf_execute_args *first, mlaf_second_prepared *out,
                                       mlaf_err *err) {
@@ -150,11 +143,12 @@ mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *con
   t->group = (int32_t)divide_up(a->batch, MOST_WAVES);
   t->chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks ? chunks : 1);
   out->ahead = out->n = 1;
-  out->launch[0] = like(fns[0]);
-  out->launch[0].args = t;
-  out->launch[0].grid[0] = divide_up(divide_up(a->batch, t->group), waves);
-  out->launch[0].grid[1] = (uint32_t)t->chunks;
-  out->launch[0].grid[2] = 1;
+  out->launch[0] = (mlaf_launch){.fn = fns[0],
+                                 .grid = {divide_up(divide_up(a->batch, t->group), waves), (uint32_t)t->chunks, 1},
+                                 .block = {THREADS, 1, 1},
+                                 .args = t,
+                                 .args_size = sizeof *t,
+                                 .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
   return MLAF_OK;
 }
 
@@ -213,7 +207,5 @@ const mlaf_second_form mlaf_block_tables = {.kind = MLAF_SECOND_TABLES,
                                             .what = "the kernel that reads block tables",
                                             .wanted = wanted,
                                             .workspace = workspace,
-                                            .like = like,
-                                            .ahead = 1,
                                             .prepare = prepare,
                                             .prepare_at = prepare_at};

@@ -143,11 +143,36 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
   return st ? st : ops->mem_write(d->dev, (void *)d->args.kv_scale, &scale, sizeof scale, err);
 }
 
+void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t count, unsigned char *out) {
+  const bool fnuz = mlaf_stored_fnuz(mlaf_decode_format(p, false)->latent);
+  for (size_t i = 0; i < count; i++)
+    out[i] = mlaf_e4m3_encode(fnuz, (double)mlaf_decode16(p->dtype, pattern[i]) / (double)MLAF_DECODE_Q_SCALE);
+}
+
+/* Q of 8 bits: the pool's pattern as codes, over and over, and their scale. */
+static mlaf_status fill_codes(mlaf_decode_data *d, size_t bytes, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  const float scale = MLAF_DECODE_Q_SCALE;
+  const size_t first = mlaf_decode_q_first(&d->problem);
+  unsigned char *codes = malloc(2 * (size_t)MLAF_POOL_BLOCK);
+  if (!codes) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for queries of 8 bits");
+  mlaf_decode_q_codes(&d->problem, mlaf_pool_block(d->pool), MLAF_POOL_BLOCK, codes);
+  memcpy(codes + MLAF_POOL_BLOCK, codes, MLAF_POOL_BLOCK);
+  mlaf_status st = MLAF_OK;
+  for (size_t at = 0; !st && at < bytes; at += MLAF_POOL_BLOCK)
+    st = ops->mem_write(d->dev, (char *)(uintptr_t)d->args.q + at, codes + first,
+                        bytes - at < MLAF_POOL_BLOCK ? bytes - at : MLAF_POOL_BLOCK, err);
+  free(codes);
+  if (!st) st = ops->mem_alloc(d->dev, sizeof scale, (void **)&d->args.q_scale, err);
+  return st ? st : ops->mem_write(d->dev, (void *)d->args.q_scale, &scale, sizeof scale, err);
+}
+
 static mlaf_status alloc_tensors(mlaf_decode_data *d, uint64_t seed, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
   mlaf_execute_args *a = &d->args;
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  const size_t rows = (size_t)p->batch * (size_t)p->q_len * (size_t)p->heads, q_bytes = rows * (size_t)(p->rank + p->rope) * 2;
+  const size_t rows = (size_t)p->batch * (size_t)p->q_len * (size_t)p->heads;
+  const size_t q_bytes = rows * (size_t)(p->rank + p->rope) * (p->fp8_q ? 1 : 2);
   const mlaf_data_output outputs[] = {
       [MLAF_DECODE_O] = {"o", offsetof(mlaf_execute_args, o), rows, (size_t)p->rank * 2},
       [MLAF_DECODE_LSE] = {"lse", offsetof(mlaf_execute_args, lse), rows, sizeof(float)},
@@ -160,7 +185,8 @@ static mlaf_status alloc_tensors(mlaf_decode_data *d, uint64_t seed, mlaf_err *e
   if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * outputs[MLAF_DECODE_O].row_bytes, &a->o, err);
   if (!st) st = ops->mem_alloc(d->dev, rows * sizeof(float), (void **)&a->lse, err);
-  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, mlaf_decode_q_first(p), err);
+  if (!st && p->fp8_q) st = fill_codes(d, q_bytes, err);
+  else if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, mlaf_decode_q_first(p), err);
   a->ckv = cache;
   return st;
 }
@@ -279,7 +305,7 @@ void mlaf_decode_data_close(mlaf_data *data) {
   mlaf_decode_data *d = (void *)data;
   if (!d) return;
   void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.rope_table,
-                       (void *)d->args.w_v, d->args.values, (void *)d->args.kv_scale,
+                       (void *)d->args.w_v, d->args.values, (void *)d->args.kv_scale, (void *)d->args.q_scale,
                        d->problem.cache ? (void *)d->args.ckv : NULL}; /* which is the pool's otherwise */
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);

@@ -8,6 +8,7 @@
 
 enum { MLAF_DECODE_TOKENS = 6007 }; /* a prime: pages are not like each other */
 #define MLAF_DECODE_KV_SCALE 0x1.8p-2f
+#define MLAF_DECODE_Q_SCALE  0x1.4p-3f
 enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs; with a fused value projection the first is the values, the only one */
 
 /* Random normal numbers (the clock a GPU reaches depends on the data) and a random page order. A set is a page table. On a real
@@ -39,6 +40,8 @@ mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page
 /* Elements of the pool's pattern where Q and W_UV begin. */
 size_t mlaf_decode_q_first(const mlaf_problem *p);
 size_t mlaf_decode_w_first(const mlaf_problem *p);
+/* Elements of that pattern as Q of 8 bits. */
+void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t count, unsigned char *out);
 
 /* --- data.c, data_check.c --- */
 MLAF_DATA_FUNCTIONS(mlaf_decode);

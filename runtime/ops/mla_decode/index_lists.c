@@ -8,6 +8,7 @@
 #include "ops/mla_decode/block_tables.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+#include "mlaf_thresholds.h"
 
 enum { THREADS = 512, COUNT = 1, PLACE = 2, TOPK_MOST = 1 << 20, SINK_THREADS = 256 };
 /* Entries of all lists before a token that its block counts by itself: what its threads count in one round of loads. Beyond, a
@@ -219,11 +220,10 @@ static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args 
 
 /* True where the decode kernel reads the lists itself. Such a launch does not cut its batch: where whole requests leave much of
  * the device idle, list kernels cost less. */
-enum { BUSY_PERCENT = 80 };
 static bool reads_lists(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a) {
   uint64_t word;
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS && !has_extra(a) && page_rows(a) == page_tokens(a) &&
-         mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) && mlaf_decode_busy(b, splits, a->total_q) >= BUSY_PERCENT;
+         mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) && mlaf_decode_busy(b, splits, a->total_q) >= MLAF_LISTS_BUSY;
 }
 
 /* Entries are rows of the cache. Where scales lie behind a page's rows they are its tokens, and the kernels know pages. direct:
@@ -251,9 +251,6 @@ static mlaf_launch launch_of(const mlaf_function *fn, const void *args, uint32_t
   return (mlaf_launch){.fn = fn, .grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}, .args = args, .args_size = size,
                        .flags = MLAF_LAUNCH_OVERLAPS}; /* they wait before they read or write anything */
 }
-
-static mlaf_launch like(const mlaf_function *fn) { return launch_of(fn, NULL, ONE_POOL, 0); }
-static mlaf_launch like_pools(const mlaf_function *fn) { return launch_of(fn, NULL, sizeof(lists_args), 0); }
 
 static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, const mlaf_execute_args *a, const places *at,
                           const mlaf_execute_args *first, mlaf_second_prepared *out) {
@@ -314,8 +311,6 @@ const mlaf_second_form mlaf_index_lists = {.kind = MLAF_SECOND_LISTS,
                                            .what = "the kernels that read index lists",
                                            .wanted = wanted,
                                            .workspace = workspace,
-                                           .like = like,
-                                           .ahead = 2,
                                            .prepare = prepare};
 
 const mlaf_second_form mlaf_index_pools = {.kind = MLAF_SECOND_POOLS,
@@ -324,8 +319,6 @@ const mlaf_second_form mlaf_index_pools = {.kind = MLAF_SECOND_POOLS,
                                            .what = "the kernels that read index lists of two pools",
                                            .wanted = wanted_pools,
                                            .workspace = workspace,
-                                           .like = like_pools,
-                                           .ahead = 2,
                                            .prepare = prepare};
 
 const mlaf_second_form *const mlaf_decode_forms[] = {&mlaf_index_pools, &mlaf_index_lists, &mlaf_block_tables, NULL};

@@ -21,6 +21,7 @@
  * (templates/mla_decode/lib/args_rotate.h). Behind the table's end cosines are NaN: so are the rows that see such a key.
  * A kernel that reads an 8-bit cache has them in fewer bits, too (templates/mla_decode/lib/args_cache.h): row j of ckv is a
  * token's bytes as its format stores them, its rope columns are at kpe + j * kpe_row_stride, and strides are bytes.
+ * One whose Q is of 8 bits, too, has rows of R+P bytes there, and one stride (templates/mla_decode/lib/args_fp8_q.h).
  * One whose scales lie behind a page's rows has no strides of rows (templates/mla_decode/lib/args_pools.h), kpe is the second
  * pool, and with pages of 1 ids are tokens in pages of page_tokens, those of the second pool with bit 31. */
 typedef struct mlaf_rotate_words {
@@ -33,6 +34,11 @@ typedef struct mlaf_cache_words {
   const float *kv_scale;            /* one factor of all stored numbers, on the device; NULL: 1 */
   int32_t total_q, reserved;
 } mlaf_cache_words;
+typedef struct mlaf_fp8_q_words {
+  uint32_t ckv_row_stride;          /* bytes, a multiple of 16; of rope columns, too */
+  int32_t total_q;
+  const float *kv_scale, *q_scale;  /* factors of all stored numbers and of all of Q's, on the device; NULL: 1 */
+} mlaf_fp8_q_words;
 typedef struct mlaf_pool_words {
   uint32_t page_rows, extra_page_rows;     /* from page to page, in a pool below 2^31 */
   uint32_t page_tokens, extra_page_tokens; /* 1 and up */
@@ -59,6 +65,7 @@ typedef struct mlaf_decode_args {
     };
     mlaf_rotate_words rotate;       /* of a problem that rotates what it reads */
     mlaf_cache_words cache;         /* of a problem with an 8-bit cache */
+    mlaf_fp8_q_words fp8_q;         /* of one whose Q is of 8 bits, too */
     mlaf_pool_words pools;          /* of one with scales behind a page's rows */
   };
   int32_t num_pages;                /* pages in the cache */
@@ -90,20 +97,23 @@ typedef struct mlaf_combine_args {
   int32_t reserved;
 } mlaf_combine_args;
 
-/* Combine kernel fused with the value projection, grid (H, 1, 1): each row merged as above, or taken from o where it is done,
- * then multiplied. lse is not written. */
+/* Combine kernel fused with the value projection, grid (H, 1, 1), or of one that says `values_each`
+ * (H V / columns ceil(T / rows_per_wg), 1, 1): each row merged as above, or taken from o where it is done, then
+ * multiplied. lse is not written. */
 typedef struct mlaf_values_args {
   mlaf_decode_args decode;
   void *values;                     /* [T, H, V] dtype */
   int32_t w_head_rows;              /* of the map of W_UV, from head to head */
-  int32_t reserved[13];             /* maps are 64-byte aligned */
+  int32_t columns;                  /* that a block makes */
+  const void *w_v;                  /* W_UV, for kernels without a map of it */
+  int64_t w_v_row_stride;           /* elements */
+  int32_t more[8];                  /* maps are 64-byte aligned */
 } mlaf_values_args;
 
 /* --- schedules --- */
 
 #define MLAF_FIT_BYTES 16384
 #define MLAF_FIT_PARTS 4095   /* most parts: a word each in those bytes, and the last one */
-#define MLAF_FIT_THREADS 1024 /* of the combine kernel behind one split, on a compute unit: its blocks take rows in turns */
 /* True where a kernel with these flags is never launched without a combine kernel behind it, however many splits there are. */
 static inline bool mlaf_launch_needs_combine(uint32_t flags) {
   return flags & MLAF_KERNEL_FITS && !(flags & MLAF_KERNEL_MEETS);

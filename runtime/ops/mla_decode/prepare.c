@@ -3,6 +3,7 @@
 
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
+#include "mlaf_thresholds.h"
 
 static const double LOG2E = 1.4426950408889634;
 
@@ -98,8 +99,8 @@ static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q
     return layout(&p, MLAF_FIT_BYTES, rows > parts ? rows : parts, out) &&
            (!mlaf_decode_goes_on(b) || add_rows(&p, total_q, out));
   }
-  if (splits <= 1) return true;
-  return split_rows(&p, splits, total_q, &rows) && layout(&p, 0, rows, out);
+  if (splits > 1 && !(split_rows(&p, splits, total_q, &rows) && layout(&p, 0, rows, out))) return false;
+  return !mlaf_decode_goes_on(b) || add_rows(&p, total_q, out);
 }
 
 size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q) {
@@ -167,6 +168,7 @@ static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decod
     return;
   }
   if (p->rotate) d->rotate = (mlaf_rotate_words){ckv, kpe, a->rope_table, total_q, a->rope_rows};
+  else if (p->fp8_q) d->fp8_q = (mlaf_fp8_q_words){ckv, total_q, a->kv_scale, a->q_scale};
   else d->cache = (mlaf_cache_words){ckv, kpe, a->kv_scale, total_q, 0};
 }
 
@@ -257,20 +259,31 @@ uint32_t mlaf_decode_busy(const mlaf_bound *b, uint32_t splits, int64_t batch) {
 }
 
 static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
-  *out = (mlaf_values_args){.decode = *decode, .values = a->values};
+  *out = (mlaf_values_args){.decode = *decode, .values = a->values, .w_v = a->w_v, .w_v_row_stride = a->w_v_row_stride};
   if (a->values) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
 }
 
-/* Blocks of a combine kernel: a row a team; fused with the value projection, a head a block. Where a batch may have been cut rows
+/* Blocks of a combine kernel: a row a team. Where a batch may have been cut rows
  * may be few and long: behind one split, where mostly nothing is left to do, a block a row, but no more than the device holds at
  * once; behind several, of blocks that take turns, as many if that is more. */
 static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t rows) {
   const mlaf_stage *k = combine_of(b);
-  if (mlaf_decode_goes_on(b)) return (uint32_t)mlaf_decode_problem(b).heads;
   const uint32_t most = (uint32_t)mlaf_info(b->dev)->compute_units * MLAF_FIT_THREADS / k->threads;
   const uint32_t full = rows > most && most ? most : (uint32_t)rows, each = groups(rows, k->rows_per_wg);
   if (mlaf_decode_fits(b) && splits == 1) return full;
   return mlaf_decode_fits(b) && k->launch.flags & MLAF_KERNEL_TURNS && full > each ? full : each;
+}
+
+/* The same of one fused with the value projection: a block has all columns of a head's values, or fewer, if there are compute
+ * units for more blocks. */
+static uint32_t values_blocks(const mlaf_bound *b, int64_t total_q, mlaf_values_args *args) {
+  const mlaf_stage *k = combine_of(b);
+  const uint32_t least = k->launch.values_each, heads = (uint32_t)mlaf_decode_problem(b).heads;
+  const uint32_t passes = least ? groups(total_q, k->rows_per_wg) : 1, units = (uint32_t)mlaf_info(b->dev)->compute_units;
+  uint32_t columns = k->launch.values;
+  while (least && columns % (2 * least) == 0 && heads * passes * (k->launch.values / columns) * 2 <= units) columns /= 2;
+  args->columns = (int32_t)columns;
+  return heads * passes * (k->launch.values / columns);
 }
 
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err) {
@@ -291,12 +304,13 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
   const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
-  const bool whole = a->indices && !mlaf_decode_goes_on(b); /* lists that the kernel reads itself are not cut */
-  if (!combine_of(b)->fn || (splits == 1 && (whole || !mlaf_decode_fits(b)))) return MLAF_OK;
+  /* lists that the kernel reads itself are not cut */
+  const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || (mlaf_decode_fits(b) && !a->indices);
+  if (!combine_of(b)->fn || (splits == 1 && !wide)) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
   const mlaf_decode_args *d = &with->behind.decode;
   with->combine = (mlaf_combine_args){d->part_o, d->part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
-  add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){combine_blocks(b, splits, rows), 1, 1},
-             mlaf_decode_fits(b) ? (const void *)&with->behind : &with->combine, out);
+  const uint32_t blocks = goes_on ? values_blocks(b, a->total_q, &with->behind) : combine_blocks(b, splits, rows);
+  add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){blocks, 1, 1}, wide ? (const void *)&with->behind : &with->combine, out);
   return MLAF_OK;
 }

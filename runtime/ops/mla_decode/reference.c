@@ -64,6 +64,13 @@ static void decode_token(const mlaf_batch *x, int64_t page, int64_t slot, double
     k[latent + c] = mlaf_stored_number(f->rope, dtype, t.rope, c) * (mlaf_stored_in_16(f->rope) ? 1 : scale);
 }
 
+static void decode_query(const mlaf_batch *x, int64_t row, double *q) {
+  const int d = x->problem.rank + x->problem.rope;
+  const mlaf_stored type = x->problem.fp8_q ? mlaf_decode_format(&x->problem, false)->latent : MLAF_STORED_DTYPE;
+  const double scale = x->q_scale ? (double)*x->q_scale : 1;
+  for (int c = 0; c < d; c++) q[c] = scale * mlaf_stored_number(type, x->problem.dtype, (const unsigned char *)x->q, row * d + c);
+}
+
 /* Gather the request's rows; false when a page id is outside the cache. */
 static bool gather(const mlaf_batch *x, int32_t b, int64_t kv_len, double *k) {
   const int rank = x->problem.rank, d = rank + x->problem.rope, page = x->problem.page_size;
@@ -111,7 +118,7 @@ static void fill(double *p, int64_t n, double v) {
 }
 
 static void one_request(const mlaf_batch *x, int32_t b, const scratch *s, double *o, double *lse, double *magnitude) {
-  const int heads = x->problem.heads, rank = x->problem.rank, d = rank + x->problem.rope;
+  const int heads = x->problem.heads, rank = x->problem.rank;
   const int64_t first = x->qo_indptr[b], kv_len = mlaf_batch_kv_len(x, b);
   const int32_t n = x->qo_indptr[b + 1] - x->qo_indptr[b];
   const bool refused = n > x->problem.q_len || first + n > x->total_q, inside = !refused && gather(x, b, kv_len, s->k);
@@ -120,7 +127,7 @@ static void one_request(const mlaf_batch *x, int32_t b, const scratch *s, double
     if (magnitude) magnitude[r] = 0;
     lse[r] = NAN;
     if (!inside) continue;
-    for (int c = 0; c < d; c++) s->q[c] = mlaf_decode16(x->problem.dtype, x->q[r * d + c]);
+    decode_query(x, r, s->q);
     int64_t visible = mlaf_batch_visible(x, kv_len, (int32_t)(r / heads - first), n);
     one_row(x, s, visible, o + r * rank, lse + r, magnitude ? magnitude + r : NULL);
   }

@@ -11,10 +11,11 @@ typedef struct mlaf_batch {
   mlaf_problem problem;
   int32_t batch, num_pages;
   int64_t total_q;
-  const uint16_t *q, *ckv, *kpe; /* kpe: ckv + rank in a combined cache; of an 8-bit cache the rope columns of row 0 */
+  const uint16_t *q, *ckv, *kpe; /* q: bytes with fp8_q; kpe: ckv + rank in one tensor, of an 8-bit cache row 0's rope columns */
   int64_t ckv_row_stride, kpe_row_stride; /* units of the cache's format */
   int64_t page_rows;             /* of an 8-bit cache whose rows are not all tokens: rows from page to page */
   const float *kv_scale;         /* of an 8-bit cache with one scale; NULL: 1 */
+  const float *q_scale;          /* of a problem with fp8_q; NULL: 1 */
   const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
   double scale;
   const float *rope_table; /* [rope_rows, P], of a problem that rotates what it reads */

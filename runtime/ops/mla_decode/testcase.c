@@ -43,7 +43,7 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   x->kpe_row_stride = split ? p->rope + SPLIT_PAD : x->ckv_row_stride;
   if (f->aside) x->page_rows = mlaf_decode_page_rows(p) + (s->layout == MLAF_CACHE_SPLIT);
   int64_t rows = x->num_pages * (f->aside ? x->page_rows : p->page_size);
-  t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope));
+  t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope)) / (p->fp8_q ? 2 : 1);
   t->ckv_count = (size_t)(rows * x->ckv_row_stride * f->unit / 2);
   t->kpe_count = split ? (size_t)(rows * x->kpe_row_stride) : 0;
   t->q = malloc((t->q_count + 1) * sizeof *t->q);
@@ -60,6 +60,8 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   x->kpe = split ? t->kpe : t->ckv + mlaf_decode_bytes(p, f->rope_at) / 2;
   t->kv_scale = s->kv_scale;
   x->kv_scale = f->scale == MLAF_SCALE_LAUNCH && s->kv_scale != 0 ? &t->kv_scale : NULL;
+  t->q_scale = s->q_scale;
+  x->q_scale = p->fp8_q && s->q_scale != 0 ? &t->q_scale : NULL;
   return MLAF_OK;
 }
 
@@ -167,7 +169,10 @@ static void fill_data(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) 
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
   const int32_t d = p->rank + p->rope;
-  for (size_t r = 0; r < t->q_count; r += (size_t)d) random_row(t->q + r, p->dtype, d, rng);
+  const bool fnuz = mlaf_stored_fnuz(mlaf_decode_format(p, false)->latent);
+  for (int64_t r = 0; r < x->total_q * p->heads; r++)
+    if (p->fp8_q) random_codes(fnuz, x->q_scale ? *x->q_scale : 1, (unsigned char *)t->q + r * d, d, rng);
+    else random_row(t->q + r * d, p->dtype, d, rng);
   uint16_t *kpe = t->kpe ? t->kpe : t->ckv + p->rank;
   for (int32_t b = 0; b < x->batch; b++)
     for (int64_t k = 0, n = mlaf_batch_kv_len(x, b); k < n; k++) {
@@ -209,7 +214,9 @@ static mlaf_status inject_nan_q(mlaf_testcase *t, mlaf_rng *rng, mlaf_err *err) 
     int32_t n = x->qo_indptr[b + 1] - x->qo_indptr[b];
     if (!n || !mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, n)) continue;
     int64_t row = (int64_t)x->qo_indptr[b] * x->problem.heads + mlaf_rng_below(rng, (uint32_t)(n * x->problem.heads));
-    t->q[row * d + mlaf_rng_below(rng, (uint32_t)d)] = MLAF_NAN16;
+    const int64_t at = row * d + mlaf_rng_below(rng, (uint32_t)d);
+    if (x->problem.fp8_q) ((unsigned char *)t->q)[at] = x->problem.cache == MLAF_KV_E4M3FNUZ ? 0x80 : 0x7f;
+    else t->q[at] = MLAF_NAN16;
     return MLAF_OK;
   }
   return mlaf_fail(err, MLAF_E_ARG, "case %s: no request can carry a NaN in Q", t->name);

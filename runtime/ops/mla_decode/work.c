@@ -15,7 +15,7 @@ static mlaf_work work(const mlaf_problem *p, const int32_t *lengths) {
     w.flops += 2 * rows * seen * (d + p->rank);
     longest = fmax(longest, tokens);
   }
-  w.bytes = w.main_bytes + p->batch * rows * (2 * (d + p->rank) + 4) + (p->rotate ? 4 * longest * p->rope : 0);
+  w.bytes = w.main_bytes + p->batch * rows * ((p->fp8_q ? 1 : 2) * d + 2 * p->rank + 4) + (p->rotate ? 4 * longest * p->rope : 0);
   return w;
 }
 

@@ -17,10 +17,18 @@
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
 //@ contract(dtype == "bf16", "a weight times its scale may be more than %s holds", dtype)
 //@ local plan = require("projection/plan").wide_fp8({ inner = inner, outer = outer, layout = layout, norm = norm,
-//@   split = split })
+//@   split = split, parts = parts })
+//@ -- lanes: that load x. With two (parts_fp8) a stage's bytes are taken, too, before the products of the one before are asked
+//@ -- for, and PARTS blocks share a tile's passes.
+//@ local ahead = lanes == 2
+//@ local function passes(width, args)
+//@   if not ahead then return fmt("i64 t0 = 0; t0 < %s.tokens; t0 += %s", args, width) end
+//@   return fmt("i64 t0 = my_block() / SPLIT %% PARTS * %s; t0 < end_of(%s.tokens, %s); t0 += PARTS * %s", width, args, width,
+//@     width)
+//@ end
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
-//@ declares{ threads = plan.threads, rows_per_wg = plan.tile, lds_bytes = plan.lds }
+//@ declares{ threads = plan.threads, rows_per_wg = plan.rows_per_wg, lds_bytes = plan.lds }
 
 #define MLAF_BF16 1
 //@ include("lib/projection/machine.h")
@@ -46,6 +54,9 @@ constexpr int SCALES_AT = ${plan.scales_at};
 constexpr int GAIN_AT = ${plan.gain_at};
 //@ end
 constexpr int W_WARP = MATH / 32, X_WARP = W_WARP + 1;
+//@ if ahead then
+constexpr int PARTS = ${parts}, X_LANES = ${lanes};
+//@ end
 
 //@ include("lib/projection/places.h")
 
@@ -64,21 +75,33 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, int width, const ring& r) {
   const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
   const int column = (int)(at.head * p.a.x_head / 2) + 64 * step;
+//@ if ahead then
+  const int boxes = width / ROWS, first = (int)my_thread() / 32 - X_WARP; // every X_LANES-th is this lane's
+  barrier_expect(full, (u32)((boxes - first + X_LANES - 1) / X_LANES * ROWS) * 128);
+#pragma unroll 1
+  for (int row = first * ROWS; row < width; row += X_LANES * ROWS)
+    copy_box(to + row * 128, &p.x, column, (int)t0 + row, full);
+//@ else
   barrier_expect(full, (u32)width * 128);
 #pragma unroll 1
   for (int row = 0; row < width; row += ROWS) copy_box(to + row * 128, &p.x, column, (int)t0 + row, full);
+//@ end
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 
+//@ if ahead then
+// A block's passes go from its part's to this; the first one is always there, if only to take what was asked for ahead.
+MLAF_DEV i64 end_of(i64 tokens, int width) { return tokens > PARTS * width ? tokens : PARTS * width; }
+//@ end
 // W and x of a pass, by a warp each.
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int width,
                         int warp, int thread, ring& r) {
   if (thread == 32 * W_WARP)
-    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+    for (int step = ${ahead and "t0 >= PARTS * width" or "t0"} ? begin : begin + STAGES; step < end; step++, r.next()) {
       wait_empty(shared, r);
       load_w(p, shared, at, step, r);
     }
-  if (thread == 32 * X_WARP)
+  if (${ahead and "warp >= X_WARP && warp < X_WARP + X_LANES && thread % 32 == 0" or "thread == 32 * X_WARP"})
     for (int step = begin; step < end; step++, r.next()) {
       wait_empty(shared, r);
       load_x(p, shared, at, step, t0, width, r);
@@ -140,6 +163,18 @@ MLAF_DEV u32 number2(u32 codes, float scale${norm == 1 and ", u32 gain" or ""}) 
   return pack2(a * scale, b * scale);
 //@ end
 }
+//@ if ahead then
+// A lane's share of 64 values of 64 outputs; w: its row g of the stage.
+MLAF_DEV void take_codes(u32 (&codes)[4][4], u32 w, int g) {
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      codes[j][i] = load_2(w + (j ^ g >> 1) * 16 + (i & 1) * (8 * 64) + (i >> 1) * 8); // 16 values, swizzled
+}
+// gain: of its first value.
+MLAF_DEV void make_numbers(u32 (&a)[4][4], const u32 (&codes)[4][4], float scale, u32 gain) {
+//@ else
 // A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
 // row g of the stage; gain: of its first value.
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
@@ -149,6 +184,7 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
 #pragma unroll
     for (int i = 0; i < 4; i++)
       codes[j][i] = load_2(w + (j ^ g >> 1) * 16 + (i & 1) * (8 * 64) + (i >> 1) * 8); // 16 values, swizzled
+//@ end
 #pragma unroll
   for (int j = 0; j < 4; j++) {
 //@ if norm == 1 then
@@ -162,7 +198,7 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
 // The same number of all lanes, in a register that is one for all of them: a product's descriptor wants such ones.
 MLAF_DEV u32 of_warp(u32 x) {
   u32 y;
-  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
+  asm${ahead and " volatile" or ""}("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
   return y;
 }
 // The place of a warpgroup's lane.
@@ -172,6 +208,38 @@ struct lane_place {
   int g, lane, token;
 };
 
+//@ if ahead then
+// A stage is multiplied while the next one's bytes, taken before, become numbers; behind the last step they do so once more, for
+// nobody. x: the stage's descriptor, and then the next one's.
+template <int WIDTH>
+MLAF_DEV void take_step(float (&total)[WIDTH / 2], u32 (&a)[4][4], u32 (&next_a)[4][4], const lane_place& l, int step, int end,
+                        ring& r, int& before, float& square, u32& x) {
+  const bool last = step + 1 >= end;
+  ring next = r;
+  if (!last) next.next();
+  const int next_step = last ? step : step + 1;
+  const u32 full = l.shared + FULL_AT + 8 * next.stage;
+  u32 codes[4][4];
+  barrier_wait(full, next.lap);
+  take_codes(codes, l.shared + next.stage * STAGE + l.row, l.g);
+  const float scale = l.scales[next_step * SCALES];
+  settle(total);
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4; j++) wgmma_rs(total, a[j], x + 2 * j, true);
+  wgmma_commit();
+  wgmma_wait<1>();
+  if (before >= 0) give_back(l.shared + EMPTY_AT + 8 * before, l.lane);
+//@   if norm == 1 then
+  if (l.token < WIDTH) square = add_squares(square, l.shared + r.stage * STAGE, l.token);
+//@   end
+  make_numbers(next_a, codes, scale, l.gain + 128 * next_step);
+  x = of_warp(k_major(l.shared + next.stage * STAGE));
+  barrier_wait(full + (X_AT - FULL_AT), next.lap);
+  before = r.stage;
+  r.next();
+}
+//@ else
 // A stage is multiplied while the next one's bytes become numbers; behind the last step they do so once more, for nobody. The
 // stage before is done with when no other products than these are under way.
 template <int WIDTH>
@@ -201,6 +269,7 @@ MLAF_DEV void take_step(float (&total)[WIDTH / 2], u32 (&a)[4][4], u32 (&next_a)
   before = r.stage;
   r.next();
 }
+//@ end
 
 template <int WIDTH>
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
@@ -213,13 +282,19 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   u32 a[2][4][4];
   int before = -1;
   barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+//@ if ahead then
+  u32 codes[4][4], x = of_warp(k_major(shared + r.stage * STAGE));
+  take_codes(codes, shared + r.stage * STAGE + l.row, g);
+  make_numbers(a[0], codes, l.scales[begin * SCALES], l.gain + 128 * begin);
+//@ else
   take_w(a[0], shared + r.stage * STAGE + l.row, g, l.scales[begin * SCALES], l.gain + 128 * begin);
+//@ end
   wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
   barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
 #pragma unroll 1
   for (int step = begin; step < end; step += 2) { // a share has an even number of steps
-    take_step<WIDTH>(total, a[0], a[1], l, step, end, r, before, square);
-    take_step<WIDTH>(total, a[1], a[0], l, step + 1, end, r, before, square);
+    take_step<WIDTH>(total, a[0], a[1], l, step, end, r, before, square${ahead and ", x" or ""});
+    take_step<WIDTH>(total, a[1], a[0], l, step + 1, end, r, before, square${ahead and ", x" or ""});
   }
   wgmma_wait<0>();
   settle(total);
@@ -243,7 +318,7 @@ MLAF_DEV void multiply_all(const mlaf_projection_scaled_args& args, const place&
                            int thread, int rank, ring r) {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 ${plan.lent};");
 #pragma unroll 1
-  for (i64 t0 = 0; t0 < args.tokens; t0 += WIDTH) {
+  for (${passes("WIDTH", "args")}) {
     multiply_pass<WIDTH>(memory, shared, begin, end, thread, r);
     __syncthreads();
     mlaf_projection_kernel_args a = args; // up to the end of the pass
@@ -265,13 +340,13 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(
   const u32 shared = shared_address(memory);
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const int width = width_of(p.a.tokens);
-  const place at = place_of(p.a, my_block() / SPLIT);
+  const place at = place_of(p.a, my_block() / ${ahead and "(SPLIT * PARTS)" or "SPLIT"});
   const int begin = 2 * (STEPS / 2 * rank / SPLIT), end = 2 * (STEPS / 2 * (rank + 1) / SPLIT);
   ring r = {0, 0};
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 1);
-      barrier_init(shared + X_AT + 8 * i, 1);
+      barrier_init(shared + X_AT + 8 * i, ${lanes});
       barrier_init(shared + EMPTY_AT + 8 * i, MATH / 32);
     }
     barriers_ready();
@@ -289,7 +364,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(
   if (warp >= W_WARP) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 ${plan.kept};");
 #pragma unroll 1
-    for (i64 t0 = 0; t0 < p.a.tokens; t0 += width) {
+    for (${passes("width", "p.a")}) {
       load_pass(p, shared, at, begin, end, t0, width, warp, thread, r);
       __syncthreads(); // the ring is done with
       __syncthreads(); // sums are there

@@ -84,6 +84,19 @@ MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
   }
 //@ end
 }
+//@ if queries then
+//@   needs("CHUNKS", "ROWS")
+
+// Rows of queries of 8 bits become rows of 16-bit numbers; zeros behind the `live` ones.
+MLAF_DEV void decode_queries(u32 to, const char* from, int live, int thread) {
+#pragma unroll 4
+  for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
+    const int row = i / CHUNKS, chunk = i % CHUNKS;
+    const uint2 x = row < live ? *(const uint2*)(from + row * (R + ROPE) + 8 * chunk) : make_uint2(0, 0);
+    store_words(to + row * PITCH + 16 * chunk, expand2<0>(x.x), expand2<1>(x.x), expand2<0>(x.y), expand2<1>(x.y));
+  }
+}
+//@ end
 //@ if scaled then
 
 // The four scales of a token of the tile at `raw`${split and ", less what is in the tile" or ""}.

@@ -2,12 +2,21 @@
 // and the constants of the kernel.
 //@ needs("O_COLS", "PAIR", "P_AT", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
 
-// Q's sign for a negative scale, and zeros where the block has no row (as no_rows). The next barrier of both warpgroups lies
-// before the first product.
+// Zeros where no copy brings a row. The next barrier of both warpgroups lies before the first product.
+MLAF_DEV void clear_q(u32 shared) {
+#pragma unroll 1
+  for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096)
+    if (i / 128 % ROWS >= q_rows()) store_16(shared + Q_AT + i, 0, 0, 0, 0);
+  fence_async();
+}
+
+// Q's sign for a negative scale, and zeros where the block has no row (as no_rows) and a copy brought one. The next barrier of
+// both warpgroups lies before the first product.
 MLAF_DEV void prepare_q(const math& c, u32 sign, int live, u32 (&q_last)[4][4]) {
   const u32 shared = c.shared;
+  const int to = sign == 0 && live >= q_rows() ? 0 : Q_SLICES * SLICE;
 #pragma unroll 1
-  for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096) {
+  for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < to; i += 4096) {
     u32 x[4] = {sign, sign, sign, sign};
     if (i / 128 % ROWS < live) {
       if (sign == 0) continue;

@@ -1,8 +1,9 @@
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
 //@ needs("AHEAD", "ALL", "ASK", "BOX", "BOXES", "BUFFER", "CHECKED_AT", "EMPTY_AT", "EVICT_FIRST", "EVICT_NORMAL", "FULL_AT",
-//@   "H", "KV_AT", "LAST_EMPTY_AT", "MANY", "MAP_CKV", "MAP_KPE", "MAP_Q", "MAP_Q_ROPE", "NEAR_END_AT", "OWN_BUFFERS", "P_AT",
-//@   "QUARTER", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_LEN", "Q_SLICES", "R", "ROPE", "ROPE_BYTES", "ROWS", "SLICE", "SLICES")
+//@   "H", "KV_AT", "LAST_EMPTY_AT", "MANY", "MAP_CKV", "MAP_KPE", "MAP_Q", "MAP_Q_FEW", "MAP_Q_ROPE", "NEAR_END_AT",
+//@   "OWN_BUFFERS", "P_AT", "QUARTER", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_LEN", "Q_SLICES", "R", "ROPE", "ROPE_BYTES",
+//@   "ROWS", "SLICE", "SLICES")
 
 // The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
 // (it would cost 1 to 2 %), and in pairs, which ask ahead, by the box beside where boxes share lines (rope 32: rows of 1088
@@ -174,13 +175,14 @@ MLAF_DEV void load_cache(const loader& l, walk& w) {
 
 MLAF_DEV void load_q(const loader& l, int row) {
   if (l.lane < Q_SLICES)
-    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[MAP_Q], 64 * l.lane, row, l.shared + Q_FULL_AT);
+    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[q_rows() < ROWS ? MAP_Q_FEW : MAP_Q], 64 * l.lane, row,
+             l.shared + Q_FULL_AT);
 }
 // Q's last slice, and with it the piece is handed over. Row -1: there is none.
 MLAF_DEV void load_last(const loader& l, int row) {
   const u32 full = l.shared + Q_FULL_AT;
   if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
-  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
+  barrier_expect(full, row >= 0 ? Q_SLICES * 128 * q_rows() + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
 }
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.

@@ -109,7 +109,9 @@ template <int G>
 MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   const u32 v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
-  const float scale = a.scale_log2e${scales == 0 and " * (a.kv_scale ? *a.kv_scale : 1.0f)" or ""};
+//@ local factors = scales == 0 and " * (a.kv_scale ? *a.kv_scale : 1.0f)" or ""
+//@ if fp8_q then factors = factors .. " * (a.q_scale ? *a.q_scale : 1.0f)" end
+  const float scale = a.scale_log2e${factors};
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 #pragma unroll 1

@@ -200,20 +200,18 @@ extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_ear
   const bool whole = a.splits == 1 && surely_whole(p.a);
   if (whole && blockIdx.x > 0) return; // block 0 ends when the launch before has, and asks nothing more
   const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
-  let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
-  wait_for_previous_launch();
-  if (whole) return;
-  const int parts = fit_told(a.part_o);
-  if (parts == 0 && a.splits == 1) return; // all is done
+  int parts = p.a.batch <= THREADS ? fit_slots(&p.a) / a.splits * a.splits : 0, cut_requests = 0;
   int most = 0, far = 0; // pieces of a row; requests whose rows all warps of a block share, some of the columns at a time
-  const u32 rows = parts > 0 ? (u32)list_cuts(p.a, entry, fit_width(total, parts), parts, most, far) * SLOT_ROWS : (u32)a.rows;
-  const u32 apart = far * SLOT_ROWS, singles = apart * SHARES;
 #pragma unroll 1
-  for (u32 turn = blockIdx.x; turn < singles + (rows - apart + ROWS - 1) / ROWS; turn += gridDim.x) {
-    const bool one = turn < singles;
-    const u32 groups = one ? GROUPS_MOST : GROUPS, own = one ? warp : warp / SHARES, share = (one ? turn : warp) % SHARES;
-    u32 row = one ? turn / SHARES : apart + (turn - singles) * ROWS + own / groups;
-    bool exists = row < rows; // a team without a row still meets the others at the barrier
+  for (bool waited = false;; waited = true) {
+    if (parts > 0 && !whole)
+      cut_requests = list_cuts(p.a, entry, fit_width(total, parts), parts, most, far);
+    if (waited) break;
+    let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
+    wait_for_previous_launch();
+    if (whole) return;
+    const int listed = parts;
+// [14 more lines of templates/mla_decode/combine_warp.cu.in]
     sources from = {row, rows, 0, a.splits};
     if (parts > 0) exists = exists && find_row(row, row, from);
     if (!exists) from.count = 0;

@@ -46,18 +46,8 @@ template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
-
-
 MLAF_DEV float max_over_wave(float x, int lane) {
-// [15 more lines of templates/mla_decode/combine_wave.hip.in]
-
-#if 1
-typedef float part_rows[R]; // of each wave
-// [49 more lines of templates/mla_decode/combine_wave.hip.in]
-
-#if 1
-  if (Team > 1) {
-// [23 more lines of templates/mla_decode/combine_wave.hip.in]
+// [71 more lines of templates/mla_decode/lib/merge_wave.h]
 
 MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   const int each = (int)a.total_q / a.batch, guess = uniform(smaller(token / (each > 0 ? each : 1), a.batch - 1));
@@ -65,6 +55,22 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
   const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.qo_indptr;
   return uniform(fit_find(a.batch, lane, [&](int i) { return table[i] <= token; }));
 }
+
+
+#if 1
+typedef float part_rows[R]; // of each wave
+static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
+#endif
+
+template <int Team>
+MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
+  constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
+  const int mate = wave % Team;
+  merged m = merge<DEPTH>(a.part_o, a.part_lse, from, lse_of(a.part_lse, from, 0, lane), EVERY_TEAM << mate, lane);
+
+#if 1
+  if (Team > 1) {
+// [23 more lines of templates/mla_decode/combine_wave.hip.in]
 
 MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
   int first_page;

@@ -28,14 +28,14 @@ struct mlaf_kernel_launch {
   mlaf_map_want maps[8];
 };
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_592931cf_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215560,
-    {1, 1, 1}, 11, 0, {}, 4,
-    {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
+    {2, 1, 1}, 11, 0, {}, 5,
+    {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}, {3, 64, 56, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
 struct mlaf_decode_params {
   mlaf_decode_args a;
-  mlaf_tensor_map maps[4];
+  mlaf_tensor_map maps[5];
 };
 // [templates/lib/hopper.h]
 // [templates/mla_decode/sm90_many/copy.h]
@@ -123,7 +123,9 @@ constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
 constexpr int O_COLS = R / 4;                   // columns of O that one wgmma covers
 constexpr int BUFFERS = 4, BUFFER = SLICES * SLICE + ROPE_BYTES;
 constexpr int OWN_BUFFERS = BUFFERS / 2;        // buffers of a warpgroup's blocks
-constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
+constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1, MAP_Q_FEW = 4;
+constexpr int FEW_ROWS = 56, FEW_AT = FEW_ROWS > 0 ? Q_LEN * H / ROWS : -1; // rows of a request's last block, and which it is
+MLAF_DEV int q_rows() { return FEW_ROWS > 0 && blockIdx.x == FEW_AT ? FEW_ROWS : ROWS; }
 constexpr int Q_SLICES = ROPE > 0 ? SLICES : SLICES - 1, Q_LAST_K = ROPE == 32 ? 2 : 4;
 constexpr u32 LAST_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
 struct shared_memory {
@@ -311,7 +313,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
 }
 
 MLAF_DEV void load_q(const loader& l, int row) {
-// [14 more lines of templates/mla_decode/sm90_many/load.h]
+// [15 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
@@ -381,7 +383,7 @@ template <int WG>
 // [39 more lines of templates/mla_decode/sm90_many/finish.h]
 
 template <int WG>
-// [10 more lines of templates/mla_decode/sm90_many.cu.in]
+// [11 more lines of templates/mla_decode/sm90_many.cu.in]
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) return;
     check_request(a, shared, shared + 40 * (2 + (k & 1)));
@@ -401,7 +403,7 @@ template <int WG>
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
+    for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
     for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
     barrier_init(shared + Q_FULL_AT, 1);

@@ -89,6 +89,27 @@ static void tokens_have_their_own_scales(void **state) {
   assert_true(isnan(key_of(&s, 128)) && isnan(key_of(&s, 0))); /* the whole row: it sees the token */
 }
 
+/* Q of 8 bits: the key's column is 1, so the LSE is the query's value. */
+static void queries_have_a_scale(void **state) {
+  static const char *const words[] = {"e4m3fn", "e4m3fnuz"};
+  const float q_scale = 0.0371f;
+  double o[RANK], lse;
+  one_token s;
+  for (int i = 0; i < 2; i++)
+    for (int code = 0; code < 256; code++) {
+      char text[80];
+      snprintf(text, sizeof text, "mla_decode:h1,r256,p32,bf16,%s,fp8_q,page1", words[i]);
+      make_token(&s, text);
+      ((unsigned char *)s.q)[RANK + 5] = (unsigned char)code;
+      s.row[RANK + 5] = i ? 0x40 : 0x38; /* 1 */
+      for (int scaled = 0; scaled < 2; scaled++) {
+        s.x.q_scale = scaled ? &q_scale : NULL;
+        assert_int_equal(mlaf_reference(&s.x, o, &lse, NULL, NULL), MLAF_OK);
+        expect(lse, value_of(code, i) * (scaled ? (double)q_scale : 1), "query", code);
+      }
+    }
+}
+
 /* DeepSeek-V4's tokens: powers of two behind the page's rows, of which a page has three here; columns of bf16 that are V, too. */
 static void powers_lie_behind_their_page(void **state) {
   enum { ROW = 576, TOKENS = 3, COLUMNS = 512 };
@@ -147,6 +168,15 @@ static void all_else_is_nan(void **state) {
 
 /* --- arguments --- */
 
+/* One request of one query token, all of whose tensors lie in `memory`. */
+static mlaf_execute_args usual_args(float *memory) {
+  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+  a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
+  a.q = a.ckv = a.o = memory;
+  a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)memory;
+  return a;
+}
+
 static void arguments_are_checked(void **state) {
   static float memory[64] __attribute__((aligned(64)));
   static const struct {
@@ -169,20 +199,41 @@ static void arguments_are_checked(void **state) {
       {"mla_decode:h1,e4m3fn", 0, 0, 2, "must be 4-byte aligned"},
       {"mla_decode:h1,fp8_ds_mla", 0, 0, 0, "tokens of the problem's cache hold their scales"},
       {"mla_decode:h1", 0, 0, 0, "the problem has a cache of 16 bits"},
+      {"mla_decode:h1,e4m3fnuz,fp8_q", 576, 0, -1, NULL},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_problem p;
     mlaf_err err = {MLAF_OK, ""};
-    mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+    mlaf_execute_args a = usual_args(memory);
     assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
-    a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
-    a.q = a.ckv = a.o = memory;
-    a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)memory;
     a.ckv_row_stride = cases[i].stride;
     a.kpe = cases[i].kpe ? memory : NULL;
     a.kv_scale = cases[i].scale < 0 ? NULL : (const float *)((const char *)memory + cases[i].scale);
     const mlaf_status st = mlaf_args_check(&p, 1, &a, &err);
     if (st != (cases[i].says ? MLAF_E_ARG : MLAF_OK)) fail_msg("case %zu: %s", i, err.text);
+    if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
+  }
+}
+
+static void scales_of_queries_are_checked(void **state) {
+  static float memory[64] __attribute__((aligned(64)));
+  static const struct {
+    const char *problem;
+    int at; /* of the scale's address, in bytes */
+    const char *says;
+  } cases[] = {
+      {"mla_decode:h1,e4m3fn,fp8_q", 4, NULL},
+      {"mla_decode:h1,e4m3fn,fp8_q", 2, "q_scale is"},
+      {"mla_decode:h1,e4m3fn", 4, "must be NULL: the problem has queries of 16 bits; plan with fp8_q"},
+      {"mla_decode:h1", 4, "must be NULL: the problem has queries of 16 bits; plan with fp8_q"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_problem p;
+    mlaf_err err = {MLAF_OK, ""};
+    mlaf_execute_args a = usual_args(memory);
+    assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
+    a.q_scale = (const float *)((const char *)memory + cases[i].at);
+    assert_int_equal(mlaf_args_check(&p, 1, &a, &err), cases[i].says ? MLAF_E_ARG : MLAF_OK);
     if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
   }
 }
@@ -208,6 +259,14 @@ static void kernels_verify(void **state) {
       {"gfx950", "mla_decode:h3,r256,p32,f16,fp8_ds_mla,page1", MLAF_INJECT_NONE},
       {"gfx90a", "mla_decode:h3,r64,p32,bf16,e4m3fnuz,page64", MLAF_INJECT_NONE},
       {"gfx90a", "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page3", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r64,p64,q2,causal,bf16,e4m3fn,fp8_q,page16", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r96,p0,f16,e4m3fn,fp8_q,page1", MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h3,r64,p32,bf16,e4m3fnuz,fp8_q,page3", MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h3,r256,p64,f16,e4m3fnuz,fp8_q,page64", MLAF_INJECT_NAN_Q},
+      {"gfx950", "mla_decode:h3,r64,p64,bf16,e4m3fn,fp8_q,page16", MLAF_INJECT_NAN_Q},
+      {"gfx950", "mla_decode:h3,r64,p32,f16,e4m3fnuz,fp8_q,page1", MLAF_INJECT_LONG_Q},
+      {"gfx90a", "mla_decode:h3,r64,p32,bf16,e4m3fn,fp8_q,page16", MLAF_INJECT_NAN_Q},
+      {"gfx90a", "mla_decode:h3,r96,p64,f16,e4m3fnuz,fp8_q,page64", MLAF_INJECT_NAN_Q},
       {"gfx942", "mla_decode:h3,r512,p0,bf16,fp8_v4,page1", MLAF_INJECT_LONG_Q},
       {"gfx942", "mla_decode:h3,r512,p0,q2,causal,bf16,fp8_v4,page61", MLAF_INJECT_OOB_PAGE},
       {"gfx950", "mla_decode:h3,r512,p0,bf16,fp8_v4,page1", MLAF_INJECT_NONE},
@@ -224,6 +283,7 @@ static void kernels_verify(void **state) {
 }
 
 #define FLAT "mla_decode:h3,r64,p32,bf16,e4m3fn,page16"
+#define CODES "mla_decode:h3,r64,p32,bf16,e4m3fn,fp8_q,page16"
 #define OWN "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page16"
 #define SCATTERED "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page1"
 #define V4        "mla_decode:h3,r512,p0,bf16,fp8_v4,page16"
@@ -241,6 +301,10 @@ static const struct {
     {FLAT, "(u32)(4 + i) << 24", "(u32)(4 + (i ^ 1)) << 24"}, /* every second token of V from a neighbour's column */
     {FLAT, "8 * (lane >> 4), 64 * N64", "16 * (lane >> 4), 64 * N64"},
     {FLAT, "? 0x7e007e00u : x[3]", "? x[3] : x[3]"},          /* a NaN that is found and not told */
+    {CODES, "factors.q_scale ? *", "false ? *"},
+    {CODES, "1.0f / K_UNIT", "1.0f"},                         /* Q's unit */
+    {CODES, "to.row + row) * (R + ROPE)", "to.row + row) * 2 * (R + ROPE)"},
+    {CODES, "operands_of_k(q.x, q.y, m)", "operands_of_k(q.y, q.x, m)"},
     {OWN, "f32x4{scales[0][j], scales[1][j],", "f32x4{scales[0][0], scales[1][0],"}, /* the first group's for all */
     {OWN, "f32x4{scales[0][j], scales[1][j],", "f32x4{scales[0][j], scales[0][j],"}, /* a neighbour's */
     {OWN, "part[b][i][r], now[r][i], x", "part[b][i][r], now[r][0], x"}, /* S with the first group's scale */
@@ -281,8 +345,9 @@ static void mistakes_are_found(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
-      cmocka_unit_test(powers_lie_behind_their_page),
+      cmocka_unit_test(queries_have_a_scale),    cmocka_unit_test(powers_lie_behind_their_page),
       cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
+      cmocka_unit_test(scales_of_queries_are_checked),
       cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

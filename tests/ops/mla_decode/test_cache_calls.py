@@ -61,8 +61,8 @@ class CacheTest(unittest.TestCase):
         pages = self.order[self.starts[request]:self.starts[request + 1]]
         return [rows[pages[t // PAGE] * PAGE + t % PAGE] for t in range(LENGTHS[request])]
 
-    def compare(self, got, rows, scale, keys=None):
-        for r, q in enumerate(self.q):
+    def compare(self, got, rows, scale, keys=None, q=None):
+        for r, q in enumerate(q or self.q):
             want = attention(q, self.keys(rows, r // HEADS) if keys is None else keys[r // HEADS], scale)
             have = [wide(b) for b in got[RANK * r:RANK * r + RANK]]
             size = math.sqrt(sum(x * x for x in want))
@@ -88,6 +88,52 @@ class CacheTest(unittest.TestCase):
         self.compare(self.decode(self.cache("float8_e4m3fn"), q_scale=0.5), rows, SCALE / 2)
         self.compare(self.decode(self.cache("float8_e4m3fn"), sm_scale=0.25, q_scale=0.5), rows, 0.125)
 
+    def queries_of_bytes(self, dtype, bias, scale):
+        """Q of 8 bits, and its values in place of those of 16."""
+        rng = random.Random(7)
+        codes = [rng.choice((0, 128)) | rng.randrange(40, 72) for _ in range(len(self.q) * COLS)]
+        wide_q = [scale * e4m3(c, bias) for c in codes]
+        q = [Buffer(self.ctx, (len(LENGTHS), *more, HEADS, COLS), dtype, codes) for more in ((), (1,))]
+        return q, [wide_q[COLS * i:COLS * i + COLS] for i in range(len(self.q))]
+
+    def test_queries_of_bytes(self):
+        for dtype, bias in (("float8_e4m3fn", 7), ("float8_e4m3fnuz", 8), ("uint8", 8)):
+            (flat, rows_q), wide_q = self.queries_of_bytes(dtype, bias, 0.75)
+            rows = [[0.3125 * e4m3(c, bias) for c in codes] for codes in self.codes]
+            o = Buffer(self.ctx, (len(LENGTHS), HEADS, RANK), "bfloat16", [0x7fff] * (len(LENGTHS) * HEADS * RANK))
+            mlaforge.mla_decode_fwd(flat, self.cache(dtype), o, *self.tables, 1, q_scale=self.number(0.75), kv_scale=self.number(0.3125), ctx=self.ctx)
+            self.compare(values(o), rows, SCALE, q=wide_q)
+            made, _ = mlaforge.mla_decode_fwd(flat, self.cache(dtype), None, *self.tables, 1, q_scale=self.number(0.75), kv_scale=self.number(0.3125),
+                                              head_dim_v=RANK, ctx=self.ctx)
+            self.assertEqual((made.dtype, values(made)), ("bfloat16", values(o)))
+            out, lse = mlaforge.flash_mla_with_kvcache(rows_q, self.cache(dtype), self.block_table, self.lengths, RANK, descale_q=self.number(0.75),
+                                                       descale_k=self.number(0.3125), ctx=self.ctx)
+            self.assertEqual(out.dtype, "bfloat16")
+            self.compare(values(out), rows, SCALE, q=wide_q)
+            lists = [[self.order[0] * PAGE + 3, -1, self.order[0] * PAGE] for _ in LENGTHS]
+            out, lse = mlaforge.flash_mla_with_kvcache(rows_q, self.cache(dtype), None, None, RANK, descale_q=self.number(0.75), descale_k=self.number(0.3125),
+                                                       indices=Buffer(self.ctx, (len(LENGTHS), 1, 3), "int32", sum(lists, [])), ctx=self.ctx)
+            self.compare(values(out), None, SCALE, [[rows[i] for i in one if i >= 0] for one in lists], q=wide_q)
+
+    def test_queries_of_bytes_that_are_refused(self):
+        (flat, rows_q), _ = self.queries_of_bytes("float8_e4m3fn", 7, 1)
+        o = Buffer(self.ctx, (len(LENGTHS), HEADS, RANK), "bfloat16")
+        one = self.number(1)
+        for text, q, cache, more in (
+                ("q is float8_e4m3fn, must be float8_e4m3fnuz, as its cache is", flat, self.cache("float8_e4m3fnuz"), {"q_scale": one}),
+                ("q is float8_e4m3fn; bfloat16 and float16 are accepted", flat, self.own_cache, {"q_scale": one}),
+                ("q_scale is int32, must be float32", flat, self.cache("float8_e4m3fn"), {"q_scale": Buffer(self.ctx, (1,), "int32", [1])}),
+                ("q_scale has 2 numbers", flat, self.cache("float8_e4m3fn"), {"q_scale": Buffer(self.ctx, (2,), "float32", [1, 1])})):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                mlaforge.mla_decode_fwd(q, cache, o, *self.tables, 1, ctx=self.ctx, **more)
+        with self.assertRaisesRegex(mlaforge.MlafError, "descale_q is int32, must be float32"):
+            mlaforge.flash_mla_with_kvcache(rows_q, self.cache("float8_e4m3fn"), self.block_table, self.lengths, RANK, descale_k=one,
+                                            descale_q=Buffer(self.ctx, (1,), "int32", [1]), ctx=self.ctx)
+        for text, q, more in (("both are wanted", rows_q, {"descale_q": one}), ("q has 16 bits", self.rows_q, {"descale_q": one, "descale_k": one}),
+                              ("is_fp8_kvcache is True", rows_q, {"descale_q": one, "descale_k": one, "is_fp8_kvcache": True})):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                mlaforge.flash_mla_with_kvcache(q, self.own_cache, self.block_table, self.lengths, RANK, ctx=self.ctx, **more)
+
     def test_scales_of_tokens(self):
         self.compare(self.decode(self.own_cache), self.own, SCALE)
         for dtype in ("uint8", "float8_e4m3fn"):
@@ -112,6 +158,7 @@ class CacheTest(unittest.TestCase):
     def test_warm_up(self):
         shape = dict(heads=HEADS, rank=RANK, rope=ROPE, page_size=PAGE, batch=(1, 1), kv_len=(16, 32), block_tables=False)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
+        self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn", fp8_q=True)["plans"], 0)
         with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz'"):
             self.ctx.warm_up(**shape, cache_format="fp8")
 

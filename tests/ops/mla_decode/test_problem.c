@@ -110,6 +110,8 @@ static void bad_strings(void **state) {
       {"mla_decode:h16,page65537", "page_size is 65537"},
       {"mla_decode:h16,rope_pairs,e4m3fn", "cache is e4m3fn and rope on read is rope_pairs: keys of an 8-bit cache are rotated"},
       {"mla_decode:h16,fp8_ds_mla,rope_halves", "cache is fp8_ds_mla and rope on read is rope_halves: keys of an 8-bit cache"},
+      {"mla_decode:h16,fp8_q", "Q is fp8_q and cache is none: queries of 8 bits have the cache's encoding"},
+      {"mla_decode:h16,fp8_ds_mla,fp8_q", "Q is fp8_q and cache is fp8_ds_mla: queries of 8 bits have the cache's encoding"},
       {"mla_decode:h16,b0", "batch is 0, must be 1..65536"},
       {"mla_decode:h16,s0", "ctx is 0, must be 1..16777216"},
       {"mla_decode:h16,s16777217", "ctx is 16777217"},
@@ -175,7 +177,7 @@ static void typed_face(void **state) {
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
   assert_memory_equal(&p, &usual, sizeof p);
   p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .rotate = 7, .cache = 8,
-                     .page_size = 9, .batch = 10, .ctx = 11};
+                     .fp8_q = 9, .page_size = 10, .batch = 11, .ctx = 12};
   mlaf_problem_point(&p, &at);
   for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
   assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
@@ -206,6 +208,10 @@ static void older_callers(void **state) {
   assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
   assert_int_equal(whole.rotate, MLAF_ROTATE_PAIRS);
   assert_int_equal(whole.cache, MLAF_KV_16);
+  old.p.struct_size = offsetof(mlaf_problem, fp8_q);
+  old.p = (mlaf_problem){old.p.struct_size, 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024, 0, MLAF_KV_E4M3FN, 77};
+  assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
+  assert_true(whole.cache == MLAF_KV_E4M3FN && whole.fp8_q == 0);
   old.p.struct_size = offsetof(mlaf_problem, rotate) - 1;
   assert_int_equal(mlaf_problem_check(&old.p, why, sizeof why), MLAF_E_PROBLEM);
 }

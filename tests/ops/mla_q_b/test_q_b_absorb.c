@@ -110,6 +110,8 @@ static bool passes(const mlaf_case *c, const mlaf_case *second, mlaf_bound *b, b
   const int n = b->point.op->calls->case_buffers(c, b, 1, &a, list);
   int y = -1;
   for (int i = 0; i < n; i++) {
+    if (list[i].arg == offsetof(mlaf_q_b_args, projection.y) || list[i].arg == offsetof(mlaf_q_b_args, absorb.x))
+      assert_int_equal(list[i].use, MLAF_USE_NONE); /* the first product's output is in no memory */
     in[i] = list[i].input;
     if (list[i].use != MLAF_USE_OUTPUT) continue;
     memset(outputs[i] = malloc(list[i].bytes), 0xff, list[i].bytes);

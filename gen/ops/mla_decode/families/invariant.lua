@@ -16,7 +16,7 @@ local function make(of, combine)
   if points.cluster and of.template:find("sm90_few") then points.cluster = { 1 } end -- a block works on its own
   for _, one in ipairs(of.rules) do rules[#rules + 1] = function(p, v, arch) return one(invariant.at(p), fitted(v), arch) end end
   return {
-    asked = true, template = of.template, body = of.body, arch = of.arch, problem = of.problem,
+    asked = true, template = of.template, body = of.body, arch = of.arch, problem = of.problem, optional = of.optional,
     params = points, fixed = params.merge(of.fixed or {}, { schedule = "invariant" }), rules = rules,
     cost = function(p, v, arch)
       local more = { combine = combine, always_combines = true, own = true }

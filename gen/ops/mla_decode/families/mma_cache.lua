@@ -19,6 +19,7 @@ return {
   body = "mla_decode/mma",
   arch = mma.arch,
   problem = shape.CACHE_FIELDS,
+  optional = shape.CACHE_OPTIONAL,
   combine = mma.combine,
   params = mma.params,
   rules = shape.decoding(mma.rules, { shape.columns_rule }),

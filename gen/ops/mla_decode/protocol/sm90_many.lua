@@ -46,7 +46,7 @@ local function block(m, v, id, pair, parties)
   x.both = m:named(name("BOTH"), math)
   x.first, x.issued = m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
   x.own, x.m_ready, x.p_ready = {}, {}, {}
-  x.m, x.p, x.sums, x.tops, x.zeros, x.stage, x.brought = {}, {}, {}, {}, {}, {}, {}
+  x.m, x.p, x.sums, x.tops, x.zeros, x.stage, x.brought, x.cleared = {}, {}, {}, {}, {}, {}, {}, {}
   for wg = 0, 1 do x.own[wg] = m:named(name("named %d", 1 + wg), v.warps) end
   for b = 0, v.buffers - 1 do
     x.m_ready[b], x.p_ready[b] = m:named(name("M_READY + %d", b), math), m:named(name("P_READY + %d", b), math)
@@ -57,6 +57,7 @@ local function block(m, v, id, pair, parties)
   end
   for a = 0, math - 1 do
     if v.ahead then x.brought[a] = m:place(name("Q 0 of math warp %d", a)) end
+    x.cleared[a] = m:place(name("rows of Q that are not there, of math warp %d", a))
     for _, what in ipairs({ "sums", "tops", "zeros", "stage" }) do
       x[what][a] = m:place(name("%s of math warp %d", what, a))
     end
@@ -276,7 +277,10 @@ local function take_q(c)
 end
 local function read_q(c, what)
   c.a:read(c.x.q, c.k, what)
-  for id = 0, c.x.v.ahead and c.k == 0 and 2 * c.x.v.warps - 1 or -1 do c.a:read(c.x.brought[id], 0, what) end
+  for id = 0, 2 * c.x.v.warps - 1 do
+    if not c.x.v.ahead then c.a:read(c.x.cleared[id], 0, what)
+    elseif c.k == 0 then c.a:read(c.x.brought[id], 0, what) end
+  end
 end
 
 local function multiply_group(c, i, group, what)
@@ -440,7 +444,7 @@ end
 
 local function work_on_blocks(c, pieces)
   local x, a = c.x, c.a
-  if x.v.ahead then begin_together(x, a) end
+  if x.v.ahead then begin_together(x, a) else a:write(x.cleared[c.id], 0, "clear_q()") end
   for k = 0, #pieces do
     c.k = k
     a:wait(x.q_full, k, "work_on_blocks()")

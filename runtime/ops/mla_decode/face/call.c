@@ -14,11 +14,12 @@
 
 enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
 /* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe, the third before indices, the
- * fourth before extra_cache. */
+ * fourth before extra_cache, the fifth before q_scale. */
 #define CALL_FIRST offsetof(mlaf_call, rope_table)
 #define CALL_SECOND offsetof(mlaf_call, cache_kpe)
 #define CALL_THIRD  offsetof(mlaf_call, indices)
 #define CALL_FOURTH offsetof(mlaf_call, extra_cache)
+#define CALL_FIFTH  offsetof(mlaf_call, q_scale)
 
 static const struct {
   const char *name;
@@ -255,28 +256,47 @@ static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
   return check_format(r, "the cache", k, rank, rope);
 }
 
-/* The scale of a cache that has one for all tokens. The launch says where there is none. */
-static mlaf_status read_kv_scale(reading *r) {
-  mlaf_view s = r->c->kv_scale;
+/* The scale of a cache, or of Q, that has one for all tokens. The launch says where there is none. */
+static mlaf_status read_scale(const reading *r, const char *name, mlaf_view s, const float **out) {
   if (!s.dims && !s.data) return MLAF_OK;
   if (!s.dims) s.shape[s.dims++] = 1; /* a tensor of one number and no dimension */
-  mlaf_status st = check_view(r, "kv_scale", &s, 1, MLAF_VIEW_F32);
+  mlaf_status st = check_view(r, name, &s, 1, MLAF_VIEW_F32);
   if (!st && s.shape[0] != 1)
-    return mlaf_fail(r->err, MLAF_E_ARG, "kv_scale has %lld numbers, must have one for all tokens", (long long)s.shape[0]);
-  r->args.kv_scale = s.data;
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld numbers, must have one for all tokens", name, (long long)s.shape[0]);
+  *out = s.data;
   return st;
+}
+
+/* The type of Q of 8 bits: that of the cache, which has one scale; else none. */
+static int type_of_codes(const mlaf_call *c) {
+  return c->cache_format == MLAF_KV_E4M3FN ? MLAF_VIEW_E4M3FN : c->cache_format == MLAF_KV_E4M3FNUZ ? MLAF_VIEW_E4M3FNUZ : -1;
+}
+
+/* Q's type is the problem's, which the output has, too; or the cache's. */
+static mlaf_status read_q_type(reading *r, int dims) {
+  const mlaf_call *c = r->c;
+  const int type = known_dtype(c->q.dtype), codes = type_of_codes(c);
+  r->problem.fp8_q = is_bytes(type) && codes >= 0;
+  if (r->problem.fp8_q && type != codes && type != MLAF_VIEW_U8)
+    return mlaf_fail(r->err, MLAF_E_ARG, "q is %s, must be %s, as its cache is, or bfloat16 or float16", dtypes[type].name,
+                     dtypes[codes].name);
+  if (!r->problem.fp8_q && type != MLAF_VIEW_BF16 && type != MLAF_VIEW_F16)
+    return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[type].name);
+  const int wide = r->problem.fp8_q ? known_dtype(c->o.dtype) : type;
+  if (wide != MLAF_VIEW_BF16 && wide != MLAF_VIEW_F16)
+    return mlaf_fail(r->err, MLAF_E_ARG, "the output is %s, must be bfloat16 or float16", dtypes[wide].name);
+  r->problem.dtype = wide == MLAF_VIEW_F16 ? MLAF_F16 : MLAF_BF16;
+  return check_view(r, "q", &c->q, dims, c->q.dtype);
 }
 
 static mlaf_status read_tensors(reading *r, int dims) {
   const mlaf_call *c = r->c;
   const mlaf_view *q = &c->q, *o = &c->o, k = with_head(c->cache), kpe = with_head(c->cache_kpe);
-  if (q->dtype != MLAF_VIEW_BF16 && q->dtype != MLAF_VIEW_F16)
-    return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[known_dtype(q->dtype)].name);
-  mlaf_status st = check_view(r, "q", q, dims, q->dtype);
+  mlaf_status st = read_q_type(r, dims);
   if (!st) st = read_format(r, &k, dims);
   if (!st) st = check_view(r, "the cache", &k, 4, c->cache_format ? k.dtype : q->dtype);
   if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, q->dtype);
-  if (!st) st = check_view(r, "the output", o, dims, q->dtype);
+  if (!st) st = check_view(r, "the output", o, dims, r->problem.dtype == MLAF_F16 ? MLAF_VIEW_F16 : MLAF_VIEW_BF16);
   if (st) return st;
   const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
   bool fits = rank <= columns && (c->cache_format || k.shape[3] == (kpe.dims ? rank : columns)) &&
@@ -288,13 +308,13 @@ static mlaf_status read_tensors(reading *r, int dims) {
   r->problem.heads = (int32_t)heads;
   r->problem.rank = (int32_t)rank;
   r->problem.rope = (int32_t)(columns - rank);
-  r->problem.dtype = q->dtype == MLAF_VIEW_F16 ? MLAF_F16 : MLAF_BF16;
   r->args.q = q->data;
   r->args.o = o->data;
   r->args.lse = c->lse.data;
   r->args.scale = c->scale != 0 || c->flags & MLAF_CALL_SCALE ? c->scale : (float)(1 / sqrt((double)columns));
   st = check_lse(r);
-  if (!st) st = read_kv_scale(r);
+  if (!st) st = read_scale(r, "kv_scale", c->kv_scale, &r->args.kv_scale);
+  if (!st) st = read_scale(r, "q_scale", c->q_scale, &r->args.q_scale);
   return st ? st : read_cache(r, &k, &kpe);
 }
 
@@ -489,7 +509,7 @@ static mlaf_status read_angles(reading *r) {
 static const mlaf_call *take_call(const mlaf_call *c, mlaf_call *whole, mlaf_err *err) {
   if (c && c->struct_size == sizeof *c) return c;
   if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND || c->struct_size == CALL_THIRD ||
-            c->struct_size == CALL_FOURTH)) {
+            c->struct_size == CALL_FOURTH || c->struct_size == CALL_FIFTH)) {
     memset(whole, 0, sizeof *whole);
     return memcpy(whole, c, c->struct_size);
   }

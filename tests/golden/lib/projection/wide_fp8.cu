@@ -428,7 +428,23 @@ MLAF_DEV int width_of(i64 tokens) {
   const i64 passes = (tokens + TOKENS - 1) / TOKENS, each = (tokens + passes - 1) / passes;
   return each <= 128 ? 128 : (int)((each + ROWS - 1) / ROWS) * ROWS;
 }
-// [39 more lines of templates/lib/projection/wide_fp8.h]
+// [9 more lines of templates/lib/projection/wide_fp8.h]
+  barrier_expect(full, (u32)width * 128);
+#pragma unroll 1
+  for (int row = 0; row < width; row += ROWS) copy_box(to + row * 128, &p.x, column, (int)t0 + row, full);
+}
+MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+
+MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int width,
+                        int warp, int thread, ring& r) {
+  if (thread == 32 * W_WARP)
+    for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+      wait_empty(shared, r);
+      load_w(p, shared, at, step, r);
+    }
+  if (thread == 32 * X_WARP)
+    for (int step = begin; step < end; step++, r.next()) {
+// [15 more lines of templates/lib/projection/wide_fp8.h]
 
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 // [23 more lines of templates/lib/projection/wide_fp8.h]
@@ -442,18 +458,62 @@ MLAF_DEV u32 number2(u32 codes, float scale, u32 gain) {
   decode2<0>(codes, a, b);
   return pack2(a * scale * unpack_lo(gain), b * scale * unpack_hi(gain));
 }
-// [9 more lines of templates/lib/projection/wide_fp8.h]
+MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
+  u32 codes[4][4];
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      codes[j][i] = load_2(w + (j ^ g >> 1) * 16 + (i & 1) * (8 * 64) + (i >> 1) * 8); // 16 values, swizzled
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
     const u32 gains[2] = {load_word(gain + 32 * j), load_word(gain + 32 * j + 16)};
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = number2(codes[j][i], scale, gains[i >> 1]);
   }
-// [31 more lines of templates/lib/projection/wide_fp8.h]
+}
+
+MLAF_DEV u32 of_warp(u32 x) {
+  u32 y;
+  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
+  return y;
+}
+struct lane_place {
+  u32 shared, row, gain; // row: of W in a stage
+  const float* scales;
+  int g, lane, token;
+};
+
+template <int WIDTH>
+// [17 more lines of templates/lib/projection/wide_fp8.h]
   if (l.token < WIDTH) square = add_squares(square, at, l.token);
   barrier_wait(full, next.lap);
-// [9 more lines of templates/lib/projection/wide_fp8.h]
+  take_w(next_a, l.shared + next.stage * STAGE + l.row, l.g, l.scales[next_step * SCALES], l.gain + 128 * next_step);
+  barrier_wait(full + (X_AT - FULL_AT), next.lap);
+  before = r.stage;
+  r.next();
+}
+
+template <int WIDTH>
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
+  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0), g = lane >> 2, t = lane & 3;
   const lane_place l = {shared, (u32)(W_AT + (16 * warp + g) * 64 + 2 * t), shared + GAIN_AT + 4 * t,
                         (const float*)(memory + SCALES_AT) + warp - begin * SCALES, g, lane, thread};
-// [25 more lines of templates/lib/projection/wide_fp8.h]
+  float total[WIDTH / 2], square = 0.0f;
+#pragma unroll
+  for (int i = 0; i < WIDTH / 2; i++) total[i] = 0.0f;
+  u32 a[2][4][4];
+  int before = -1;
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  take_w(a[0], shared + r.stage * STAGE + l.row, g, l.scales[begin * SCALES], l.gain + 128 * begin);
+  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
+  barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
+#pragma unroll 1
+  for (int step = begin; step < end; step += 2) { // a share has an even number of steps
+    take_step<WIDTH>(total, a[0], a[1], l, step, end, r, before, square);
+    take_step<WIDTH>(total, a[1], a[0], l, step + 1, end, r, before, square);
+  }
+// [11 more lines of templates/lib/projection/wide_fp8.h]
   if (thread < WIDTH) sums[SQUARES_AT + thread] = square;
 }
 
@@ -475,7 +535,24 @@ MLAF_DEV void multiply_all(const mlaf_projection_scaled_args& args, const place&
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6eea79(
     const __grid_constant__ mlaf_projection_params p) {
-// [18 more lines of templates/lib/projection/wide_fp8.h]
+  extern __shared__ __align__(1024) char memory[];
+  if (!FIRST_OF_LAYER) let_next_launch_start();
+  const u32 shared = shared_address(memory);
+  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
+  const int width = width_of(p.a.tokens);
+  const place at = place_of(p.a, my_block() / SPLIT);
+  const int begin = 2 * (STEPS / 2 * rank / SPLIT), end = 2 * (STEPS / 2 * (rank + 1) / SPLIT);
+  ring r = {0, 0};
+  if (thread == 32 * W_WARP) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared + FULL_AT + 8 * i, 1);
+      barrier_init(shared + X_AT + 8 * i, 1);
+      barrier_init(shared + EMPTY_AT + 8 * i, MATH / 32);
+    }
+    barriers_ready();
+    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+  }
+  lay_scales(p.a, at, begin, end, memory, thread);
   lay_gain(p.a, memory, thread);
   __syncthreads();
   if (warp > W_WARP) wait_for_previous_launch();
