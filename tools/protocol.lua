@@ -13,7 +13,7 @@ local DEFAULTS = {
   sm90_many = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
   sm90_small_rank = { buffers = 4, schedule = "splits", warps = 2 },
   sm90_raw = { boxes = 1, ring = 4, places = 1, wgs = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0, warps = 2 },
-  sm90_raw_mid = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2 },
+  sm90_raw_mid = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2, scored = true },
 }
 
 local function parameters(name, words)

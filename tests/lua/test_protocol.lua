@@ -25,7 +25,7 @@ local WHOLE = with(HOPT, with(WALK, { ring = 22, cluster = 2, o_boxes = 5 }))
 local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 }
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
 local RAW = { boxes = 1, ring = 5, places = 1, wgs = 2, warps = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0 }
-local RAW_MID = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2 }
+local RAW_MID = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2, scored = true }
 local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
 
 local function first(name, v, all)
@@ -257,7 +257,7 @@ test("what is written down of rings is what the check says", function()
   end
   ok(known.sm90_raw[3] and known.sm90_raw[6])
   for ring = 2, 5 do
-    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" }, { lists = 2 } }) do
+    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" }, { lists = 2 }, { scored = false } }) do
       local found, text = first("sm90_raw_mid", with(RAW_MID, with(change, { ring = ring })))
       ok(not known.sm90_raw_mid[ring] or not found, "sm90_raw_mid %d: %s", ring, text)
     end
@@ -541,6 +541,9 @@ local SEEDS = {
     function(m) edit(m, "scores", { "WAIT" }, "P_EMPTY", "work_on_scores()", drop) end },
   { "P is there before its numbers are", "sm90_raw_mid", RAW_MID, { 3 }, "race", "P [01] of", function(m)
     edit(m, "scores 1", { "ARRIVE" }, "P_FULL", "work_on_scores()", earlier(1))
+  end },
+  { "PV waits for scores that nobody makes", "sm90_raw_mid", RAW_MID, { 3 }, "deadlock", "SCORED", function(m)
+    edit(m, "scores 1", { "ARRIVE" }, "SCORED", "work_on_scores()", drop)
   end },
   { "a tile is given back by half of the values", "sm90_raw_mid", RAW_MID, { 6 }, "count", "empty", function(m)
     counts(m, "empty%[%d%]", -2)

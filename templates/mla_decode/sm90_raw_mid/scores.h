@@ -1,9 +1,10 @@
 // The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
-// that each token has a scale for; 0: none), kind (the problem's type), step_8.
+// that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores).
 //@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
 //@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
 //@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
 //@ needs("SLACK", "STEP_8", "SUMS_AT", "TILE", "TOKEN")
+//@ if scored then needs("SCORED_AT") end
 
 // Read anew each time, so that nothing made of it is kept while tiles are computed.
 MLAF_DEV int thread_now() {
@@ -97,22 +98,28 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
 }
 //@ else
 MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
-  constexpr int STEPS = TOKEN / 16;
+  constexpr int TURNS = 3, EACH = TOKEN / 16 / TURNS, PAIRS = EACH / 2; // a shorter loop is fetched faster
   u32 x[AHEAD + 1][4], a[BUFFERS][4];
   at += threadIdx.x % 32 / 16 * 16;
 #pragma unroll
   for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
+#pragma unroll 1
+  for (int turn = 0; turn < TURNS; turn++) {
 #pragma unroll
-  for (int c = 0; c < STEPS; c++) {
-    u32 (&own)[4] = a[c % BUFFERS];
-    const u32 (&from)[4] = x[c / 2 % (AHEAD + 1)];
-    if (c % 2 == 0 && c / 2 + AHEAD < STEPS / 2) load_matrices(x[(c / 2 + AHEAD) % (AHEAD + 1)], at + 32 * (c / 2 + AHEAD));
-    if (c >= BUFFERS) mma_wait<BUFFERS - 1>();
-    to_f16(from[c % 2 * 2], own[0], own[2]);
-    to_f16(from[c % 2 * 2 + 1], own[1], own[3]);
-    mma_begin();
-    mma_f16(s, own, q + (c / 4 * Q_SLAB + c % 4 * 32) / 16, c > 0);
-    mma_commit();
+    for (int c = 0; c < EACH; c++) {
+      u32 (&own)[4] = a[c % BUFFERS];
+      const u32 (&from)[4] = x[c / 2 % (AHEAD + 1)];
+      if (c % 2 == 0 && (c / 2 + AHEAD < PAIRS || turn + 1 < TURNS))
+        load_matrices(x[(c / 2 + AHEAD) % (AHEAD + 1)], at + 32 * (c / 2 + AHEAD));
+      mma_wait<BUFFERS - 1>();
+      to_f16(from[c % 2 * 2], own[0], own[2]);
+      to_f16(from[c % 2 * 2 + 1], own[1], own[3]);
+      mma_begin();
+      mma_f16(s, own, q + (c / 4 * Q_SLAB + c % 4 * 32) / 16, turn + c > 0);
+      mma_commit();
+    }
+    at += 32 * PAIRS;
+    q += EACH / 4 * Q_SLAB / 16;
   }
 }
 //@ end
@@ -149,15 +156,15 @@ MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m,
   for (int j = 0; j < N / 8; j++) sum[j].x *= by[j].x, sum[j].y *= by[j].y;
 }
 
-// x = s relative to m. True if one is too high.
+// x = s relative to m. True if one is too high: by four maxima, since 32 comparisons would wait for each other.
 MLAF_DEV bool relative(const float (&s)[N / 2], const of_rows& m, float (&x)[N / 2]) {
-  bool high = false;
+  float top[4];
 #pragma unroll
   for (int i = 0; i < N / 2; i++) {
     x[i] = s[i] - (i % 2 ? m[i / 4].y : m[i / 4].x);
-    high |= x[i] > LIFT + SLACK;
+    top[i % 4] = i < 4 ? x[i] : fmaxf(top[i % 4], x[i]);
   }
-  return high;
+  return fmaxf(fmaxf(top[0], top[1]), fmaxf(top[2], top[3])) > LIFT + SLACK;
 }
 
 // The rows' sums over all threads: their inverse for the values, the LSE for the caller.
@@ -215,6 +222,9 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       scores(k_at + TILE * at.slot, q, scales, s);
 //@ else
       scores(k_at + TILE * at.slot, q, s);
+//@   if scored then
+      barrier_arrive_if(lane == 0, smem + SCORED_AT + i % PS * 8);
+//@   end
 //@ end
       of_rows by, m;
       load_rows(by, smem + ROWS_AT);

@@ -1,8 +1,9 @@
 // The values' warpgroups: O^T, of half of the columns each. Handed over: scales (groups of columns that each token has a scale
-// for; 0: none).
+// for; 0: none), scored (they wait for the next tile's scores).
 //@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "HALF", "INVERSE_AT", "MATH", "N", "PS")
 //@ needs("P_AT", "P_EMPTY_AT", "P_FULL_AT", "Q_AT", "Q_READY", "Q_ROW", "R", "RAISED_AT", "RING_AT", "SCALES_AT", "STEP_16")
 //@ needs("TILE", "VALUES", "V_AHEAD", "V_BUFFERS")
+//@ if scored then needs("SCORED_AT") end
 
 MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
 #pragma unroll
@@ -121,16 +122,18 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
     take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
     fence_async();
     named_sync(Q_READY, MATH);
-    const int tiles = tiles_of(w);
     float o[HALF][N / 2];
 #pragma unroll
     for (int i = 0; i < HALF; i++)
 #pragma unroll
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
 #pragma unroll 1
-    for (int t = 0; t < tiles; t++) {
+    for (int left = tiles_of(w); left > 0; left--) {
       const u32 i = at.tile - 1; // P's number
       barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
+//@ if scored then
+      if (left > 1) barrier_wait(smem + SCORED_AT + (i + 1) % PS * 8, (i + 1) / PS & 1);
+//@ end
       if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
 //@ if scales > 0 then
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;

@@ -29,7 +29,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_68780874_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231648,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_68780874_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 196512,
     {1, 1, 1}, 1, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
@@ -48,13 +48,13 @@ constexpr bool CAUSAL = 1;
 constexpr int N = 48, C = 1, VALUES = 256, MATH = 384; // threads of the values, and with those of the scores
 constexpr int NV = R / 64, HALF = NV / 2, GROUPS = 4; // blocks of columns of O; groups of columns with a scale
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
-constexpr int TOKEN = 656, PITCH = 656, TILE = 41984, RING = 4, NB = 1; // a tile is one box
+constexpr int TOKEN = 656, PITCH = 656, TILE = 41984, RING = 3, NB = 1; // a tile is one box
 constexpr int AT_ONCE = 16; // rows of a copy
 constexpr int BUFFERS = 2, V_BUFFERS = 1;
 constexpr int AHEAD = 1, V_AHEAD = AHEAD;
 constexpr int Q_SLAB = 128 * N;
 constexpr float LIFT = 5.0f, SLACK = 10.0f, LOWEST = -1e30f;
-constexpr int PS = 1; // places of P
+constexpr int PS = 2; // places of P
 struct shared_memory {
   char q[55296], p[PS][128 * N]; // swizzled
   char scales[PS][GROUPS][128]; // of a tile's tokens, in f16
@@ -70,7 +70,7 @@ constexpr int ROWS_AT = AT(rows), SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), 
 constexpr int BARS_AT = AT(full), FULL_Q_AT = AT(full_q), BAD_AT = AT(bad);
 constexpr int EMPTY_Q_AT = AT(empty_q), P_FULL_AT = AT(p_full), P_EMPTY_AT = AT(p_empty), END_AT = AT(end), FACTS_AT = AT(facts);
 constexpr int SCALES_AT = AT(scales);
-static_assert(sizeof(shared_memory) == 231648, "plans/sm90_raw_mid.lua counts otherwise");
+static_assert(sizeof(shared_memory) == 196512, "plans/sm90_raw_mid.lua counts otherwise");
 constexpr int Q_READY = 4, BEGUN = 5, MADE = 6;
 
 
@@ -314,21 +314,25 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
 // [59 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const float scale = a.scale_log2e;
   const work& w = ((const facts*)(base + FACTS_AT))->w;
-// [20 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+// [18 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+      if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
       multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
 // [10 more lines of templates/mla_decode/sm90_raw_mid/values.h]
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-// [16 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
+// [13 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
+  }
+  barriers_ready();
+}
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mid_68780874(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   const int group = __shfl_sync(~0u, (int)threadIdx.x / 128, 0);
-  if (group == 3) { // registers: 128 * (64 + 128 + 2 * 160) of 65536
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 64;");
+  if (group == 3) { // registers: 128 * (56 + 120 + 2 * 168) of 65536
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     make_barriers(base, smem, threadIdx.x - MATH);
     __syncwarp();
     named_sync(MADE, 128);
@@ -337,14 +341,14 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mi
     let_next_launch_start(); // its blocks come as these leave
     produce(p.a, smem, base);
   } else if (group == 2) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 128;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 120;");
     if (threadIdx.x < VALUES + 32) look_ahead(p.a);
     named_sync(BEGUN, MATH + 128); // barriers are there
     wait_for_previous_launch();
     let_next_launch_start();
     work_on_scores(p.a, base, smem);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 168;");
     named_sync(BEGUN, MATH + 128);
     wait_for_previous_launch();
     let_next_launch_start();

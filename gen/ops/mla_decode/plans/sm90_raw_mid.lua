@@ -15,25 +15,20 @@ local function up(x, to) return (x + to - 1) // to * to end
 function plan.make(v, isa)
   local p = raw.tile(v)
   p.facts_bytes = FACTS
-  -- Scores keep the sums of a group of columns beside those of all before, where tokens hold scales.
+  -- Scores of 64 rows keep the sums of a group of columns beside those of all before, where tokens hold scales.
   p.loader_regs, p.score_regs, p.value_regs = 56, 120, 168
-  if v.scales > 0 then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
+  if v.scales > 0 and v.rows == 64 then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
   p.q_bytes = v.rows * 128 * ((v.rank + v.rope) // 64)
-  -- A second place of P, unless a tile more is worth it: PV of a tile is over before P of the next one is made, as a rule.
-  local function all(ps, ring)
-    local at = p.q_bytes + ps * 128 * (v.rows + v.scales) + ring * p.tile + 4 * v.rows * (7 + ps)
-    return up(up(at + 8 * (2 * ring + 3 + 2 * ps), 16) + FACTS + 4 * (ps + ring), 16)
+  p.ps = 2 -- places of P: PV of a tile goes on while P of the next one is made
+  p.scored = v.scales == 0 and v.rows == 64 -- PV of a tile waits for the next one's scores
+  local function all(ring)
+    local at = p.q_bytes + p.ps * 128 * (v.rows + v.scales) + ring * p.tile + 4 * v.rows * (7 + p.ps)
+    return up(up(at + 8 * (2 * ring + 3 + (p.scored and 3 or 2) * p.ps), 16) + FACTS + 4 * (p.ps + ring), 16)
   end
-  local least = index_list.least(v.page_size)
-  local function ring_of(ps)
-    local ring = MOST_TILES
-    while ring > 2 and all(ps, ring) + least > isa.lds_bytes do ring = ring - 1 end
-    return ring
-  end
-  p.ps = ring_of(1) > ring_of(2) and 1 or 2
-  p.ring = ring_of(p.ps)
+  p.ring = MOST_TILES
+  while p.ring > 2 and all(p.ring) + index_list.least(v.page_size) > isa.lds_bytes do p.ring = p.ring - 1 end
   if p.ring < 3 then return { refused = "less than three tiles fit into shared memory" } end
-  p.bytes = all(p.ps, p.ring)
+  p.bytes = all(p.ring)
   local list_bytes
   p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa)
   p.bytes = up(p.bytes + list_bytes, 16)

@@ -11,11 +11,12 @@ local PRODUCERS = 2 -- both copy rows of every tile; the last one brings facts, 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_raw_mid.lua) with its parameters. ps: places of P.
 function sm90_raw_mid.of(plan, v)
   return { boxes = 1, ring = plan.ring, ps = plan.ps, schedule = v.schedule, raises = 1, warps = 2,
-    lists = plan.list > 0 and 2 or nil }
+    lists = plan.list > 0 and 2 or nil, scored = plan.scored }
 end
 
 -- v: boxes (1), ring, ps, schedule, raises (tiles of a piece, from the first on, where m is set anew), warps; lists: a block with
--- one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not).
+-- one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not); scored: values wait for the
+-- next tile's scores.
 local function block(m, v)
   local x = { v = v, full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
@@ -27,7 +28,7 @@ local function block(m, v)
   index_list.add_places(x, PRODUCERS, function(name) return m:place(name) end)
   x.made, x.begun = m:named("MADE", PRODUCERS), m:named("BEGUN", PRODUCERS + 3 * v.warps)
   x.own, x.q_ready, x.half = m:named("named 1", v.warps), m:named("Q_READY", 3 * v.warps), {}
-  x.p_full, x.p_empty, x.p, x.raised, x.factors, x.scales = {}, {}, {}, {}, {}, {}
+  x.p_full, x.p_empty, x.scored, x.p, x.raised, x.factors, x.scales = {}, {}, {}, {}, {}, {}, {}
   x.q, x.facts, x.refs, x.sums, x.inverse, x.zeros = { all = m:place("Q") }, m:place("facts"), {}, {}, {}, {}
   local function of_warps(name)
     local out = {}
@@ -36,6 +37,7 @@ local function block(m, v)
   end
   for i = 0, v.ps - 1 do
     x.p_full[i], x.p_empty[i] = m:barrier(("P_FULL[%d]"):format(i), v.warps), m:barrier(("P_EMPTY[%d]"):format(i), 2 * v.warps)
+    x.scored[i] = m:barrier(("SCORED[%d]"):format(i), v.warps)
     x.p[i], x.factors[i], x.scales[i] = of_warps("P " .. i), of_warps("factors " .. i), of_warps("scales " .. i)
     x.raised[i] = m:place("raised " .. i)
   end
@@ -98,6 +100,7 @@ local function score_tile(x, a, w, k, t, last, i, set)
   a:read(x.q.all, k, "scores()")
   for g = 0, 1 do read_all(a, x.q[g], v, k, "scores()") end
   read_tile(x, a, i, "scores()")
+  if v.scored then a:arrive(x.scored[i % v.ps], i // v.ps, "work_on_scores()") end
   a:wait(x.p_empty[i % v.ps], i // v.ps - 1, "work_on_scores()")
   a:write(x.scales[i % v.ps][w], i, "store_scales()")
   read_all(a, x.refs, v, set, "relative()")
@@ -138,6 +141,7 @@ end
 local function multiply_tile(x, a, t, last, i)
   local v = x.v
   a:wait(x.p_full[i % v.ps], i // v.ps, "work_on_values()")
+  if v.scored and not last then a:wait(x.scored[(i + 1) % v.ps], (i + 1) // v.ps, "work_on_values()") end
   a:read(x.raised[i % v.ps], i, "work_on_values()")
   if t < v.raises then read_all(a, x.factors[i % v.ps], v, i, "rescale()") end
   if last then read_all(a, x.zeros, v, i, "multiply_v()") end
@@ -178,7 +182,7 @@ local function make_barriers(x, a, who)
     a:make(list, "make_barriers()")
   else
     local list = { x.full_q, x.empty_q, x.ended }
-    for i = 0, x.v.ps - 1 do list[2 * i + 4], list[2 * i + 5] = x.p_full[i], x.p_empty[i] end
+    for i = 0, x.v.ps - 1 do table.move({ x.p_full[i], x.p_empty[i], x.scored[i] }, 1, 3, #list + 1, list) end
     a:make(list, "make_barriers()")
   end
   a:sync(x.made, "kernel")
