@@ -304,9 +304,9 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
   const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
-  /* lists that the kernel reads itself are not cut */
-  const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || (mlaf_decode_fits(b) && !a->indices);
-  if (!combine_of(b)->fn || (splits == 1 && !wide)) return MLAF_OK;
+  const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || mlaf_decode_fits(b);
+  const bool merges = splits > 1 || goes_on || (wide && !a->indices); /* lists that the kernel reads itself are not cut */
+  if (!combine_of(b)->fn || !merges) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
   const mlaf_decode_args *d = &with->behind.decode;
   with->combine = (mlaf_combine_args){d->part_o, d->part_lse, a->o, a->lse, rows, (int32_t)splits, 0};

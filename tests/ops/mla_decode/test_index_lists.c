@@ -407,6 +407,35 @@ static void kernels_read_lists(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
+/* The merge behind splits takes what it takes without lists: the decode kernel's arguments where a batch may be cut. */
+static void merges_behind_lists(void **state) {
+  const lists_case c = {.tokens = 6, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
+                        .heads = 16};
+  mlaf_ctx *ctx = open_on("emu:gfx942");
+  mlaf_plan *plan = plan_of(ctx, &c, MLAF_PLAN_LISTS);
+  made m = draw_lists(&c);
+  mlaf_execute_args a = args_of(ctx, &c, &m);
+  mlaf_err err = {MLAF_OK, ""};
+  a.workspace_size = 1 << 24;
+  a.o = a.workspace = put(ctx, NULL, a.workspace_size);
+  a.q = a.ckv = a.workspace; /* nothing looks there */
+  for (uint32_t fits = 0; fits < 2; fits++) {
+    for (uint32_t splits = 1; splits < 4; splits++) {
+      mlaf_bound b = *mlaf_plan_bound(plan);
+      mlaf_prepared prepared;
+      const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&prepared);
+      b.stage[MLAF_STAGE_DECODE].launch.flags = MLAF_KERNEL_LISTS | (fits ? MLAF_KERNEL_FITS : 0);
+      b.stage[MLAF_STAGE_COMBINE] = b.stage[MLAF_STAGE_DECODE];
+      if (mlaf_decode_prepare(&b, splits, &a, &prepared, &err)) fail_msg("%s", err.text);
+      assert_int_equal(prepared.n, splits > 1 ? 2 : 1);
+      if (splits > 1) assert_ptr_equal(prepared.launches[1].args, fits ? (const void *)&with->behind : &with->combine);
+    }
+  }
+  free_lists(&m);
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+}
+
 /* Lists are left to list kernels where whole requests leave much of the device idle and a cut batch does not. */
 static void waves_of_lists(void **state) {
   const lists_case c = {.tokens = 1, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
@@ -440,6 +469,6 @@ static void waves_of_lists(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lists_as_on_the_host), cmocka_unit_test(sparse_attention_is_right),
                                      cmocka_unit_test(refusals), cmocka_unit_test(kernels_read_lists),
-                                     cmocka_unit_test(waves_of_lists)};
+                                     cmocka_unit_test(merges_behind_lists), cmocka_unit_test(waves_of_lists)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
