@@ -33,7 +33,7 @@ end
 
 local function said(text)
   local set = {}
-  for list in text:gmatch("//@%s*needs(%b())") do
+  for list in text:gmatch("//@[%w_ ]-needs(%b())") do -- needs(...), or: if scored then needs(...) end
     for name in list:gmatch('"([%w_]+)"') do set[name] = true end
   end
   return set
