@@ -83,6 +83,10 @@ static const char *title(const cli_table *t, int column) {
 /* A "|column" stands on a line of its own below its row, where it has anything to say. */
 static bool is_below(const cli_table *t, int column) { return t->columns[column][0] == '|'; }
 
+/* A first cell of more columns than these has a line of its own, above the rest of its row. */
+enum { WIDEST_FIRST = 64 };
+static bool is_above(int column, const char *text) { return column == 0 && strlen(text) > WIDEST_FIRST; }
+
 /* The last column is never padded: nothing stands behind it. */
 static void print_cell(const cli_table *t, int column, int width, const char *text) {
   bool last = column + 1 == t->n_columns || is_below(t, column + 1);
@@ -91,6 +95,7 @@ static void print_cell(const cli_table *t, int column, int width, const char *te
     return;
   }
   if (t->columns[column][0] == '>') printf("%*s%s", width, text, last ? "\n" : "  ");
+  else if (!last && is_above(column, text)) printf("%s\n%*s", text, width + 2, "");
   else if (last) printf("%s\n", text);
   else printf("%-*s  ", width, text);
 }
@@ -101,8 +106,8 @@ static void print_table(const cli_table *t, size_t n) {
   if (!widths) atomic_store(&lacking, true);
   for (int i = 0; widths && i < t->n_columns; i++) widths[i] = (int)strlen(title(t, i));
   for (size_t i = 0; widths && i < n; i++) {
-    int *w = &widths[i % (size_t)t->n_columns], have = (int)strlen(t->cells[i]);
-    if (have > *w) *w = have;
+    const int column = (int)(i % (size_t)t->n_columns), have = (int)strlen(t->cells[i]);
+    if (have > widths[column] && !is_above(column, t->cells[i])) widths[column] = have;
   }
   for (int i = 0; widths && i < t->n_columns; i++) print_cell(t, i, widths[i], title(t, i));
   for (size_t i = 0; widths && i < n; i++) {

@@ -256,10 +256,10 @@ static void interrupted_tuning_goes_on(void **state) {
   assert_in_range(kept, 2, 8);
   assert_int_equal(cut.candidates, kept); /* what was printed is what was kept */
   tune_seen rest = tune(d, "9", NULL);
-  assert_int_equal(rest.candidates, 9);
+  assert_in_range(rest.candidates, kept, 9); /* fewer where what was kept says that others cannot win */
   assert_int_equal(rest.resumed, kept);
   assert_true(rest.chosen);
-  assert_int_equal(samples_in(d->db), 9);
+  assert_int_equal(samples_in(d->db), rest.candidates);
 }
 
 static void killed_tuning_goes_on_too(void **state) {

@@ -2,7 +2,8 @@
  * 0.26 of the 0.33 s of CPU that an empty kernel takes. For `-include NAME` clang takes NAME.pch where the working folder has
  * it, so a worker of tests makes one for each target and its options, and links it into its folder. The first text of each is
  * compiled in both ways, and so is one in 16 of the others: the answers are the same, byte for byte, or the worker ends. Where
- * anything else goes wrong (another ROCm, a text that does not compile) the compiler is asked as it always is. */
+ * anything else goes wrong (another ROCm, a text that does not compile) the compiler is asked as it always is, and so it is for
+ * unoptimised code, which differs with such a header. */
 #ifndef MLAF_MEMO_HEADER_H
 #define MLAF_MEMO_HEADER_H
 
@@ -115,12 +116,20 @@ static bool same_code(const mlaf_text *a, const mlaf_text *b) {
          fa[0].size == fb[0].size && !memcmp(fa[0].data, fb[0].data, fa[0].size);
 }
 
+static bool is_unoptimised(const mlaf_wire_field *options) {
+  const char *from = options->data;
+  for (size_t i = 0; i < options->size; i += strlen(from + i) + 1)
+    if (!strcmp(from + i, "-O0")) return true;
+  return false;
+}
+
 /* `work`, by way of the header at `path` where that can be had; `sampled`: and without it. */
 static mlaf_status work_by_header(const char *path, bool sampled, libraries *l, const mlaf_wire_header *h,
                                   const mlaf_wire_field *f, mlaf_text *out) {
   char cwd[512];
   const char *temp = getenv("TMPDIR");
-  const bool at_home = temp && getcwd(cwd, sizeof cwd) && !strcmp(cwd, temp); /* not what belongs to others */
+  const bool at_home = temp && getcwd(cwd, sizeof cwd) && !strcmp(cwd, temp) && /* not what belongs to others */
+                       !is_unoptimised(&f[1]);
   const bool made = at_home && access(path, R_OK) == 0;
   if (made && !sampled && header_work(path, l, h, f, out) == MLAF_OK) return MLAF_OK;
   const mlaf_status status = work(l, h, f, out);

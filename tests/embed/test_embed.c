@@ -26,9 +26,10 @@ static const mlaf_embed_kernel kernels[] = {
     {alien, "fill", 128, 16, 0, 0, {.flags = 0}},
 };
 static const mlaf_embed_row rows[] = {
-    {0, {16, 512, 64, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 4, {1, 2}},   {0, {16, 512, 64, 1, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},
-    {0, {16, 512, 64, 1, 0, 0, 0, 0, 64, 64, 1024}, 0, 1, {3}}, {0, {16, 512, 64, 2, 1, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
-    {0, {16, 512, 64, 2, 1, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},  {0, {8, 512, 64, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
+    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 4, {1, 2}},
+    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},
+    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 64, 1024}, 0, 1, {3}}, {0, {16, 512, 64, 2, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
+    {0, {16, 512, 64, 2, 1, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},  {0, {8, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
 };
 static const mlaf_embed_target sm_90a = {"sm_90a", kernels, rows, 4, 6}, sm_80 = {"sm_80", kernels, rows, 4, 6};
 static const mlaf_embed_index both = {MLAF_EMBED_VERSION, 2, "", (const mlaf_embed_target[]){
@@ -65,7 +66,7 @@ static mlaf_embed *open_it(const mlaf_embed_index *index) {
 }
 
 static const mlaf_embed_plan *plan_of(mlaf_embed *e, int heads, int q_len, int batch, int ctx) {
-  const mlaf_embed_decode_problem p = {heads, 512, 64, q_len, 1, MLAF_EMBED_DECODE_BF16, 64, batch, ctx, 0, 0};
+  const mlaf_embed_decode_problem p = {heads, 512, 64, q_len, 1, MLAF_EMBED_DECODE_BF16, 64, batch, ctx, 0, 0, 0};
   const mlaf_embed_plan *plan = NULL;
   char why[500] = "";
   if (mlaf_embed_decode_plan(e, &p, &plan, why, sizeof why)) fail_msg("%s", why);
@@ -101,8 +102,8 @@ static void nearest_plan(void **state) {
   assert_ptr_equal(plan_of(e, 16, 1, 60000, 1), large);
   /* a choice that does not load gives way to the baseline, and where there is none it is said */
   assert_int_equal(mlaf_embed_plan_knob(plan_of(e, 16, 2, 1, 1024)), 1);
-  const mlaf_embed_decode_problem broken = {8, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 0};
-  const mlaf_embed_decode_problem absent = {5, 512, 64, 1, 0, 1, 64, 1, 1024, 0, 0};
+  const mlaf_embed_decode_problem broken = {8, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 0, 0};
+  const mlaf_embed_decode_problem absent = {5, 512, 64, 1, 0, 1, 64, 1, 1024, 0, 0, 0};
   const mlaf_embed_plan *plan = NULL;
   char why[500];
   assert_int_equal(mlaf_embed_decode_plan(e, &broken, &plan, why, sizeof why), MLAF_EMBED_DRIVER);
@@ -152,7 +153,7 @@ static void launches_what_the_kernel_wants(void **state) {
 
 /* The same kernel with one split: the launch of its clusters can then be looked at, as no combine comes behind. */
 static void clusters_and_maps(void **state) {
-  static const mlaf_embed_row one[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
+  static const mlaf_embed_row one[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, one, 4, 1};
   const mlaf_embed_index index = index_of(&target);
   static _Alignas(16) uint32_t to[4];
@@ -172,7 +173,7 @@ static void clusters_and_maps(void **state) {
 /* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
 static void turns(void **state) {
   static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, {.flags = MLAF_EMBED_KERNEL_TURNS}}};
-  static const mlaf_embed_row one[] = {{0, {32, 512, 64, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
+  static const mlaf_embed_row one[] = {{0, {32, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
   const mlaf_embed_index index = index_of(&target);
   static const int32_t cases[][2] = {{66, 66}, {67, 34}, {128, 64}, {133, 45}};
@@ -189,15 +190,15 @@ static void turns(void **state) {
 
 /* A problem that rotates what it reads has kernels of its own, and wants a table; others want none. */
 static void rotation_wants_its_table(void **state) {
-  static const mlaf_embed_row both_kinds[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}},
-                                              {0, {16, 512, 64, 1, 0, 0, 2, 0, 64, 1, 1024}, 0, 1, {3}}};
+  static const mlaf_embed_row both_kinds[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}},
+                                              {0, {16, 512, 64, 1, 0, 0, 2, 0, 0, 64, 1, 1024}, 0, 1, {3}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, both_kinds, 4, 2};
   const mlaf_embed_index index = index_of(&target);
   static _Alignas(16) uint32_t to[4];
   static _Alignas(16) const float table[8];
   char why[500] = "";
   mlaf_embed *e = open_it(&index);
-  mlaf_embed_decode_problem p = {16, 512, 64, 1, 0, MLAF_EMBED_DECODE_BF16, 64, 1, 1024, 2, 0};
+  mlaf_embed_decode_problem p = {16, 512, 64, 1, 0, MLAF_EMBED_DECODE_BF16, 64, 1, 1024, 2, 0, 0};
   const mlaf_embed_plan *plan = NULL, *plain = plan_of(e, 16, 1, 1, 1024);
   if (mlaf_embed_decode_plan(e, &p, &plan, why, sizeof why)) fail_msg("%s", why);
   assert_ptr_equal(plan->row, &both_kinds[1]);
@@ -218,8 +219,8 @@ static void rotation_wants_its_table(void **state) {
 }
 
 static void caches_of_8_bits(void **state) {
-  static const mlaf_embed_row formats[] = {{0, {16, 512, 64, 1, 0, 0, 0, 1, 64, 1, 1024}, 0, 1, {1}},
-                                           {0, {16, 512, 64, 1, 0, 0, 0, 3, 64, 1, 1024}, 0, 1, {3}}};
+  static const mlaf_embed_row formats[] = {{0, {16, 512, 64, 1, 0, 0, 0, 1, 0, 64, 1, 1024}, 0, 1, {1}},
+                                           {0, {16, 512, 64, 1, 0, 0, 0, 3, 0, 64, 1, 1024}, 0, 1, {3}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, formats, 4, 2};
   const mlaf_embed_index index = index_of(&target);
   static _Alignas(16) uint32_t to[4];

@@ -109,7 +109,7 @@ static inline int rh_run(rh_batch *b, const mlaf_device_ops *ops, const char *le
   mlaf_compiler *compiler = NULL;
   mlaf_device *dev = NULL;
   mlaf_module *module = NULL;
-  mlaf_err err;
+  mlaf_err err = {MLAF_OK, ""};
   char where[64];
   int agree = 0;
   snprintf(where, sizeof where, "%s %s", ops->name, level);
