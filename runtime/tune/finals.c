@@ -14,7 +14,7 @@ enum { FINALISTS = 5, PASSES = 5, MOST_FINALS = 3, ENOUGH_ALONE = 5 /* samples o
 static bool usable(const tune_candidate *c) { return c->state == TUNE_DONE && c->item.sample.outcome == MLAF_OUT_OK; }
 static double best_ns(const tuner *t) { return t->best < 0 ? INFINITY : t->list[t->best].item.sample.timing.ns; }
 
-/* By now the machine may be quieter. Where nothing else passed all noisy ones are measured longer. */
+/* The machine may be quieter by now. Where nothing else passed all noisy ones are measured longer. */
 static mlaf_status noisy_again(tuner *t, mlaf_err *err) {
   bool any = false;
   t->patient = t->best < 0;

@@ -11,7 +11,7 @@ shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank"
 -- The fields in one that reads a cache of 8 bits.
 shape.CACHE_FIELDS = { "cache", "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
--- And where its queries are of 8 bits, too.
+-- Fields that families of 8-bit caches may leave out: queries of 8 bits, too.
 shape.CACHE_OPTIONAL = { "fp8_q" }
 
 -- Format of an 8-bit cache by the field's number (gen/formats.lua); nil: 16 bits.

@@ -274,7 +274,7 @@ static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t row
   return mlaf_decode_fits(b) && k->launch.flags & MLAF_KERNEL_TURNS && full > each ? full : each;
 }
 
-/* The same of one fused with the value projection: a block has all columns of a head's values, or fewer, if there are compute
+/* Blocks of one fused with the value projection: a block has all columns of a head's values, or fewer, if there are compute
  * units for more blocks. */
 static uint32_t values_blocks(const mlaf_bound *b, int64_t total_q, mlaf_values_args *args) {
   const mlaf_stage *k = combine_of(b);

@@ -12,7 +12,8 @@ MLAF_DEV u32 pack_f16(float lo, float hi) { // of P
   return y;
 }
 
-// By 256 threads; `rows`: of the piece. Behind it Q is ready, and so are the factors of scores (from ROWS_AT on).
+// Q of 8 bits to f16 by 256 threads; `rows`: of the piece. Behind it Q is ready, and so are the factors of scores (from ROWS_AT
+// on).
 MLAF_DEV void take_q(char* base, ${of}int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS;
   if (n >= N) return;
