@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "base/numbers.h"
 #include "gen/gen.h"
 #include "op/calls.h"
 #include "tune/tune.h"
@@ -24,13 +25,14 @@ static mlaf_gen *gen;
 static mlaf_learned *learned;
 
 static void read_file(const char *name) {
-  char path[600], problem[NAME], variant[NAME], line[600];
-  double us;
+  char path[600], problem[NAME], variant[NAME], line[600], time[40], *end;
   snprintf(path, sizeof path, "%s/%s", getenv("MLAF_SOURCE_DIR"), name);
   FILE *f = fopen(path, "r");
   assert_non_null(f);
   while (fgets(line, sizeof line, f)) {
-    if (*line == '#' || sscanf(line, "%199[^\t]\t%199[^\t]\t%lf", problem, variant, &us) != 3) continue;
+    if (*line == '#' || sscanf(line, "%199[^\t]\t%199[^\t]\t%39[0-9.]", problem, variant, time) != 3) continue;
+    const double us = mlaf_strtod(time, &end); /* in every locale */
+    assert_int_equal(*end, 0);
     if (!n_problems || strcmp(list[n_problems - 1].problem, problem)) {
       assert_true(n_problems < PROBLEMS);
       snprintf(list[n_problems++].problem, NAME, "%s", problem);
