@@ -178,6 +178,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_with_kvcache, locals())) is not None:
         return made
+    # `not (...)` in place of this is seven bytecodes more: tests/python/test_host_cost.py
     sparse = False if (indices is None and topk_length is None and attn_sink is None and extra_k_cache is None
                        and extra_indices_in_kvcache is None and extra_topk_length is None) else True
     if not sparse and (block_table is None or cache_seqlens is None):
