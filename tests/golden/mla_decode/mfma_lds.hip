@@ -50,27 +50,11 @@ constexpr u32 LATENT_BYTES = 8192, ROW_BYTES = 512;
 constexpr int UNITS = 1, LEAD = 2;
 
 MLAF_DEV int lane_again() {
-  int x;
-  asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
-  return x;
-}
-
-MLAF_DEV u64 wide(u32 x) {
-  asm volatile("" : "+v"(x));
-  return (u64)(i64)(int)x;
-}
+// [9 more lines of templates/mla_decode/mfma_lds.hip.in]
 
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
+// [9 more lines of templates/mla_decode/lib/refuse.h]
   MLAF_GLOBAL u32* const lse = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
   MLAF_GLOBAL u32* const o = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
 #pragma unroll 1
@@ -81,40 +65,18 @@ MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int 
   }
 }
 struct piece {
-// [47 more lines of templates/mla_decode/lib/fit_walk.h]
-
-struct walk {
-// [126 more lines of templates/mla_decode/lib/fit_walk.h]
+// [49 more lines of templates/mla_decode/lib/fit_walk.h]
+  int next; // request; -1: none is left
+// [125 more lines of templates/mla_decode/lib/fit_walk.h]
 
 MLAF_DEV int visible(const piece& w, int row) {
-  return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
-}
-
-MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
-MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
-MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
-MLAF_DEV u32 rope_column(int i, int lane) {
-  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (ROPE / 8 - 1)) + 4 * (lane & 3);
-}
+// [9 more lines of templates/mla_decode/mfma_lds.hip.in]
 
 MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[2],
                            u32 (&lr)[UNITS]) {
-#pragma unroll
-  for (int u = 0; u < UNITS; u++) {
-    const int i = unit_of(wave, u);
-    const u32 t = pair_row(i);
-    la[2 * u] = smaller(t, last) * cs + latent_column(i, lane);
-    la[2 * u + 1] = smaller(t + 4, last) * cs + latent_column(i, lane);
-    lr[u] = smaller(t + 4 * (lane >> 5), last) * ks + rope_column(i, lane);
+// [7 more lines of templates/mla_decode/mfma_lds.hip.in]
   }
-}
-
-struct output {
-  MLAF_GLOBAL char *upper, *lower;
-  bool has_upper, has_lower;
-};
-MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i64 row, int lane, int rows_left) {
-  char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
+// [8 more lines of templates/mla_decode/mfma_lds.hip.in]
   MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + wide(16 * (lane & 7));
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
 // [20 more lines of templates/mla_decode/mfma_lds.hip.in]
@@ -148,10 +110,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
   {
     const int lane = lane_again();
     const float scale = a.scale_log2e, slack = 8.0f;
-// [20 more lines of templates/mla_decode/mfma_lds.hip.in]
-
-    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
-    const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
+// [23 more lines of templates/mla_decode/mfma_lds.hip.in]
     u32 la[2], lr[UNITS], pos, pgo;
     tile_offsets(15, cs, ks, wave, lane, la, lr);
     u32 ml[UNITS], mr[UNITS];
@@ -160,13 +119,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 38912 + 256 * (i - 8));
     }
     const u32 last_tile = w.begin + 16 * (tiles - 1);
-    u32 here, next = w.begin;
-    auto aim = [&] {
-      here = next;
-      next = smaller(next + 16, last_tile);
-      pos = here % PAGE;
-      pgo = next / PAGE * 4;
-      if (__builtin_expect(here + 15 > last, 0)) tile_offsets(last - here, cs, ks, wave, lane_again(), la, lr);
+// [7 more lines of templates/mla_decode/mfma_lds.hip.in]
     };
 
     pgo = next / PAGE * 4;
@@ -360,19 +313,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     for (u32 k = 0; k < STAGES; k++) steps[k] = k == STAGES - 1 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
     u32 &vd = steps[0], &kd = steps[1], &wd = steps[2];
     auto turn = [&] {
-      const u32 first = steps[0];
-#pragma unroll
-      for (u32 k = 0; k + 1 < STAGES; k++) steps[k] = steps[k + 1];
-      steps[STAGES - 1] = first;
-    };
-    u64 rise;
-    int at = w.begin;
-    const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
-    auto mask = [&] {
-      if (__builtin_expect(at < all_see, 1)) return;
-      const int lane = lane_again();
-      const float none = minus_inf();
-      {
+// [13 more lines of templates/mla_decode/mfma_lds.hip.in]
         const int left = visible(w, (wave * BLOCKS + 0) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
         asm volatile(
             "v_cmp_lt_i32 vcc, 0, %0\n"
@@ -880,10 +821,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     asm volatile("v_mov_b32 %0, v39\nv_mov_b32 %1, v40\nv_mov_b32 %2, v41"
                  : "=v"(top), "=v"(sum), "=v"(total) :: "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
-// [9 more lines of templates/mla_decode/mfma_lds.hip.in]
-    {
-      float x[8];
-      asm volatile(
+// [12 more lines of templates/mla_decode/mfma_lds.hip.in]
           "v_mul_f32 %0, v90, %8\n"
           "v_mul_f32 %1, v94, %8\n"
           "v_mul_f32 %2, v98, %8\n"
@@ -1009,7 +947,5 @@ extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
 mlaf_mla_decode_mfma_lds_3349ede3(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[36864];
   const int wave = uniform(thread_id() >> 6);
-  piece x;
-  asked q;
-// [11 more lines of templates/mla_decode/mfma_lds.hip.in]
+// [13 more lines of templates/mla_decode/mfma_lds.hip.in]
 }

@@ -37,23 +37,13 @@ MLAF_DEV int same_in_all(int x) { return uniform(x); }
 // [templates/mla_prefill/lib/tiles.h]
 
 MLAF_DEV int lane_again() {
-// [33 more lines of templates/mla_prefill/mfma_asm.hip.in]
-  {
+// [34 more lines of templates/mla_prefill/mfma_asm.hip.in]
     const int first = row_of(wave, 0), r = first + (lane & 31);
     float top, sum, total;
     asm volatile("v_mul_f32 %0, %3, v166\nv_mov_b32 %1, v160\nv_mov_b32 %2, v162"
                  : "=&v"(top), "=&v"(sum), "=&v"(total) : "s"(a.scale_log2e) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     sum += lane_xor(sum, lane, 32);
-    total += lane_xor(total, lane, 32);
-    if (t.bad) sum = total = __builtin_nanf("");
-    const float weight = total == 0.0f ? 0.0f : 1.0f / total; // no key seen: O = 0. NaN stays
-    if (a.lse && g == 0 && r < t.rows)
-      ((MLAF_GLOBAL float*)(u64)a.lse)[(t.row + r) * a.lse_token + t.head * a.lse_head] =
-          sum == 0.0f ? minus_inf() : (log2_fast(sum) - top) * LN_2;
-    char* const put = turn + 256 * (lane & 31);
-    {
-      float x[8];
-      asm volatile(
+// [10 more lines of templates/mla_prefill/mfma_asm.hip.in]
           "v_accvgpr_read_b32 %0, a32\n"
           "v_accvgpr_read_b32 %1, a48\n"
           "v_accvgpr_read_b32 %2, a64\n"
@@ -243,22 +233,13 @@ MLAF_DEV int lane_again() {
       const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
       *(u32x4*)(put + 16 * ((13 + 2 * g) ^ (lane & 7))) = packed;
     }
-    asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
-// [9 more lines of templates/mla_prefill/mfma_asm.hip.in]
-}
+// [11 more lines of templates/mla_prefill/mfma_asm.hip.in]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(44))) void
 mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
   __shared__ __attribute__((aligned(128))) char lds[41984];
   const int wave = uniform(thread_id() >> 6);
-  tile t;
-  if (!find_tile(a, (u32)group_x(), lane_again(), H, t)) return;
-
-  auto rounds = [&](int first, int last) {
-    const int most = first < t.rows ? uniform(smaller(seen_by(t, smaller(last, t.rows - 1)), t.keys)) : 0;
-    return most > 0 ? (most + KEYS - 1) / KEYS : 0;
-  };
-  const int count = rounds(0, ROWS - 1), near = rounds(row_of(wave, 0), row_of(wave, 0) + 31);
+// [8 more lines of templates/mla_prefill/mfma_asm.hip.in]
   const int mine = near, both = near;
   auto clear = [&] {
     asm volatile( // l, n, -m/scale, O
@@ -417,15 +398,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
           "global_load_dwordx4 v[72:75], %3, off offset:128\n"
           :: "v"(q[0]), "v"(q[1]), "v"(q[2]), "v"(q[3]) : "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     }
-    clear();
-    u32 kd = K_BYTES, vd = 0, vd1 = 0, vd2 = V_BYTES, vt; // steps from a place of K, of V to another
-    {
-      const int lane = lane_again();
-      const u32 qw = q_place + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
-      u32 qr[4];
-#pragma unroll
-      for (int f = 0; f < 4; f++) qr[f] = q_place + 128 * (lane & 31) + 16 * ((2 * f + (lane >> 5)) ^ (lane & 7));
-      kd = 0u - kd;
+// [9 more lines of templates/mla_prefill/mfma_asm.hip.in]
     asm volatile(
         "s_waitcnt vmcnt(0)\n"
         "ds_write_b128 %[wk], v[132:135] offset:0\n"
@@ -482,14 +455,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
 
     kd = 0u - K_BYTES, vd = 0u - 2 * V_BYTES, vd1 = V_BYTES, vd2 = V_BYTES;
-    auto turn = [&] {
-      kd = 0u - kd;
-      const u32 first = vd;
-      vd = vd1;
-      vd1 = vd2;
-      vd2 = first;
-    };
-    int done = 0;
+// [8 more lines of templates/mla_prefill/mfma_asm.hip.in]
     asm volatile("s_waitcnt lgkmcnt(0)\ns_barrier" ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     if (mine > 0) {
     asm volatile(
