@@ -118,9 +118,9 @@ local function folded(lines, templates, goldens)
   return table.concat(out, "\n") .. "\n"
 end
 
--- Texts of all goldens by file: what the generator made of the templates. Longer runs of lines that a template has as they are, or
--- a golden of an earlier case, become the first of them and their number, since a reviewer reads them there; the manifest's hash
--- guards all.
+-- Texts of all goldens by file: what the generator made of the templates. Longer runs of lines that a template has as they are,
+-- or a golden of an earlier case, become the first of them and their number, since a reviewer reads them there; the manifest's
+-- hash guards all.
 function golden.texts(loader, cases)
   local emit, goldens, out = loader.require("emit"), {}, {}
   for _, c in ipairs(cases) do

@@ -236,9 +236,9 @@ static bool write_table(const table *t, const char *path) {
   if (!f) return fprintf(stderr, "emu-coverage: cannot write %s\n", path), false;
   fprintf(f, "# Instructions in the emulator (tools/emu-coverage.sh BUILD_DIR --update), by their states for");
   for (int isa = 0; isa < EMU_ISAS; isa++) fprintf(f, " %s%s", emu_isas[isa].info.target, isa + 1 < EMU_ISAS ? "," : ".\n");
-  fprintf(f, "# yes: implemented, and tests/emu executes it; gfx942: the same operation, tested there; -: left out, it faults by name\n"
-             "# (isa_left_out.txt says why); a dot: the target has no such instruction. Behind them: gfx942's was seen in our compiled\n"
-             "# kernels (ours), in the 1432 code objects under hsa/gfx942 of ROCm/aiter (wild).\n");
+  fprintf(f, "# yes: implemented, and tests/emu executes it; gfx942: the same operation, tested there; -: left out, it faults by "
+             "name\n# (isa_left_out.txt says why); a dot: the target has no such instruction. Behind them: gfx942's was seen in "
+             "our compiled\n# kernels (ours), in the 1432 code objects under hsa/gfx942 of ROCm/aiter (wild).\n");
   for (const row *r = t->row; r < t->row + t->n; r++) write_group(f, t, r);
   return fclose(f) == 0;
 }
