@@ -115,7 +115,39 @@ local function folded(lines, templates, goldens)
     if n >= FOLDED_LEAST then out[#out + 1] = ("// [%d more lines of %s]"):format(n - 1, path) end
     i = i + (n >= FOLDED_LEAST and n or 1)
   end
-  return table.concat(out, "\n") .. "\n"
+  return out
+end
+
+local ROUND_MOST = 60 -- lines
+
+-- Counts how often the `size` lines from i on stand there, one behind the other, but for their numbers.
+local function rounds_of(shapes, i, size)
+  local n, at = 1, i + size
+  while shapes[at + size - 1] and shapes[at] == shapes[i] do
+    for k = 1, size - 1 do
+      if shapes[at + k] ~= shapes[i + k] then return n end
+    end
+    n, at = n + 1, at + size
+  end
+  return n
+end
+
+-- Keeps the first round of a loop that the generator unrolled, and says how many like it follow.
+local function first_rounds(lines)
+  local shapes, out, i = {}, {}, 1
+  for k, line in ipairs(lines) do shapes[k] = line:gsub("%d+", "0") end
+  while i <= #lines do
+    local size, rounds, hidden = 1, 1, FOLDED_LEAST - 1
+    for s = 1, ROUND_MOST do
+      local n = rounds_of(shapes, i, s)
+      if (n - 1) * s > hidden then size, rounds, hidden = s, n, (n - 1) * s end
+    end
+    table.move(lines, i, i + size - 1, #out + 1, out)
+    local what = size == 1 and "line" or size .. " lines"
+    if rounds > 1 then out[#out + 1] = ("// [%d more times the %s above, with other numbers]"):format(rounds - 1, what) end
+    i = i + size * rounds
+  end
+  return out
 end
 
 -- Texts of all goldens by file: what the generator made of the templates. Longer runs of lines that a template has as they are,
@@ -127,7 +159,8 @@ function golden.texts(loader, cases)
     if c.file then
       local lines = {}
       for line in emit.golden(c.template, c.params, c.target):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
-      out[c.file] = folded(lines, template_places(loader, c.template), goldens)
+      local shown = first_rounds(folded(lines, template_places(loader, c.template), goldens))
+      out[c.file] = table.concat(shown, "\n") .. "\n"
       note_places(goldens, c.file, lines)
     end
   end
