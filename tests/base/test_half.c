@@ -27,7 +27,7 @@ static void encodes(uint32_t u) {
 #endif
 }
 
-static void every_half(void **state) {
+TEST(every_half) {
   for (uint32_t h = 0; h < 65536; h++) {
     uint32_t got = bits_of(mlaf_half_decode((uint16_t)h)), want = bits_of(test_half_to_float((uint16_t)h));
     if (got != want) fail_msg("half %04x: %08x, by definition %08x", h, got, want);
@@ -44,7 +44,7 @@ static void every_half(void **state) {
 }
 
 /* At each half, half way to the next one, and one float to either side of both; around the edges of the format. */
-static void every_boundary(void **state) {
+TEST(every_boundary) {
   for (uint32_t h = 0; h < 0x7c00; h++) {
     uint32_t at[3] = {bits_of((float)test_half_value((uint16_t)h)), 0, 0};
     at[1] = bits_of((float)((test_half_value((uint16_t)h) + (h == 0x7bff ? 65536 : test_half_value((uint16_t)(h + 1)))) / 2));
@@ -56,7 +56,7 @@ static void every_boundary(void **state) {
     for (uint32_t m = 0; m < 64; m++) encodes(e << 23 | m), encodes(e << 23 | (0x7fffff - m)), encodes(e << 23 | m << 17);
 }
 
-static void many_others(void **state) {
+TEST(many_others) {
   uint64_t x = 88172645463325252u;
   for (int i = 0; i < 4000000; i++) {
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -66,7 +66,7 @@ static void many_others(void **state) {
 }
 
 /* Sums of 113 bits round once. */
-static void quads(void **state) {
+TEST(quads) {
 #ifdef __SIZEOF_FLOAT128__
   assert_int_equal(test_half_of_quad((__float128)65520 - 0x1p-90), 0x7bff);
   assert_int_equal(test_half_of_quad((__float128)65520), 0x7c00);
@@ -78,8 +78,4 @@ static void quads(void **state) {
 #endif
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_half), cmocka_unit_test(every_boundary),
-                                     cmocka_unit_test(many_others), cmocka_unit_test(quads)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

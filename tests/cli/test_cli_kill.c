@@ -58,7 +58,7 @@ static double finished_run(const cli_dir *d) {
   return chosen_ns(d);
 }
 
-static void killed_tuners_lose_nothing(void **state) {
+TEST(killed_tuners_lose_nothing) {
   cli_dir *d = *state;
   need_compiler("gfx942");
   const double want = finished_run(d);
@@ -120,7 +120,7 @@ static char *layers_tuned(const cli_dir *d) {
 }
 
 /* Whatever was killed, the choices in the end are those of an undisturbed run. */
-static void killed_layer_tuners_lose_nothing(void **state) {
+TEST(killed_layer_tuners_lose_nothing) {
   cli_dir *d = *state;
   need_compiler("gfx942");
   char *want = layers_tuned(d); /* and the cache is warm */
@@ -147,9 +147,4 @@ static void killed_layer_tuners_lose_nothing(void **state) {
   free(want), free(got);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown),
-      cmocka_unit_test_setup_teardown(killed_layer_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

@@ -162,7 +162,7 @@ static void expect_alive(const char *path, unsigned seed) {
                                         : "a failure without a detail");
 }
 
-static void damaged_files(void **state) {
+TEST(damaged_files) {
   db_dir *d = *state;
   size_t n;
   fill(d->path);
@@ -183,7 +183,7 @@ static void damaged_files(void **state) {
   free(bad);
 }
 
-static void damaged_logs(void **state) {
+TEST(damaged_logs) {
   db_dir *d = *state;
   char copy[120], wal[160], shm[160];
   size_t n, main_n;
@@ -230,7 +230,7 @@ static size_t saved(const char *path, const char *to) {
   return n;
 }
 
-static void pages_are_saved(void **state) {
+TEST(pages_are_saved) {
   db_dir *d = *state;
   char to[160], copy[120];
   size_t n;
@@ -276,7 +276,7 @@ static void pages_are_saved(void **state) {
 }
 
 /* Someone with an editor: a kernel's launch size, a choice's keys, a problem's family. */
-static void edited_rows_are_not_used(void **state) {
+TEST(edited_rows_are_not_used) {
   static const char *const edits[] = {
       "UPDATE kernel SET threads = 1024",
       "UPDATE kernel SET params = replace(params, 'p0', 'p1')",
@@ -315,8 +315,4 @@ static void edited_rows_are_not_used(void **state) {
   free(good);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(damaged_files), T(damaged_logs), T(pages_are_saved), T(edited_rows_are_not_used)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

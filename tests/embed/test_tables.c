@@ -255,7 +255,7 @@ static fake_launch by_loader(batch *x) {
   return launched("fakecuda_before");
 }
 
-static void library_and_loader_serve_them(void **state) {
+TEST(library_and_loader_serve_them) {
   batch *x = make_batch();
   const fake_launch a = by_library(x), b = by_loader(x);
   assert_memory_equal(a.grid, b.grid, sizeof a.grid);
@@ -268,7 +268,7 @@ static void library_and_loader_serve_them(void **state) {
 }
 
 /* Grids of any batch and width are the library's; the fake runs none that does not cover its batch. */
-static void grids_agree(void **state) {
+TEST(grids_agree) {
   static const struct { int32_t batch, width; } cases[] = {{1, 1}, {8, 1024}, {9, 1025}, {4097, 2}, {9000, 3}, {2, 70000}};
   const mlaf_embed_plan *of = NULL;
   mlaf_embed *e = open_loader(2, &of);
@@ -307,7 +307,7 @@ static void grids_agree(void **state) {
 }
 
 /* A bundle of an earlier version, and a damaged one: nothing else helps here, so that it is said what is wrong. */
-static void what_is_missing_is_said(void **state) {
+TEST(what_is_missing_is_said) {
   mlaf_plan *of = NULL;
   char why[4096] = "", *path = code_path(1);
   mlaf_ctx *ctx;
@@ -329,7 +329,7 @@ static void what_is_missing_is_said(void **state) {
   free(path);
 }
 
-static void the_loader_refuses(void **state) {
+TEST(the_loader_refuses) {
   const mlaf_embed_plan *of = NULL;
   mlaf_embed *e = open_loader(1, &of);
   char why[500] = "";
@@ -370,8 +370,4 @@ static void the_loader_refuses(void **state) {
   mlaf_embed_close(e);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(library_and_loader_serve_them), cmocka_unit_test(grids_agree),
-                                     cmocka_unit_test(what_is_missing_is_said), cmocka_unit_test(the_loader_refuses)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

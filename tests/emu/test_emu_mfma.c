@@ -87,7 +87,7 @@ static uint32_t mix(uint32_t h, place p) {
   return h;
 }
 
-static void formulas_are_the_calculators(void **state) {
+TEST(formulas_are_the_calculators) {
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
     uint32_t a = 2166136261u, b = a, d = a;
@@ -301,7 +301,7 @@ static void integers(job *q, const shape *s) {
 
 /* --- tests --- */
 
-static void every_element_is_where_the_map_says(void **state) {
+TEST(every_element_is_where_the_map_says) {
   static job q;
   for (int n = 0; n < SHAPES; n++) {
     seed = 1000u + (uint32_t)n;
@@ -310,7 +310,7 @@ static void every_element_is_where_the_map_says(void **state) {
   }
 }
 
-static void random_products(void **state) {
+TEST(random_products) {
   static job q;
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
@@ -322,7 +322,7 @@ static void random_products(void **state) {
   }
 }
 
-static void broadcast_and_lane_modifiers(void **state) {
+TEST(broadcast_and_lane_modifiers) {
   static const struct { const char *name; int cbsz, abid, blgp; } m[] = {
       {"f32_32x32x4_2b_bf16", 1, 0, 0}, {"f32_32x32x4_2b_bf16", 1, 1, 1}, {"f32_32x32x4_2b_f16", 0, 0, 2},
       {"f32_16x16x4_4b_f16", 1, 1, 3}, {"f32_16x16x4_4b_bf16", 2, 3, 4}, {"f32_16x16x1_4b_f32", 2, 0, 5},
@@ -341,7 +341,7 @@ static void broadcast_and_lane_modifiers(void **state) {
     }
 }
 
-static void f64_negation(void **state) {
+TEST(f64_negation) {
   static job q;
   for (int n = 0; n < SHAPES; n++)
     for (int neg = 1; neg < 8 && shapes[n].a == F64; neg++) {
@@ -354,7 +354,7 @@ static void f64_negation(void **state) {
 }
 
 /* All 256 codes of both 8-bit formats, through B = 1. */
-static void fp8_codes(void **state) {
+TEST(fp8_codes) {
   snip *t = *state;
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
@@ -378,7 +378,7 @@ static void fp8_codes(void **state) {
   }
 }
 
-static void subnormals_and_specials(void **state) {
+TEST(subnormals_and_specials) {
   static job q;
   snip *t = *state;
   q = (job){.s = &shapes[0]};
@@ -405,7 +405,7 @@ static void subnormals_and_specials(void **state) {
   for (int i = 0; i < 16; i++) assert_int_equal(isnan(f32_of(t->out[64 * (i % 4) + 16 * (i / 4)])) != 0, i == 0);
 }
 
-static void constants_and_exec(void **state) {
+TEST(constants_and_exec) {
   snip *t = *state;
   /* C as an inline constant; EXEC is ignored by reads and by the write. */
   snip_ok(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\ns_mov_b64 exec, 3\n"
@@ -418,7 +418,7 @@ static void constants_and_exec(void **state) {
   for (int l = 0; l < 64; l++) assert_int_equal((int32_t)t->out[l], -5);
 }
 
-static void operands_are_checked(void **state) {
+TEST(operands_are_checked) {
   snip *t = *state;
   FAULT(t, 1, 0, "v_mov_b32 v10, 0\ns_nop 1\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n", "uninitialised", "v11");
   FAULT(t, 1, 0, "global_load_dwordx2 v[10:11], v1, s[4:5]\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n",
@@ -430,11 +430,4 @@ static void operands_are_checked(void **state) {
       "32x32x8");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(formulas_are_the_calculators), cmocka_unit_test(every_element_is_where_the_map_says),
-      cmocka_unit_test(random_products), cmocka_unit_test(broadcast_and_lane_modifiers), cmocka_unit_test(f64_negation),
-      cmocka_unit_test(fp8_codes), cmocka_unit_test(subnormals_and_specials), cmocka_unit_test(constants_and_exec),
-      cmocka_unit_test(operands_are_checked)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

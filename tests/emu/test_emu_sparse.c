@@ -90,7 +90,7 @@ static void run(snip *t, const shape *s, int cbsz, int abid) {
     }
 }
 
-static void every_shape_and_set(void **state) {
+TEST(every_shape_and_set) {
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     seed = (uint32_t)i + 1;
     for (int abid = 0; abid < (shapes[i].a <= BF16 ? 4 : 2); abid++) run(*state, &shapes[i], 0, abid);
@@ -98,7 +98,7 @@ static void every_shape_and_set(void **state) {
   }
 }
 
-static void checks(void **state) {
+TEST(checks) {
   snip *t = *state;
   const char *zero = "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v20, 0\nv_mov_b32 v21, 0\nv_mov_b32 v22, 0\n"
       "v_mov_b32 v23, 0\n"
@@ -118,7 +118,4 @@ static void checks(void **state) {
   FAULT(t, 1, 0, body, "hazard", "reading an MFMA result: 7 in all"); /* the positions are read early, like A and B */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_shape_and_set), cmocka_unit_test(checks)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)
