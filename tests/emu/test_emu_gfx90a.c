@@ -2,6 +2,7 @@
  * a buffer descriptor, its cache instructions; and matrices that flush what gfx942 keeps. */
 #include <math.h>
 
+#include "base/bits.h"
 #include "target_rig.h"
 
 static rig r;
@@ -17,16 +18,8 @@ static int close_rig(void **state) {
   return 0;
 }
 
-static float float_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static uint32_t bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
+static float float_of(uint32_t u) { return mlaf_bits_float(u); }
+static uint32_t bits_of(float f) { return mlaf_float_bits(f); }
 
 typedef enum type { BF16, F16, I8, F32, F64 } type;
 static int bits(type t) { return t == I8 ? 8 : t == F32 ? 32 : t == F64 ? 64 : 16; }

@@ -2,6 +2,7 @@
  * with the emulator: formats as lists of their numbers, matrices element by element, LDS byte by byte. */
 #include <math.h>
 
+#include "base/bits.h"
 #include "target_rig.h"
 
 static rig r;
@@ -17,16 +18,8 @@ static int close_rig(void **state) {
   return 0;
 }
 
-static float float_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static uint32_t bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
+static float float_of(uint32_t u) { return mlaf_bits_float(u); }
+static uint32_t bits_of(float f) { return mlaf_float_bits(f); }
 
 /* --- formats --- */
 

@@ -227,7 +227,7 @@ TEST(loads_to_lds) {
 }
 
 /* --- typed buffers --- */
-static float f32(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+static float f32(uint32_t u) { return mlaf_bits_float(u); }
 static uint32_t to_half(float f) { return test_half_of(f); }
 
 typedef struct fmt { int data, number, n; uint32_t in[4], want[4]; } fmt; /* memory and components of lane 0 */

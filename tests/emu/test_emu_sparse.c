@@ -22,9 +22,8 @@ static uint32_t rnd(void) { return seed = seed * 1664525u + 1013904223u, seed >>
 
 /* The code of a small integer in each format. */
 static uint32_t code(int type, int v) {
-  float f = (float)v;
-  uint32_t u;
-  memcpy(&u, &f, 4);
+  const float f = (float)v;
+  const uint32_t u = mlaf_float_bits(f);
   int mant = type == FP8 ? 3 : 2, bias = type == FP8 ? 8 : 16, e = (int)(u >> 23 & 255) - 127;
   if (type == F16) return test_half_of(f);
   if (type == BF16) return u >> 16;
@@ -81,10 +80,9 @@ static void run(snip *t, const shape *s, int cbsz, int abid) {
   for (int i = 0; i < s->m; i++)
     for (int j = 0; j < s->m; j++) {
       int reg = s->m == 32 ? i / 8 * 4 + i % 4 : i % 4, lane = (s->m == 32 ? i / 4 % 2 : i / 4) * s->m + j, want = c[i][j];
-      uint32_t got = t->out[64 * reg + lane], u;
+      uint32_t got = t->out[64 * reg + lane];
       for (int k = 0; k < s->k; k++) want += a[i][k] * b[k][j];
-      float f = (float)want;
-      memcpy(&u, &f, 4);
+      const uint32_t u = mlaf_float_bits((float)want);
       if (got != (s->a == I8 ? (uint32_t)want : u))
         fail_msg("v_smfmac_%s cbsz:%d abid:%d: D[%d][%d] is 0x%x, want %d", s->name, cbsz, abid, i, j, got, want);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "target_rig.h"
 
 /* D = A B with small whole numbers, exact in 16 bits: A row i and B column j of k = group * per_lane + e in lane 16 group + i
@@ -18,9 +19,7 @@ static void multiply(rig *r, const char *name, int m, int k, bool bf16) {
     for (int i = 0; i < m; i++)
       for (int x = 0; x < k; x++) {
         int value = (7 * i + 3 * x + 5 * which + i * x) % 9 - 4;
-        float f = (float)value;
-        uint32_t bits;
-        memcpy(&bits, &f, 4);
+        const uint32_t bits = mlaf_float_bits((float)value);
         (which ? b : a)[i][x] = value;
         /* f16 of a small whole number: sign, exponent rebiased, the top ten bits of the mantissa */
         uint32_t half = value ? (bits >> 16 & 0x8000) | ((bits >> 23 & 0xff) - 112) << 10 | (bits >> 13 & 0x3ff) : 0;
