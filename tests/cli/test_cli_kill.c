@@ -5,6 +5,7 @@
 #include "cli/cli_fixture.h"
 #include "db/db.h"
 #include "need.h"
+#include "files.h"
 
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64"
 #define TUNE "tune", PROBLEM, "--device", "emu:gfx942", "--max-candidates", "8", "--jobs", "2"
@@ -42,12 +43,6 @@ static double chosen_ns(const cli_dir *d) {
   release(&r);
   assert_true(ns > 0);
   return ns;
-}
-
-static void copy_tree(const char *from, const char *to) {
-  char *command = mlaf_format("rm -rf '%s' && cp -r '%s' '%s'", to, from, to);
-  assert_int_equal(system(command), 0);
-  free(command);
 }
 
 /* The run goes on to its end; the time of its choice. */

@@ -11,6 +11,7 @@
 #include "compile/cache_walk.h"
 #include "compile_fixture.h"
 #include "op/numeric.h"
+#include "files.h"
 
 static int from_env(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
 
@@ -60,13 +61,6 @@ static size_t mutate(unsigned char *data, size_t size, const unsigned char *othe
 }
 
 static char *file_of(const char *folder, const char *key) { return mlaf_format("%s/v1/gfx942/%.2s/%s.co", folder, key, key); }
-
-static void write_file(const char *path, const void *data, size_t size) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, size, f), size);
-  assert_int_equal(fclose(f), 0);
-}
 
 static bool note_fault(void *user, const mlaf_cache_entry *e) {
   *(int *)user += e->fault != NULL;

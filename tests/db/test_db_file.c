@@ -6,19 +6,7 @@
 #include <sys/wait.h>
 
 #include "db/db_fixture.h"
-
-static void write_file(const char *path, const void *data, size_t n) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, n, f), n);
-  assert_int_equal(fclose(f), 0);
-}
-
-static char *read_file(const char *path, size_t *n) {
-  void *data = NULL;
-  assert_int_equal(mlaf_file_read(path, 64 << 20, &data, n, NULL), MLAF_OK);
-  return data;
-}
+#include "files.h"
 
 static void run_sql(const char *path, const char *sql) {
   sqlite3 *raw;
