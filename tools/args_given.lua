@@ -34,10 +34,9 @@ local TEXT = [[
 
 #include <stdint.h>
 
-/* Optional tensors that some problems have: places, names behind "float", rows of mlaf_given. */
+/* Optional tensors that some problems have: places, something of each by name and by place, rows of mlaf_given. */
 enum { $places, MLAF_GIVEN };
-#define $OP_GIVEN_TENSORS $tensors
-#define $OP_GIVEN_NUMBERS $numbers
+#define $OP_GIVEN(type) union { struct { $members }; type given[MLAF_GIVEN]; }
 #define $OP_GIVEN_ROWS \
 $rows
 
@@ -72,8 +71,7 @@ return function(root, op)
   local made = {
     op = op, OP = op:upper(),
     places = each(list, ", ", function(g) return "MLAF_GIVEN_" .. g[1]:upper() end),
-    tensors = each(list, ", ", function(g) return "*" .. g[1] end),
-    numbers = each(list, ", ", function(g) return g[1] end),
+    members = each(list, " ", function(g) return "type " .. g[1] .. ";" end),
     rows = each(list, ", \\\n", function(g)
       local row = "  {%s, .has_at = %s, .has = %#xu, \\\n   .without = %s, .otherwise = %s, .cases = {%s}, .timing = %af}"
       return row:format(place(g), offset("problem", g.has), values(g, formats), text(g.without), text(g.otherwise),

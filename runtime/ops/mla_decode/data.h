@@ -26,12 +26,7 @@ typedef struct mlaf_decode_data {
   int32_t *lengths;       /* [batch] tokens of each request, on the host */
   int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */
   void *tables;           /* their copy on the device */
-  union {                 /* optional tensors, their numbers on the host; on the device they are where args says */
-    struct {
-      float MLA_DECODE_GIVEN_TENSORS;
-    };
-    float *given[MLAF_GIVEN];
-  };
+  MLA_DECODE_GIVEN(float *); /* numbers of optional tensors on the host; on the device they are where args says */
   size_t words;           /* of `host` */
   int values;             /* columns of the fused value projection; 0: there is none */
   int64_t pages;          /* of one set */

@@ -15,12 +15,7 @@ typedef struct mlaf_batch {
   const uint16_t *q, *ckv, *kpe; /* q: bytes with fp8_q; kpe: ckv + rank in one tensor, of an 8-bit cache row 0's rope columns */
   int64_t ckv_row_stride, kpe_row_stride; /* units of the cache's format */
   int64_t page_rows;             /* of an 8-bit cache whose rows are not all tokens: rows from page to page */
-  union {                        /* optional tensors, of problems that have them; a scale that is NULL is 1 */
-    struct {
-      const float MLA_DECODE_GIVEN_TENSORS;
-    };
-    const float *given[MLAF_GIVEN];
-  };
+  MLA_DECODE_GIVEN(const float *); /* optional tensors, of problems that have them; a scale that is NULL is 1 */
   const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
   double scale;
   int32_t rope_rows;             /* of rope_table, [rope_rows, P] */

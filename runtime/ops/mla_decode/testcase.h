@@ -25,12 +25,7 @@ typedef struct mlaf_case_spec {
   mlaf_cache_layout layout;
   int32_t unused_pages;                   /* pages of the cache that no request owns */
   bool short_table;                       /* the table of a problem that rotates ends before the longest request's last token */
-  union {                                 /* numbers of optional tensors; 0: none is handed over */
-    struct {
-      float MLA_DECODE_GIVEN_NUMBERS;
-    };
-    float given[MLAF_GIVEN];
-  };
+  MLA_DECODE_GIVEN(float);                /* numbers of optional tensors; 0: none is handed over */
   bool any_scales;                        /* one with scales inside: any fp32 numbers, else powers of two, 2^-13 .. 2^7 */
   int32_t nan_code_in;                    /* a token of that request holds one NaN code; 0: none does */
   double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
@@ -44,12 +39,7 @@ typedef struct mlaf_testcase {
   mlaf_batch batch;
   uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache. ckv of an 8-bit cache, q of 8 bits: the bytes */
   size_t q_count, ckv_count, kpe_count; /* elements of 2 bytes */
-  union {                  /* numbers of optional tensors; a rope_table has an angle at random for each position and pair */
-    struct {
-      float MLA_DECODE_GIVEN_TENSORS;
-    };
-    float *given[MLAF_GIVEN];
-  };
+  MLA_DECODE_GIVEN(float *); /* numbers of optional tensors; rope_table has an angle at random for each position and pair */
   int32_t *tables;         /* qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, one behind the other */
   int64_t total_pages;     /* kv_indptr[batch] */
   int64_t max_kv_len;
