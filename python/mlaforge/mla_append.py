@@ -1,11 +1,9 @@
 """Appending to the latent cache, by the entry points and argument orders of vLLM and AITER."""
-import ctypes
-
 from . import cache_format, context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import AppendArgs
 from .tensors import check_page, check_place, check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "concat_mla_q", "fused_qk_rope_concat_and_cache_mla"]
@@ -15,19 +13,6 @@ DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FORMATS = {f.name: f for f in cache_format.taken_by("mla_append")}
 CACHE = "[blocks, block, row] or [blocks, block, 1, row]"
 HALF_TABLE = "[positions, P/2] or [positions, 1, P/2] or [positions, 1, 1, P/2]"
-
-
-class AppendArgs(ctypes.Structure):
-    """mlaf_append_args of include/mlaforge/mla_append.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("ckv", PTR), ("kpe", PTR), ("ckv_row_stride", I64),
-                ("kpe_row_stride", I64), ("norm_weight", PTR), ("eps", ctypes.c_float), ("scale", ctypes.c_float), ("scale_at", PTR),
-                ("slots", PTR), ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                ("cache", PTR), ("cache_kpe", PTR), ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_slots", I64),
-                ("cache_page_stride", I64), ("cache_kpe_page_stride", I64), ("page_tokens", I32), ("reserved", I32),
-                ("kpe_out", PTR), ("kpe_out_row_stride", I64), ("q_nope", PTR), ("q_pe", PTR), ("q_nope_token_stride", I64),
-                ("q_nope_head_stride", I64), ("q_pe_token_stride", I64), ("q_pe_head_stride", I64), ("q_out", PTR),
-                ("q_out_token_stride", I64), ("q_out_head_stride", I64), ("q_pe_out", PTR), ("q_pe_out_token_stride", I64),
-                ("q_pe_out_head_stride", I64)]
 
 
 def _rows(name, tensor, dtype, tokens, columns):

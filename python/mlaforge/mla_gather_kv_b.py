@@ -1,11 +1,9 @@
 """Keys and values of a context chunk from the paged latent cache, by AITER's entry point and argument order."""
-import ctypes
-
 from . import cache_format, context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import GatherArgs
 from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride, style_of
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
@@ -13,17 +11,6 @@ __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FORMATS = {f.name: f for f in cache_format.taken_by("mla_gather_kv_b")}
 CACHE = "[pages, page, row] or [pages, page, 1, row], of a split cache a pair"
-
-
-class GatherArgs(ctypes.Structure):
-    """mlaf_gather_kv_b_args of include/mlaforge/mla_gather_kv_b.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("page_tokens", I32), ("tokens", I64), ("cache", PTR),
-                ("cache_row_stride", I64), ("cache_page_stride", I64), ("num_pages", I64), ("scale_at", PTR), ("scale", ctypes.c_float),
-                ("table_width", I32), ("table", PTR), ("table_stride", I64), ("table_indptr", PTR), ("cu_seqlens", PTR),
-                ("seq_starts", PTR), ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("k", PTR), ("k_token_stride", I64),
-                ("k_head_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64), ("k_pe", PTR),
-                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64), ("cache_kpe", PTR), ("cache_kpe_row_stride", I64),
-                ("workspace", PTR), ("workspace_size", ctypes.c_size_t), ("rope_table", PTR), ("rope_rows", I64)]
 
 
 def _strides(tensor):

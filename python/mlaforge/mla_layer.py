@@ -7,7 +7,7 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
-from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
+from .library import I32, I64, PTR, LayerArgs, LayerDesc, LayerStage, LayerWeight, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_open, check_schedule, make_schedule
 from .mla_index import TOPK_MOST, planar
 from .mla_projections import ENCODINGS
@@ -22,40 +22,6 @@ RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHE
 SAME_TABLES, UINT8 = 1, 6  # MLAF_LAYER_SAME_TABLES; MLAF_VIEW_U8
 INDEX_NORM, INDEX_MODULES = ("k_norm.weight", "k_norm.bias"), ("wq_b", "wk", "weights_proj", "k_norm")  # of an indexer
 SIZE = ctypes.c_size_t
-
-
-class LayerWeight(ctypes.Structure):
-    """mlaf_layer_weight of include/mlaforge/layer.h; so are the others."""
-    _fields_ = [("name", ctypes.c_char_p), ("data", PTR), ("rows", I64), ("cols", I64), ("row_stride", I64)]
-
-
-class LayerDesc(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in (
-        "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
-        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
-                         ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32), ("q_scale_beta", ctypes.c_float), ("q_scale_original", I32),
-                         ("cache_format", I32), ("reserved", I32), ("cache_scale", PTR), ("index_heads", I32), ("index_topk", I32),
-                         ("index_style", I32), ("index_eps", ctypes.c_float)]
-
-
-class LayerArgs(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("q_len", I32), ("tokens", I64), ("hidden", PTR),
-                ("hidden_token_stride", I64), ("out", PTR), ("out_token_stride", I64), ("residual", PTR),
-                ("residual_token_stride", I64), ("positions", PTR), ("slots", PTR), ("cache", PTR), ("cache_kpe", PTR),
-                ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_pages", I32), ("ctx", I32), ("page_rows", I64),
-                ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
-                ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
-                ("schedule", PTR), ("schedule_device", PTR),
-                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE), ("index_cache", PTR), ("index_page_stride", I64),
-                ("indices", PTR)]
-
-
-class LayerStage(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("reserved", I32), ("name", ctypes.c_char_p), ("operation", ctypes.c_char_p), ("plan", PTR),
-                ("output_at", SIZE), ("output_bytes", SIZE), ("bytes", ctypes.c_double), ("flops", ctypes.c_double)]
-
-
 _SIGNATURES = {
     "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
     "mlaf_layer_destroy": (None, [PTR]),

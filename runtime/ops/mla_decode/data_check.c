@@ -42,7 +42,6 @@ typedef struct wanted {
   mlaf_expected want;
   mlaf_testcase data;
   int32_t qo[2], kv[2], last, index;
-  float kv_scale, q_scale;
 } wanted;
 
 static void free_wanted(wanted *w) {
@@ -106,8 +105,7 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   const mlaf_problem *p = &d->problem;
   const int visible = visible_at(d, at);
   const size_t n = (size_t)at->n_heads, width = (size_t)(p->rank + p->rope);
-  *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible,
-                .kv_scale = MLAF_DECODE_KV_SCALE, .q_scale = MLAF_DECODE_Q_SCALE};
+  *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible};
   w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
                             .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
@@ -120,9 +118,9 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   *x = (mlaf_batch){.problem = *p, .batch = 1, .num_pages = 1, .total_q = 1, .q = w->data.q, .ckv = w->data.ckv,
                     .kpe = w->data.ckv + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at) / 2,
                     .ckv_row_stride = mlaf_decode_row(p, false), .kpe_row_stride = mlaf_decode_row(p, false),
-                    .kv_scale = d->args.kv_scale ? &w->kv_scale : NULL, .q_scale = d->args.q_scale ? &w->q_scale : NULL,
                     .qo_indptr = w->qo, .kv_indptr = w->kv, .kv_indices = &w->index, .kv_last_page_lens = &w->last,
-                    .scale = d->args.scale, .rope_table = d->angles, .rope_rows = d->args.rope_rows};
+                    .scale = d->args.scale, .rope_rows = d->args.rope_rows};
+  for (int i = 0; i < MLAF_GIVEN; i++) x->given[i] = d->given[i];
   x->problem.heads = at->n_heads;
   x->problem.q_len = 1;
   x->problem.causal = 0;

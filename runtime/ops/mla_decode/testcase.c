@@ -26,6 +26,14 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
+mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, float value, float **out, mlaf_err *err) {
+  const int32_t n = mlaf_given_number(p, g->columns_at);
+  if (value == 0 || !mlaf_given_wanted(g, p)) return MLAF_OK;
+  if (!(*out = malloc((size_t)n * sizeof **out))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %s", g->name);
+  for (int32_t i = 0; i < n; i++) (*out)[i] = value * (1 + (float)(i * 5 % 8) / 8); /* neighbours differ */
+  return MLAF_OK;
+}
+
 static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poison, mlaf_err *err) {
   const mlaf_problem *p = &s->problem;
   const bool split = s->layout == MLAF_CACHE_SPLIT && !p->cache;
@@ -58,11 +66,12 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   x->q = t->q;
   x->ckv = t->ckv;
   x->kpe = split ? t->kpe : t->ckv + mlaf_decode_bytes(p, f->rope_at) / 2;
-  t->kv_scale = s->kv_scale;
-  x->kv_scale = f->scale == MLAF_SCALE_LAUNCH && s->kv_scale != 0 ? &t->kv_scale : NULL;
-  t->q_scale = s->q_scale;
-  x->q_scale = p->fp8_q && s->q_scale != 0 ? &t->q_scale : NULL;
-  return MLAF_OK;
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < MLAF_GIVEN; i++) {
+    st = mlaf_given_draw(&mlaf_decode_given[i], p, s->given[i], &t->given[i], err);
+    x->given[i] = t->given[i];
+  }
+  return st;
 }
 
 /* A random permutation of the cache's pages is dealt out in order: no two requests share a page. */
@@ -293,7 +302,7 @@ void mlaf_testcase_free(mlaf_testcase *t) {
   free(t->q);
   free(t->ckv);
   free(t->kpe);
-  free(t->rope_table);
+  for (int i = 0; i < MLAF_GIVEN; i++) free(t->given[i]);
   free(t->tables);
   free(t);
 }
