@@ -81,14 +81,15 @@ def graphs(stock, judge):
     mine, replays = ours.patch(copy.deepcopy(stock), **PATCH, graphs=True), []
 
     def record(run):
-        made, cache, tokens = run(), run.keywords["past_key_values"], run.keywords["input_ids"].shape[1]
+        of = mine.mlaforge.graphs
+        cache, lens, tokens = of.cache(), of.lens.clone(), of.ids.shape[1]
+        made = run()
+        of.lens.copy_(lens)  # a recording leaves what it would write as it was
 
         def replay():
-            mine.mlaforge.fixed = mine.mlaforge.graphs.step
             for layer in cache.layers:
                 layer.length -= tokens  # it counts what it is given
             made.logits.copy_(run().logits)
-            mine.mlaforge.fixed = None
             replays.append(tokens)
         return replay, made
     transformers_graphs.record = record

@@ -89,7 +89,7 @@ def dcp_error(ranks, interleave, kind=None):
 
 def sparse_error(kind=None, topk=40):
     """Decode of the class over index lists, of 5 query tokens of two requests; vLLM's kernel that looks rows up is done by hand."""
-    from mlaforge.engines import vllm_sparse
+    from mlaforge.engines import vllm_gpu
     random = torch.Generator().manual_seed(topk)
     cache, numbers = stored(torch.randn(6, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
     table, owner, lens = torch.tensor([[4, 1], [0, 5]]), [0, 0, 0, 1, 1], [100, 101, 102, 30, 31]
@@ -100,7 +100,7 @@ def sparse_error(kind=None, topk=40):
     at = lists[:5].clamp_min(0).long()
     rows = torch.where(lists[:5] < 0, -1, table[torch.tensor(owner)].gather(1, at // PAGE) * PAGE + at % PAGE).int()
     q = torch.randn(5, HEADS, RANK + ROPE, generator=random).bfloat16()
-    one = object.__new__(vllm_sparse.SparseImpl)
+    one = object.__new__(vllm_gpu.SparseImpl)
     one.kv_lora_rank, one.scale, one.kv_cache_dtype, one.topk_indices_buffer = RANK, SCALE, "fp8_ds_mla" if kind is torch.uint8 else "auto", lists
     one._convert_logical_to_physical_topk = lambda logical, metadata, **how: rows
     out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]), cache, None, None)
@@ -115,7 +115,7 @@ def sparse_error(kind=None, topk=40):
 
 def prefill_error(new=(5, 33), cached=(40, 7), heads=4, nope=128, v=128):
     """Relative error against float64 of the prefill hook: new tokens and a chunk of cached context apart, merged by their logs as vLLM does."""
-    from mlaforge.engines.vllm_prefill import Prefill
+    from mlaforge.engines.vllm_attention import Prefill
     random = torch.Generator().manual_seed(5)
     hook = Prefill(num_heads=heads, scale=SCALE, kv_lora_rank=RANK, qk_nope_head_dim=nope, qk_rope_head_dim=ROPE, v_head_dim=v, vllm_config=None)
     sums = lambda counts: torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
