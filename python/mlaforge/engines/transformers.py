@@ -62,7 +62,7 @@ class Part:
         positions = rows.clamp_min(0) if step.positions is None else step.positions[:, self.lo:self.hi].expand(step.batch, -1)[self.first:self.end]
         slots = rows + torch.arange(self.first, self.end, device=device)[:, None] * (step.table.shape[1] * runner.page)
         slots = slots if new is None else slots.masked_fill(~new, -1)
-        self.schedule = self.keep = None
+        self.schedule = self.keep = self.workspace = None
         if tokens > runner.most_q or new is not None and tokens > 1 and not bool(new.all()):
             counts, lens = [tokens] * batch, [self.total] * batch
             if new is not None:
@@ -71,6 +71,9 @@ class Part:
                 self.keep = new.flatten().nonzero()[:, 0]
                 positions, slots = positions.reshape(-1)[self.keep], slots.reshape(-1)[self.keep]
             self.schedule = layer.schedule(counts, [total - n for total, n in zip(lens, counts)])
+        else:  # layers share a workspace, in which the first one leaves the lists that are made of the table
+            room = self.table.new_empty(layer.workspace_size(batch, tokens, self.total, self.table.shape[1]) + 256, dtype=torch.uint8)
+            self.workspace = room[-room.data_ptr() % 256:]
         self.positions, self.slots = positions.reshape(-1).contiguous(), slots.reshape(-1).contiguous()
 
     def run(self, runner, layer, hidden, rows, out):
@@ -84,7 +87,8 @@ class Part:
         whole = self.keep is None and y.is_contiguous()
         direct = y.view(-1, y.shape[-1]) if whole else None
         if self.schedule is None:
-            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct)
+            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct,
+                         workspace=self.workspace, same_tables=layer is not runner.modules[0]._mlaforge_layer)
         else:
             made = layer(tokens, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule, out=direct)
         runner.calls["decode" if self.schedule is None else "prefill"] += 1
