@@ -392,6 +392,14 @@ class Layer:
                           "variant": info.variant.decode(), "rung": info.rung.decode(), "bytes": stage.bytes, "flops": stage.flops})
         return found
 
-    def workspace_size(self):
-        """Bytes that the largest call in range needs."""
-        return self._lib.mlaf_layer_workspace_size(self._handle, None)
+    @explained()
+    def workspace_size(self, batch=None, q_len=1, kv_len=0, pages=0):
+        """Bytes that the largest call in range needs; with a batch those of a call of so many requests, over a block table of so many pages each."""
+        if batch is None:
+            return self._lib.mlaf_layer_workspace_size(self._handle, None)
+        some = 1 if pages else None  # an address that nobody reads
+        args = _struct(LayerArgs, batch=batch, q_len=q_len, ctx=kv_len, block_table=some, block_table_width=pages, block_table_stride=pages)
+        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
+        if size == SIZE(-1).value:
+            fail(f"{batch} requests of {q_len} query tokens are no call of this layer: batch and q_lens say which may come")
+        return size
