@@ -22,12 +22,14 @@ local function counter(first)
 end
 
 local function geometry(p, v, isa)
+  local cache = p.cache ~= 0 and p.cache or nil -- of 8 bits: its bytes become f16 before LDS
   local g = {
+    cache = cache, fnuz = cache == 2,
     isa = isa,
     per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
-    cvt_bf16 = p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
+    cvt_bf16 = not cache and p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
     waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", dma = v.load == "dma",
-    whole = p.page_size % 16 == 0, page = p.page_size, f16 = p.dtype == "f16",
+    whole = p.page_size % 16 == 0, page = p.page_size, f16 = cache ~= nil or p.dtype == "f16",
     rank = p.rank, rope = p.rope, nj = p.rank // 128, nk_c = p.rank // 32, nk = (p.rank + p.rope) // 32,
   }
   g.rows = 16 * g.blocks * g.waves
@@ -61,7 +63,7 @@ local function frame_size(g, spare)
   elseif g.dma then copy = (2 + 2 * rope) * g.units + 2 + rope
   elseif g.whole then copy = (1 + rope) * (g.units + 1)
   else copy = (1 + rope) * 4 + g.units + 1 end
-  local n = addresses + copy + spare
+  local n = addresses + copy + (g.cache and 2 + g.blocks or 0) + spare -- of a cache: factors of Q, of its scores
   return n + n % 2
 end
 
@@ -87,9 +89,12 @@ local function attempt(p, v, isa, spare)
   g.idx = take(g.n_idx)
   g.m, g.l, g.n = take(g.blocks), take(g.blocks), take(g.blocks) -- running maximum, sum of P, sum of packed P
   -- Registers of a unit's staged loads: the latent quads, then a pair or a single of rope; tuples start even.
-  g.stage_unit = g.dma and 0 or 4 * g.segments + (g.rope > 0 and 2 or 0)
+  g.stage_unit = g.dma and 0 or (g.cache and 2 or 4) * g.segments + (g.rope > 0 and 2 or 0)
+  g.nan = g.cache and take(1)
   if used() % 2 == 1 then take(1) end -- tuples start even
   g.staged = take(g.units * g.stage_unit)
+  -- Eight bytes of a cache as f16: where addresses of rows stand later.
+  g.conv = g.cache and (g.whole and take(4) or g.addr)
   local fixed = used()
   g.q_regs = 4 * g.nk * g.blocks
   g.o_quads = 8 * g.nj * g.blocks

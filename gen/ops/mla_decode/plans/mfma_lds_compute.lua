@@ -207,7 +207,8 @@ end
 function compute.scale_ops(g)
   local list = {}
   for b = 0, g.blocks - 1 do
-    for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[scale], v%d", g.x + 4 * b + r, g.s + 4 * b + r) end
+    local scale = g.cache and "sv" .. b or "scale" -- rows of Q have powers of two of their own
+    for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[%s], v%d", g.x + 4 * b + r, scale, g.s + 4 * b + r) end
   end
   return list
 end
