@@ -150,6 +150,7 @@ local function load_unit(g, list, u)
     if s < g.segments then add(list, "global_load_%s %s, %s offset:%d", width, regs, latent, (g.cache and 128 or 256) * s)
     else add(list, "global_load_%s %s, %s", width, regs, rope) end
   end
+  if g.inside then add(list, "global_load_dwordx2 %s, %s offset:-16", bytes.staged(g, u, g.segments + 1), rope) end
 end
 
 -- Registers -> LDS. Groups of 4 rows: unit u of wave w holds rows 4(w + waves*u) ..

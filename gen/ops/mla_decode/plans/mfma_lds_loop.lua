@@ -43,10 +43,12 @@ local function k_steps(g)
   step(list, "ka1", "kd", "v")
   if g.rope > 0 then step(list, "kr0", "kd", "v") end
   if g.rope > 32 then step(list, "kr1", "kd", "v") end
+  if g.inside then step(list, "ssa", "kd", "v") end
   return list
 end
-local function v_steps()
+local function v_steps(g)
   local list = {}
+  if g.inside then step(list, "vsa", "vd", "v") end
   for r = 0, 3 do step(list, "va" .. r, "vd", "v") end
   return list
 end
@@ -61,6 +63,10 @@ local function copy_steps(g)
   else
     step(list, "wa", "wd", "v")
     if g.rope > 0 then step(list, "wr", "wd", "v") end
+    if g.inside then
+      step(list, "wsa", "wd", "v")
+      step(list, "wha", "wd", "v")
+    end
   end
   return list
 end
@@ -90,6 +96,7 @@ local function iteration(g, what)
     streams[#streams + 1] = ops
   end
   local cut = border * UNIT - 2
+  if g.inside then streams[#streams + 1] = compute.scale_reads(g, what, from, tail) end
   if what.tail then
     stream(compute.scale_ops(g), 0, tail - 1)
     if what.qk then stream(compute.test_ops(g), tail, border) else exactly(compute.test_ops(g), cut - 1) end
@@ -104,7 +111,7 @@ local function iteration(g, what)
   end
   if what.copy then
     local stored, fetched = border // 3, border - 3 * g.blocks
-    if g.cache then stored, fetched = scores_end // 2, 3 * scores_end // 4 end -- there is more to do before
+    if g.cache then stored, fetched = scores_end // 2, 3 * scores_end // 4 end -- stores decode
     if not g.dma then stream(copy.store_ops(g), 0, stored) end
     stream(copy.tile_ops(g), g.dma and 0 or stored, fetched)
   end
@@ -113,7 +120,7 @@ local function iteration(g, what)
     for _, o in ipairs(streams[1]) do last_read = math.max(last_read, o.at) end
     stream(k_steps(g), scores_end, #main)
     stream(copy_steps(g), scores_end, #main)
-    stream(v_steps(), math.min(#main, last_read // UNIT + 1), #main)
+    stream(v_steps(g), math.min(#main, last_read // UNIT + 1), #main)
   end
   local first, second = {}, {}
   for _, o in ipairs(weave.merge(main, streams)) do
@@ -127,7 +134,7 @@ end
 local ARRAYS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, ml = 1, mr = 1, qa = 1, qt = 1, qr = 1, qm = 1, qf = 1,
   sv = 1 }
 local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1,
-  kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1 }
+  wsa = 1, wha = 1, ssa = 1, vsa = 1, kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1 }
 
 local function operand(g, name, lines)
   local base, index = name:match("^(%a+)(%d+)$")
