@@ -264,16 +264,61 @@ static void kernels_verify(void **state) {
   }
 }
 
+#define TILES "mfma_lds_cache:blocks=1,load=vgpr,order=ahead,rescale=lazy,schedule=splits,stages=3,waves=4/s1"
+#define TILES_1 "mfma_lds_cache:blocks=1,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
+#define TILES_2 "mfma_lds_cache:blocks=2,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
+
+/* Tiles in LDS that all rows share. */
+static void shared_tiles_verify(void **state) {
+  static const struct {
+    const char *target, *problem, *variant;
+    mlaf_inject inject;
+  } list[] = {
+      {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,e4m3fn,page16", TILES, MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h20,r256,p64,bf16,e4m3fnuz,page1", TILES, MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h40,r256,p64,f16,e4m3fn,page3", TILES_2, MLAF_INJECT_LONG_Q},
+      {"gfx942", "mla_decode:h40,r128,p64,q2,causal,bf16,e4m3fnuz,page64", TILES_2, MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,fp8_ds_mla,page1", TILES, MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h20,r128,p64,bf16,fp8_ds_mla,page64", TILES_1, MLAF_INJECT_NONE},
+      {"gfx950", "mla_decode:h20,r256,p64,bf16,fp8_ds_mla,page3", TILES, MLAF_INJECT_OOB_PAGE},
+      {"gfx950", "mla_decode:h20,r256,p64,bf16,e4m3fn,page1", TILES, MLAF_INJECT_NONE},
+      {"gfx950", "mla_decode:h40,r128,p64,f16,e4m3fnuz,page16", TILES_2, MLAF_INJECT_NAN_Q},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    bench b;
+    mlaf_verify_result r;
+    open_bench(&b, list[i].target);
+    if (verdict_of(&b, list[i].variant, list[i].problem, NULL, NULL, list[i].inject, &r))
+      fail_msg("%s: %s", list[i].problem, r.detail);
+    assert_true(r.rows > 0);
+    close_bench(&b);
+  }
+}
+
 #define FLAT "mla_decode:h3,r64,p32,bf16,e4m3fn,page16"
 #define CODES "mla_decode:h3,r64,p32,bf16,e4m3fn,fp8_q,page16"
 #define OWN "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page16"
 #define SCATTERED "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page1"
 #define V4        "mla_decode:h3,r512,p0,bf16,fp8_v4,page16"
 #define V4_ODD    "mla_decode:h3,r512,p0,bf16,fp8_v4,page3"
+#define SHARED    "mla_decode:h20,r256,p64,bf16,e4m3fn,page1"
+#define LISTED    "mla_decode:h20,r256,p64,bf16,fp8_ds_mla,page1"
 
 static const struct {
   const char *problem, *from, *to;
 } mistakes[] = {
+    {SHARED, "a.kv_scale ? *", "false ? *"},
+    {SHARED, "BYTE_UNIT = 256.0f", "BYTE_UNIT = 128.0f"},         /* e4m3fn read as e4m3fnuz */
+    {SHARED, "bytelow = 0x7f7f7f7f", "bytelow = 0x7e7e7e7e"},     /* NaN codes are numbers */
+    {SHARED, "bytekeep = 0xbf80bf80", "bytekeep = 0xff80ff80"},   /* a sign in the exponent, too */
+    {SHARED, "bytehi = 0x030c020c", "bytehi = 0x020c030c"},       /* neighbours' columns */
+    {SHARED, "unit / (lane & 8 ? high : low)", "unit / (lane & 8 ? low : high)"}, /* another row's factor */
+    {SHARED, "R + rope_column(wave, lane) / 2", "rope_column(wave, lane) / 2"},
+    {LISTED, "scales + 128 * (lane & 15)", "scales + 128"},       /* two groups' scales for all */
+    {LISTED, "scales + 16 * q", "scales"},                        /* S with other tokens' scales */
+    {LISTED, "vsa = scales + 256 + 8 * q", "vsa = scales + 256"}, /* and V */
+    {LISTED, "V_UNIT = 16.0f", "V_UNIT = 8.0f"},
+    {LISTED, ", 0x7fc0, v", ", 0, v"},                            /* a NaN that is found and not told */
     {FLAT, "a.kv_scale ? *", "false ? *"},
     {FLAT, "(x & m.seven) + m.one", "(x & m.seven)"},         /* NaN codes are numbers */
     {FLAT, ">> (short)1) & m.half", ">> (short)2) & m.half"}, /* half the exponent */
@@ -317,7 +362,9 @@ static void mistakes_are_found(void **state) {
   open_bench(&b, "gfx942");
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     mlaf_verify_result r;
-    const mlaf_status st = verdict_of(&b, ONE_WAVE, mistakes[i].problem, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
+    const bool tiles = !strcmp(mistakes[i].problem, SHARED) || !strcmp(mistakes[i].problem, LISTED);
+    const char *variant = tiles ? TILES : ONE_WAVE;
+    const mlaf_status st = verdict_of(&b, variant, mistakes[i].problem, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
     if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
       fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
   }
@@ -329,6 +376,8 @@ int main(void) {
       cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
       cmocka_unit_test(queries_have_a_scale),    cmocka_unit_test(powers_lie_behind_their_page),
       cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
-      cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
+      cmocka_unit_test(scales_of_queries_are_checked),
+      cmocka_unit_test(kernels_verify),          cmocka_unit_test(shared_tiles_verify),
+      cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
