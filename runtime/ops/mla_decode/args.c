@@ -42,7 +42,7 @@ int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
 }
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
   if (!a->kpe) return mlaf_ckv_stride(p, a);
-  return a->kpe_row_stride ? a->kpe_row_stride : p->rope;
+  return a->kpe_row_stride ? a->kpe_row_stride : mlaf_decode_kpe_row(p);
 }
 
 /* Checks a pool whose pages hold scales behind their rows. `extra`: "extra_" of the second one. */
@@ -90,7 +90,7 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
     int64_t value, min;
   } strides[] = {
       {"ckv_row_stride", mlaf_ckv_stride(p, a), mlaf_decode_row(p, a->kpe)},
-      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : p->rope, p->rope},
+      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : mlaf_decode_kpe_row(p), mlaf_decode_kpe_row(p)},
   };
   for (size_t i = 0; i < 2; i++)
     if (strides[i].value < strides[i].min || strides[i].value % multiple || strides[i].value > most)
@@ -103,7 +103,10 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
 /* Checks arguments that an 8-bit cache has, or lacks. */
 static mlaf_status check_cache(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  if (p->cache && a->kpe)
+  if (f->split && p->rope && a->num_pages && !a->kpe)
+    return mlaf_fail(err, MLAF_E_ARG, "kpe is NULL, and the rope columns of a cache of %s are rows of a tensor of their own",
+                     f->name);
+  if (p->cache && a->kpe && !f->split)
     return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be NULL: rows of a cache of %s have the rope columns, too", a->kpe,
                      f->name);
   if (a->kv_scale && f->scale != MLAF_SCALE_LAUNCH)
