@@ -44,7 +44,7 @@ int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
 }
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
   if (!a->kpe) return mlaf_ckv_stride(p, a);
-  return a->kpe_row_stride ? a->kpe_row_stride : p->rope;
+  return a->kpe_row_stride ? a->kpe_row_stride : mlaf_decode_kpe_row(p);
 }
 
 /* Checks a pool whose pages hold scales behind their rows. `extra`: "extra_" of the second one. */
@@ -92,7 +92,7 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
     int64_t value, min;
   } strides[] = {
       {"ckv_row_stride", mlaf_ckv_stride(p, a), mlaf_decode_row(p, a->kpe)},
-      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : p->rope, p->rope},
+      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : mlaf_decode_kpe_row(p), mlaf_decode_kpe_row(p)},
   };
   for (size_t i = 0; i < 2; i++)
     if (strides[i].value < strides[i].min || strides[i].value % multiple || strides[i].value > most)
@@ -104,9 +104,13 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
 
 /* Checks arguments that some problems have, and others lack. */
 static mlaf_status check_optional(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
-  if (p->cache && a->kpe)
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  if (f->split && p->rope && a->num_pages && !a->kpe)
+    return mlaf_fail(err, MLAF_E_ARG, "kpe is NULL, and the rope columns of a cache of %s are rows of a tensor of their own",
+                     f->name);
+  if (p->cache && a->kpe && !f->split)
     return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be NULL: rows of a cache of %s have the rope columns, too", a->kpe,
-                     mlaf_decode_format(p, false)->name);
+                     f->name);
   for (const mlaf_given *g = mlaf_decode_given; g < mlaf_decode_given + MLAF_GIVEN; g++) {
     const void *const at = *(const void *const *)(const void *)((const char *)a + g->at);
     if (!at || !g->without) continue;

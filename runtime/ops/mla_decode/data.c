@@ -64,9 +64,15 @@ static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts,
                    (long long)d->pages);
 }
 
+/* Bytes of a row of the cache's tensor, and of one of rope columns. */
+static int64_t ckv_bytes(const mlaf_problem *p) { return mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row); }
+static int64_t kpe_bytes(const mlaf_problem *p) {
+  return mlaf_decode_format(p, false)->split ? mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_bytes) : 0;
+}
+
 static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  const int64_t page_bytes = mlaf_decode_page_rows(p) * mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
+  const int64_t page_bytes = mlaf_decode_page_rows(p) * (ckv_bytes(p) + kpe_bytes(p));
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   mlaf_status st = draw_lengths(d, opts, err);
   if (st) return st;
@@ -112,9 +118,20 @@ static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, mlaf_s
 mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot) {
   const mlaf_problem *p = &d->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  const int64_t row = mlaf_decode_bytes(p, f->row), rows = mlaf_decode_page_rows(p);
+  const int64_t row = ckv_bytes(p), rows = mlaf_decode_page_rows(p);
   const int64_t at = (f->aside ? page * rows : page * rows + slot) % d->token_rows;
-  return mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
+  mlaf_stored_token t = mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
+  if (f->split) t.rope = d->tokens + d->token_rows * row + at * kpe_bytes(p);
+  return t;
+}
+
+/* `all` bytes on the device from `to` on: `once` bytes over and over. */
+static mlaf_status repeat(const mlaf_decode_data *d, char *to, size_t all, const unsigned char *from, size_t once,
+                          mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (size_t at = 0; !st && at < all; at += once)
+    st = mlaf_ops(d->dev)->mem_write(d->dev, to + at, from, all - at < once ? all - at : once, err);
+  return st;
 }
 
 /* The tokens of an 8-bit cache, over and over. */
@@ -125,19 +142,20 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
   const int64_t page_rows = mlaf_decode_page_rows(p);
   d->token_rows = !f->aside ? MLAF_DECODE_TOKENS : page_rows > MLAF_DECODE_TOKENS ? page_rows
                   : MLAF_DECODE_TOKENS / page_rows * page_rows;
-  const size_t row = (size_t)mlaf_decode_bytes(p, f->row), all = (size_t)d->head.pool_bytes, once = (size_t)d->token_rows * row;
+  const size_t row = (size_t)ckv_bytes(p), kpe = (size_t)kpe_bytes(p), rows = (size_t)(d->args.num_pages * page_rows);
+  const size_t all = rows * row, once = (size_t)d->token_rows * row;
   mlaf_rng rng = {seed ^ 0x6b76};
   void *ignored;
-  d->tokens = calloc(once, 1);
+  d->tokens = calloc(once + (size_t)d->token_rows * kpe, 1);
   if (!d->tokens) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld tokens", (long long)d->token_rows);
-  for (int64_t i = 0; i < d->token_rows && (size_t)i * row < all; i++)
-    if (!f->aside) draw_token(p, f, mlaf_stored_token_of(f, p->rank, p->rope, d->tokens, (int64_t)row, p->page_size, i), &rng);
-    else if (i % page_rows < p->page_size) draw_token(p, f, mlaf_decode_data_token(d, i / page_rows, i % page_rows), &rng);
+  for (int64_t i = 0; i < d->token_rows && (size_t)i < rows; i++)
+    if (i % page_rows < p->page_size) draw_token(p, f, mlaf_decode_data_token(d, i / page_rows, i % page_rows), &rng);
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, row, &ignored, err); /* Q's numbers are the pool's */
-  if (!st) st = ops->mem_alloc(d->dev, all, cache, err);
+  if (!st) st = ops->mem_alloc(d->dev, all + rows * kpe, cache, err);
   d->args.ckv = d->head.pool = *cache;
-  for (size_t at = 0; !st && at < all; at += once)
-    st = ops->mem_write(d->dev, (char *)*cache + at, d->tokens, all - at < once ? all - at : once, err);
+  if (!st) st = repeat(d, *cache, all, d->tokens, once, err);
+  if (!st && kpe) d->args.kpe = (char *)*cache + all;
+  if (!st && kpe) st = repeat(d, (char *)*cache + all, rows * kpe, d->tokens + once, (size_t)d->token_rows * kpe, err);
   return st;
 }
 

@@ -21,7 +21,8 @@ typedef struct mlaf_decode_data {
   const atomic_bool *cancel;
   mlaf_problem problem;
   mlaf_execute_args args; /* with the first page table */
-  unsigned char *tokens;  /* of an 8-bit cache: token_rows rows, of which row i of the cache is the i % token_rows'th */
+  unsigned char *tokens;  /* of an 8-bit cache: token_rows rows, of which row i of the cache is the i % token_rows'th; behind
+                           * them as many of a tensor of rope columns */
   int64_t token_rows;     /* MLAF_DECODE_TOKENS; where scales lie behind a page's rows, whole pages of about as many */
   int32_t *lengths;       /* [batch] tokens of each request, on the host */
   int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */

@@ -12,7 +12,7 @@
 /* Layouts of the cache in memory. */
 typedef enum mlaf_cache_layout {
   MLAF_CACHE_COMBINED, /* [pages, page_size, R+P], kpe = ckv + R */
-  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, each row padded by 8 elements; an 8-bit cache: in one, rows padded by 16 bytes */
+  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, or as an 8-bit cache has them, each row padded by 16 bytes */
 } mlaf_cache_layout;
 
 typedef struct mlaf_case_spec {
@@ -37,7 +37,7 @@ typedef struct mlaf_case_spec {
 typedef struct mlaf_testcase {
   char name[80];
   mlaf_batch batch;
-  uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache. ckv of an 8-bit cache, q of 8 bits: the bytes */
+  uint16_t *q, *ckv, *kpe; /* kpe: NULL where it is one tensor. ckv of an 8-bit cache, q of 8 bits: the bytes */
   size_t q_count, ckv_count, kpe_count; /* elements of 2 bytes */
   MLA_DECODE_GIVEN(float *); /* numbers of optional tensors; rope_table has an angle at random for each position and pair */
   int32_t *tables;         /* qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, one behind the other */

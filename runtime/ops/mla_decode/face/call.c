@@ -180,6 +180,7 @@ static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe
   if (st) return st;
   if (kpe->shape[0] != k->shape[0] || kpe->shape[1] != k->shape[1] || page_rows != r->args.page_rows)
     return bad_layout(r, "the cache's kpe", kpe, "must have as many pages, of as many rows and as many rows apart, as its ckv");
+  r->args.kpe_row_stride *= 2 / mlaf_decode_format(&r->problem, true)->unit; /* bytes beside a latent of bytes */
   r->args.kpe = k->shape[0] ? kpe->data : r->c->q.data; /* an empty tensor has no address, which would say that there is one */
   return MLAF_OK;
 }
