@@ -148,7 +148,12 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
   {
     const int lane = lane_again();
     const float scale = a.scale_log2e, slack = 8.0f;
-// [20 more lines of templates/mla_decode/mfma_lds.hip.in]
+    const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
+    const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
+    const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
+    const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
+    const u64 pages = (u64)(a.kv_indices + w.first_page);
+// [15 more lines of templates/mla_decode/mfma_lds.hip.in]
 
     const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
     const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
@@ -880,7 +885,15 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     asm volatile("v_mov_b32 %0, v39\nv_mov_b32 %1, v40\nv_mov_b32 %2, v41"
                  : "=v"(top), "=v"(sum), "=v"(total) :: "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
-// [9 more lines of templates/mla_decode/mfma_lds.hip.in]
+    total = broken ? sum : sum_over_groups(total, lane);
+    const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
+      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
+      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
+    }
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(

@@ -117,7 +117,14 @@ struct source {
 }
 
 MLAF_DEV void meet_team(int team) { asm volatile("bar.sync %0, %1;" :: "r"(team + 1), "n"(32 * COLS) : "memory"); }
-// [51 more lines of templates/mla_decode/mma.cu.in]
+
+MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[NT][BLOCKS][4]) {
+  float acc[CHAINS][NT][BLOCKS][4] = {};
+  const u32 qa = q + (lane & 15) * PITCH + (lane >> 4) * 16, ka = k + (lane & 7) * PITCH + (lane >> 3) * 16;
+#pragma unroll
+  for (int kk = 0; kk < (R + ROPE) / 32; kk++) {
+    u32 a[BLOCKS][2][4];
+// [44 more lines of templates/mla_decode/mma.cu.in]
 
 extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_015f6c54(const __grid_constant__ mlaf_decode_params params) {
   extern __shared__ __align__(128) char memory[];

@@ -397,7 +397,9 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   const u32 v_at = smem + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp;
   const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
   auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
-// [13 more lines of templates/mla_decode/sm90_raw.cu.in]
+  const int all_see = sees(0);
+  advance(at, group);
+// [11 more lines of templates/mla_decode/sm90_raw.cu.in]
     token_scales scales;
     scores(k_at + tile, smem + tile + place_of(own_token) + R, q, s, scales);
 #pragma unroll

@@ -46,7 +46,8 @@ constexpr int H = 16, N = 8, OUT = 16; // the products' outputs are not written 
 constexpr int R = 512, ROPE = 64, THREADS = 256, TOKENS = 8;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [18 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 

@@ -53,7 +53,8 @@ constexpr int STAGES = 4, STEP = 64, STEPS = R / STEP, TILES = (ALL + COLS - 1) 
 constexpr int PITCH_X = 2 * R + 16, PITCH_W = 2 * STEP + 16; // bytes of a row in shared memory
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [18 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 

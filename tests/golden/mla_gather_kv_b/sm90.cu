@@ -104,7 +104,8 @@ constexpr int TOKENS = 128, COLS = 128, OF_HEAD = OUT / COLS, TILES = H * OF_HEA
 constexpr int STAGES = 6, CLUSTER = 2, SLAB = TOKENS * 128, STEP = COLS * 128, MATH = 256, WG_WARPS = 4;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [18 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 
