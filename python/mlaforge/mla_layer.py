@@ -395,7 +395,7 @@ class Layer:
                           "variant": info.variant.decode(), "rung": info.rung.decode(), "bytes": stage.bytes, "flops": stage.flops})
         return found
 
-    @explained()
+    @explained(batch=int, q_len=int, kv_len=int, pages=int)
     def workspace_size(self, batch=None, q_len=1, kv_len=0, pages=0):
         """Bytes that the largest call in range needs; with a batch those of a call of so many requests, over a block table of so many pages each."""
         if batch is None:

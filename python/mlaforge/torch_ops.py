@@ -192,7 +192,7 @@ def _layer(layer, hidden, positions, slots, cache, seq_lens=None, block_table=No
     if one._fast is None or one._ctx._address is None or one._ctx.emulated or torch.is_grad_enabled():
         return False
     made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
-                    None, None, same_tables, None)
+                    None, None, same_tables, None, None)
     return made is not None and made.__class__ is not int
 
 

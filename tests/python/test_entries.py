@@ -114,6 +114,7 @@ class Entries(EmulatorTest):
         for x in (layer, chunked):
             yield x.schedule, dict(new_tokens=[1, 2], context_tokens=[3, 4])
         yield layer.stages, dict(batch=1, q_len=1, kv_len=8)
+        yield layer.workspace_size, dict(batch=1, q_len=1, kv_len=8, pages=1)
         yield layer.prefill_crossover, dict(context_tokens=100)
         yield m.ChunkedPrefill, dict(chunked_arguments, crossover=0)
         yield chunked.forward, dict(schedule=chunked.schedule([2, 2], [3, 4]), q=new(4, H, N + P), k_nope=new(4, H, N), k_pe=new(4, P), v=new(4, H, V),
