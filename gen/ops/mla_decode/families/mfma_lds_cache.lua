@@ -13,9 +13,7 @@ return {
   rules = shape.decoding(lds.rules, {
     function(p)
       local format = shape.cache(p)
-      if p.cache > 3 then
-        return ("cache is %s, not e4m3fn, e4m3fnuz or fp8_ds_mla: rows have more than one place"):format(format.name)
-      end
+      if p.cache > 3 then return ("cache is %s: what lies beside its rows is not read here"):format(format.name) end
       if p.cache == 3 and p.dtype ~= "bf16" then return "cache is fp8_ds_mla: values times scales are rounded to f16" end
       if p.fp8_q == 1 then return "fp8_q: queries are of 16 bits" end
       if p.rope ~= 64 then return ("rope %d is not 64"):format(p.rope) end
