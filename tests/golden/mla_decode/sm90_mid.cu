@@ -27,7 +27,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 229472,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 230160,
     {1, 1, 1}, 9, 0, {}, 1,
     {{3, 64, 80, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -55,12 +55,13 @@ struct shared_memory {
   char ring[RING][BOX], q[NB][128 * N];     // swizzled
   int tables[SENDERS][2][64];               // of each of them: numbers of the rows of a tile, before that page ids
   __align__(16) char p[128 * N];            // P^T
-// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [12 more lines of templates/mla_decode/sm90_mid.cu.in]
 constexpr int TABLES_AT = AT(tables);
-static_assert(sizeof(shared_memory) == 229472, "plans/sm90_mid.lua counts otherwise");
-constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
+static_assert(sizeof(shared_memory) == 230160, "plans/sm90_mid.lua counts otherwise");
+constexpr int FACTORS_FULL = 4, P_EMPTY = 5, HALVES = 6, MATH = 384;
 constexpr float LOWEST = -1e30f;
 
+// [templates/mla_decode/lib/narrow.h]
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
@@ -141,7 +142,16 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     slot = x.slot;
     } else
     {
-// [10 more lines of templates/mla_decode/sm90_few/work.h]
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.n = smaller(q_tokens, Q_LEN);
@@ -160,8 +170,23 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     }
 // [38 more lines of templates/mla_decode/sm90_few/work.h]
 
+MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
+  const i64 left = a.total_q * H - row;
+  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
+}
+
+MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
+  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+  for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
+  if (lane == 0) fetch_line(a.kv_last_page_lens + request);
+  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
+  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
+  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
+  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
+}
+
 MLAF_DEV int column_of(int b) { // in boxes; NV: rope
-// [16 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [17 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
 constexpr bool KEEP = 0;
@@ -170,10 +195,10 @@ template <typename F>
 // [57 more lines of templates/mla_decode/sm90_mid/gather.h]
 
 MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
-// [50 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [52 more lines of templates/mla_decode/sm90_mid.cu.in]
     take_copies();
     mma_begin();
-// [290 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [372 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
@@ -181,17 +206,18 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
   if (threadIdx.x < RING) {
     barrier_init(full_barrier(smem, threadIdx.x), 96);
     barrier_init(empty_barrier(smem, threadIdx.x), 4);
-// [9 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
   if (threadIdx.x >= 64 && threadIdx.x < 64 + 1) fetch_map(&p.maps[threadIdx.x - 64]);
+  if (threadIdx.x >= 96 && threadIdx.x < 128) look_ahead(p.a);
   __syncthreads();
   wait_for_previous_launch();
+  let_next_launch_start();
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
   if (group == 0) { // registers: 128 * (32 + 96 + 2 * 192) of 65536
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     if (warp == SENDERS) send_queries(p, smem, base);
     else copy_boxes(p.a, smem, base, warp);
-    let_next_launch_start();
   } else if (group == 1) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 96;");
     work_on_scores(p.a, base, smem);

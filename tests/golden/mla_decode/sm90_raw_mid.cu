@@ -114,7 +114,16 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     {
-// [10 more lines of templates/mla_decode/sm90_few/work.h]
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.n = smaller(q_tokens, Q_LEN);
