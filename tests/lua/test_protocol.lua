@@ -537,6 +537,24 @@ local SEEDS = {
   { "sums are read before the end is told", "sm90_mid", HOPP, TILES, "race", "inverse", function(m)
     edit(m, "values", { "WAIT" }, "END", "work_on_values()", drop)
   end },
+  { "O is stored over boxes that another warp still multiplies by", "sm90_mid", HOPP, TILES, "race", "slot", function(m)
+    edit(m, "values", { "ARRIVE", "WAIT" }, "named", "write_o(), products", drop)
+  end },
+  { "a half's largest values are read before they are there", "sm90_mid", HOPP, TILES, "race", "slot", function(m)
+    edit(m, "values", { "ARRIVE", "WAIT" }, "HALVES", "find_units(), tops", drop)
+  end },
+  { "O is stored over largest values that the other half reads", "sm90_mid", HOPP, TILES, "race", "slot", function(m)
+    edit(m, "values", { "ARRIVE", "WAIT" }, "HALVES", "find_units(), scales", drop)
+  end },
+  { "a box is given back before O has left it", "sm90_mid", HOPP, TILES, "race", "slot", function(m)
+    edit(m, "values 0.0", { "ARRIVE" }, "empty", "write_o()", earlier(2))
+  end },
+  { "sums of a piece without tiles are stored while the piece before still reads", "sm90_mid", HOPP, TILES, "race", "parts",
+    function(m) edit(m, "scores", { "ARRIVE", "WAIT" }, "named 1", "work_on_scores()", drop) end },
+  { "facts change while the values still need the piece before", "sm90_mid", HOPP, TILES, "race", "facts", function(m)
+    edit(m, "values", { "ARRIVE" }, "Q_EMPTY", "work_on_values()", drop)
+    counts(m, "Q_EMPTY", -4)
+  end },
   { "P is made while the values still multiply by the one two tiles before", "sm90_raw_mid", RAW_MID, { 5 }, "race", "P [01] of",
     function(m) edit(m, "scores", { "WAIT" }, "P_EMPTY", "work_on_scores()", drop) end },
   { "P is there before its numbers are", "sm90_raw_mid", RAW_MID, { 3 }, "race", "P [01] of", function(m)

@@ -54,6 +54,9 @@ return {
       -- tokens by Zipf, took 31 us where 13 were modelled. Up to eight requests are this family's best
       -- (docs/lab/perf-log/tail.md).
       crowded = 14000, groups = 2, requests = 8,
+      -- Clusters of more than two, with more than `requests` requests: 8 heads, 12 requests of 3536 tokens, lognormal, took
+      -- 25.1 us in clusters of eight, 18.3 in those of four and of two, 16.6 in single blocks, all modelled at 22.1 to 22.4.
+      wide = 1000,
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       again = 5000,   -- a further turn of clusters, beside its wave
@@ -61,9 +64,10 @@ return {
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
     -- launches that were cut, of 206 drawn batches, one NVIDIA H200, 2026-11-29: the others cost what plans/schedule.lua says.
+    -- sm90_mid's from 5 of these since its pieces end beside the next one's begin, with partial results of 16 bits (2026-11-30).
     part = {
       sm90_many = { launch = 5824, request = 6113 }, sm90_many_pair = { launch = 6095, request = 7582 },
-      sm90_mid = { launch = 7279, request = 2687 }, sm90_few = { launch = 5285, request = 233 },
+      sm90_mid = { launch = 4800, request = 1100 }, sm90_few = { launch = 5285, request = 233 },
     },
     -- From 12 shapes, flat and with scales, of 1 to 128 requests: tiles out of L2 for `tile`, `row` (each one above 16) and
     -- `scales_row` (docs/lab/kernels-hopper.md).

@@ -1,6 +1,7 @@
 // The work of a block, and its place in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
-// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h).
+// cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h); `turns`: a block
+// takes whole requests z, z + gridDim.z, ... one after the other.
 //@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
 //@ include("mla_decode/lib/refuse.h", { fills = true })
 
@@ -37,17 +38,32 @@ MLAF_DEV void begin_walk(const mlaf_decode_args&, walk& at) {
 //@ else
 struct walk {
   mlaf_part part;
+//@ if turns then
+  bool whole;
+  int next; // request, of those that stay whole
+//@ else
   mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
   bool whole, done;
+//@ end
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+//@ if turns then
+  at.next = blockIdx.z;
+//@ else
   at.done = (int)blockIdx.z >= a.batch;
+//@ end
 //@ if fitted then
 //@   needs("PART")
+//@   if turns then
+  // The first request's entry is brought to L1 while the table is looked through: none of it is negative.
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
+//@   else
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+//@   end
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, ${turns and "none" or "0"});
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"};
 //@   if late then
   if (!at.whole && fit_apart(&a)) wait_for_previous_launch();
@@ -117,13 +133,21 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     } else
 //@ end
     {
+//@ local mine = turns and "mine" or "at.mine"
+//@ if turns then
+      if (at.next >= a.batch) return false;
+      request = at.next;
+      const mlaf_entry mine = schedule_entry(&a, at.next);
+      at.next += gridDim.z;
+//@ else
       if (at.done) return false;
       at.done = true;
+//@ end
       const int share = blockIdx.y, shares = gridDim.y;
-      q_begin = at.mine.qo;
-      q_tokens = at.mine.next_qo - q_begin;
-      first_page = at.mine.page;
-      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      q_begin = ${mine}.qo;
+      q_tokens = ${mine}.next_qo - q_begin;
+      first_page = ${mine}.page;
+      w.tokens = schedule_tokens(${mine}.next_page - first_page, ${mine}.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));

@@ -83,7 +83,15 @@ template <typename T>
 enum { REFUSED = 2 }; // of work's `bad`
 // [16 more lines of templates/mla_decode/sm90_few/work.h]
   mlaf_part part;
-// [9 more lines of templates/mla_decode/sm90_few/work.h]
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = (int)blockIdx.z >= a.batch;
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -104,7 +112,17 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     request = x.request;
 // [7 more lines of templates/mla_decode/sm90_few/work.h]
     } else
-// [11 more lines of templates/mla_decode/sm90_few/work.h]
+    {
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.n = smaller(q_tokens, Q_LEN);

@@ -31,6 +31,7 @@ local function nanoseconds(p, v, arch, family, slots)
   local block_ns = clk * 1000 / measured.clk_mhz + times.tile -- a block alone draws no more than 60 GB/s
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss)
   local crowded = v.schedule == "fitted" and groups > measured.groups and p.batch > measured.requests and measured.crowded or 0
+  if v.schedule == "fitted" and v.cluster > 2 and p.batch > measured.requests then crowded = crowded + measured.wide end
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),

@@ -40,7 +40,7 @@ end
 
 -- The cost of sm90_many and sm90_many_gather, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, plan, slower)
-  local why = protocol.sm90_many(plan, p, v, family == "sm90_many_gather")
+  local why = protocol.sm90_many(plan, p, v, family:find("gather", 1, true) ~= nil)
   if why then return { refused = why } end
   local tile = 64 * 2 * (p.rank + p.rope)
   return hopper.cost({

@@ -6,7 +6,15 @@ local partials = require("ops/mla_decode/partials")
 local sm90_many = require("ops/mla_decode/families/sm90_many")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
 
+local function cost_of(p, v, arch, family)
+  local plan = hop_plan.make(p.rank, p.rope, true)
+  if plan.refused then return { refused = plan.refused } end
+  local slower = hopper.SCATTERED.sm90_many_gather
+  return sm90_many.cost_of(p, { cluster = 1, schedule = v.schedule }, arch, family, plan, slower)
+end
+
 return {
+  cost_of = cost_of,
   template = "mla_decode/sm90_many_gather",
   body = "mla_decode/sm90_many",
   arch = sm90_many.arch,
@@ -15,10 +23,5 @@ return {
   params = { schedule = { "fitted", "splits" } }, -- turns: its loaders have too few registers
   fixed = { cluster = 1 }, -- nothing to multicast
   rules = { shape.plain_rule, hopper.schedule_rule, sm90_many.rows_rule, hopper.scattered_rule },
-  cost = function(p, v, arch)
-    local plan = hop_plan.make(p.rank, p.rope, true)
-    if plan.refused then return { refused = plan.refused } end
-    local slower = hopper.SCATTERED.sm90_many_gather
-    return sm90_many.cost_of(p, { cluster = 1, schedule = v.schedule }, arch, "sm90_many_gather", plan, slower)
-  end,
+  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_many_gather") end,
 }

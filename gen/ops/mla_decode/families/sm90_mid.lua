@@ -12,8 +12,8 @@ local measured = require("ops/mla_decode/times").measured.sm90_mid
 local part = require("ops/mla_decode/times").measured.part.sm90_mid
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
--- Nanoseconds of a launch. `slower`: what a tile takes of sm90_mid's.
-local function nanoseconds(p, v, arch, family, slower)
+-- Nanoseconds of a launch. turns: a block takes several whole requests; `slower`: what a tile takes of sm90_mid's.
+local function nanoseconds(p, v, arch, family, turns, slower)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local again = measured.again * math.max(0, v.rows - measured.from)
@@ -21,7 +21,7 @@ local function nanoseconds(p, v, arch, family, slower)
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
-    groups = groups, again = again, piece = again, slots = arch.device.cus,
+    groups = groups, turns = turns, again = again, piece = again, slots = arch.device.cus,
     wave = times.wave,
     fixed = function() return times.fixed + times.row * v.rows + fitted end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),
@@ -47,7 +47,7 @@ local function cost_of(p, v, arch, family, gather, slower)
     regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_mid.lua
     step = 64,
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    launch = nanoseconds(p, v, arch, family, slower),
+    launch = nanoseconds(p, v, arch, family, g.turns, slower),
   }, v, family)
 end
 

@@ -5,7 +5,12 @@ local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 
+local function cost_of(p, v, arch, family)
+  return sm90_mid.cost_of(p, v, arch, family, true, hopper.SCATTERED.sm90_mid_gather)
+end
+
 return {
+  cost_of = cost_of,
   template = "mla_decode/sm90_mid_gather",
   body = "mla_decode/sm90_mid",
   arch = sm90_mid.arch,
@@ -13,5 +18,5 @@ return {
   combine = partials.merge("sm90_mid_gather"),
   params = sm90_mid.params,
   rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, sm90_mid.groups_rule },
-  cost = function(p, v, arch) return sm90_mid.cost_of(p, v, arch, "sm90_mid_gather", true, hopper.SCATTERED.sm90_mid_gather) end,
+  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_mid_gather") end,
 }

@@ -5,6 +5,8 @@ local params = require("params")
 local sm90_many = require("ops/mla_decode/families/sm90_many")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 local sm90_few = require("ops/mla_decode/families/sm90_few")
+local many_gather = require("ops/mla_decode/families/sm90_many_gather")
+local mid_gather = require("ops/mla_decode/families/sm90_mid_gather")
 
 local FITTED = { schedule = "fitted" }
 local made = setmetatable({}, { __mode = "k" }) -- by point: a space has each of them for every problem
@@ -31,23 +33,27 @@ local function shares(of, word, cost, rule)
   end
   return { asked = of.asked, behind_one = of.behind_one, instead = of.instead and instead,
     template = of.template, body = of.body, arch = of.arch, problem = of.problem, combine = of.combine,
-    params = points, fixed = { schedule = word }, rules = rules,
+    params = points, fixed = params.merge(of.fixed or {}, { schedule = word }), rules = rules,
     cost = function(p, v, arch) return cost(p, fitted(v), arch) end }
 end
 
 local function few_rule(_, v)
-  if v.cluster > 2 or v.wgs == 1 or v.load ~= "tma" then return "no plan takes it for several splits: sm90_few has it" end
+  if v.cluster > 2 or v.wgs == 1 then return "no plan takes it for several splits: sm90_few has it" end
 end
 
 local function many(p, v, arch) return sm90_many.boxes_cost(p, v, arch, "sm90_many_shares") end
 local function whole(p, v, arch) return sm90_many.boxes_cost(p, v, arch, "sm90_many_whole") end
 local function usual(p, v, arch) return sm90_many.boxes_cost(p, v, arch, "sm90_many") end
 local function mid(p, v, arch) return sm90_mid.cost_of(p, v, arch, "sm90_mid_shares", false, 1) end
+local function many_rows(p, v, arch) return many_gather.cost_of(p, v, arch, "sm90_many_gather_shares") end
+local function mid_rows(p, v, arch) return mid_gather.cost_of(p, v, arch, "sm90_mid_gather_shares") end
 local function few(p, v, arch) return sm90_few.cost_of(p, v, arch, "sm90_few_shares") end
 
 return { families = {
   sm90_many_shares = shares(sm90_many, "shares", many),
   sm90_mid_shares = shares(sm90_mid, "shares", mid),
+  sm90_many_gather_shares = shares(many_gather, "shares", many_rows),
+  sm90_mid_gather_shares = shares(mid_gather, "shares", mid_rows),
   sm90_few_shares = shares(sm90_few, "shares", few, few_rule),
   sm90_many_whole = shares(sm90_many, "whole", whole),
   -- Their variants in a layer are the others': the fitted kernels that know what is old.

@@ -5,8 +5,9 @@ local plan = {}
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
 local MOST_TILES = 3   -- a longer ring gains nothing
 local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
+local TURNING = 40     -- registers of loaders that walk whole requests one after the other, too
 local KEEPING = 56     -- registers of loaders that keep where the rows of a tile lie
-local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
+local BARS = 8 * 5     -- bytes of the barriers beside the boxes'
 
 -- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h). Byte
 -- offsets; { refused = reason } when it does not fit.
@@ -16,7 +17,9 @@ function plan.make(v, isa)
   -- A warpgroup's O is rank/2 x rows in fp32; what little else it needs shrinks where that leaves the scores too few.
   p.value_regs = math.max(136, (v.rank * v.rows // 256 + 30 + 7) // 8 * 8)
   p.keeps = v.gather and SLOTS - 2 * p.value_regs - v.rows // 2 - 56 >= KEEPING
-  if p.keeps then p.loader_regs = KEEPING end
+  p.turns = v.schedule == "fitted" and SLOTS - 2 * p.value_regs - v.rows // 2 - 56 >= TURNING
+  if p.keeps then p.loader_regs = KEEPING
+  elseif p.turns then p.loader_regs = TURNING end
   p.score_regs = math.min(240, SLOTS - p.loader_regs - 2 * p.value_regs)
   if p.score_regs < v.rows // 2 + 56 then
     return { refused = ("%d rows leave %d registers to a thread of the scores"):format(v.rows, p.score_regs) }
@@ -27,8 +30,9 @@ function plan.make(v, isa)
     { "factors_at", 4 * v.rows },       -- what O is multiplied by
     { "raised_at", 16 },                -- a bit for each row whose factor is not 1
     { "parts_at", 4 * 4 * v.rows },     -- sums by warp
-    { "inverse_at", 4 * v.rows },
-    { "facts_at", 64 },
+    { "inverse_at", 2 * 4 * v.rows },
+    { "scales_at", 4 * v.rows },        -- what values of partial results are multiplied by
+    { "facts_at", 2 * 48 },
   }
   if v.gather then table.insert(places, 1, { "tables_at", 3 * 2 * 64 * 4 }) end
   local small = BARS

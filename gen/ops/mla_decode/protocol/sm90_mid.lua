@@ -21,18 +21,20 @@ local function block(m, v)
     for w = 1, v.gather and SENDERS or 1 do x.slots[s][w] = m:place(("slot %d, rows of sender %d"):format(s, w)) end
   end
   x.q_full, x.q_empty = m:barrier("Q_FULL", 1), m:barrier("Q_EMPTY", 3 * v.warps)
-  x.p_full, x.ended = m:barrier("P_FULL", v.warps), m:barrier("END", v.warps)
+  x.p_full, x.ended = m:barrier("P_FULL", v.warps), { [0] = m:barrier("END[0]", v.warps), m:barrier("END[1]", v.warps) }
   x.begin, x.own, x.half = m:named("begin", SENDERS + 1 + 3 * v.warps), m:named("named 1", v.warps), {}
   x.factors_full, x.p_empty = m:named("FACTORS_FULL", 3 * v.warps), m:named("P_EMPTY", 3 * v.warps)
-  x.q, x.facts = m:place("Q"), m:place("facts")
-  x.p, x.refs, x.factors, x.parts, x.inverse, x.zeros, x.o = {}, {}, {}, {}, {}, {}, { [0] = {}, {} }
+  x.q, x.facts = m:place("Q"), { [0] = m:place("facts of even pieces"), m:place("facts of odd pieces") }
+  x.p, x.refs, x.factors, x.parts, x.zeros, x.scales, x.inverse = {}, {}, {}, {}, {}, {}, { [0] = {}, {} }
   for w = 0, v.warps - 1 do
-    for _, what in ipairs({ "p", "refs", "factors", "parts", "inverse", "zeros" }) do
+    for _, what in ipairs({ "p", "refs", "factors", "parts", "zeros" }) do
       x[what][w] = m:place(("%s of warp %d"):format(what, w))
     end
-    for g = 0, 1 do x.o[g][w] = m:place(("O of half %d, warp %d"):format(g, w)) end
+    x.scales[w] = m:place("scales of warp " .. w)
+    for odd = 0, 1 do x.inverse[odd][w] = m:place(("inverse[%d] of warp %d"):format(odd, w)) end
   end
   for g = 0, 1 do x.half[g] = m:named("named " .. 2 + g, v.warps) end
+  x.halves = m:named("HALVES", 2 * v.warps)
   return x
 end
 
@@ -82,20 +84,21 @@ local function send_queries(x, a, pieces)
     local more = k < #pieces
     if x.v.schedule == "splits" and k > 0 then return end
     a:wait(x.q_empty, k - 1, "send_queries()")
-    a:write(x.facts, k, "send_queries()")
+    a:write(x.facts[k % 2], k, "send_queries()")
     a:arrive(x.q_full, k, "send_queries()", more and 1 or 0)
     if more then a:copy(x.q_full, k, "send_queries()", x.q, k) end
   end
 end
 
 -- ---- Scores -------------------------------------------------------------------------------------------------------------
-local function score_tile(x, a, w, k, t, last, i)
+local function score_tile(x, a, w, k, t, last, i) -- last: of the piece
   local v = x.v
   for b = i, i + v.boxes - 1 do
     a:wait(x.full[b % v.ring], b // v.ring, "scores()")
     read_box(x, a, b, "scores()")
   end
   a:read(x.q, k, "scores()")
+  if last and v.schedule ~= "splits" then a:arrive(x.q_empty, k, "work_on_scores()") end
   a:read(x.bad[i % v.ring], i, "work_on_scores()")
   if v.rope > 0 then a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_scores(), rope") end
   if t > 0 then a:sync(x.p_empty, "P_EMPTY") end
@@ -117,9 +120,13 @@ local function work_on_scores(x, a, w, pieces)
   local v, t, i = x.v, 0, 0
   for k = 0, #pieces do
     a:wait(x.q_full, k, "work_on_scores()")
-    a:read(x.facts, k, "work_on_scores()")
+    a:read(x.facts[k % 2], k, "work_on_scores()")
     local tiles = pieces[k + 1]
     if not tiles then break end
+    if tiles == 0 and v.schedule ~= "splits" then
+      a:arrive(x.q_empty, k, "work_on_scores()")
+      a:sync(x.own, "work_on_scores()")
+    end
     for n = 1, tiles do
       score_tile(x, a, w, k, t, n == tiles, i)
       t, i = t + 1, i + v.boxes
@@ -127,56 +134,110 @@ local function work_on_scores(x, a, w, pieces)
     a:write(x.parts[w], k, "finish_rows()")
     a:sync(x.own, "finish_rows()")
     read_all(a, x.parts, v, k, "finish_rows()")
-    a:write(x.inverse[w], k, "finish_rows()")
-    a:read(x.facts, k, "finish_rows()")
-    a:arrive(x.ended, k, "finish_rows()")
+    a:write(x.inverse[k % 2][w], k, "finish_rows()")
+    a:read(x.facts[k % 2], k, "finish_rows()")
+    a:arrive(x.ended[k % 2], k // 2, "finish_rows()")
     if v.schedule == "splits" then break end
-    a:arrive(x.q_empty, k, "work_on_scores()")
   end
   if t > 0 then a:sync(x.p_empty, "P_EMPTY, the last one") end
 end
 
 -- ---- Values -------------------------------------------------------------------------------------------------------------
+-- Boxes of a half of the tile that begins with box i, in the order of their columns.
+local function boxes_of_half(x, g, i)
+  local mine = {}
+  for b = g, x.values - 1, 2 do mine[#mine + 1] = i + (x.v.rope > 0 and 1 or 0) + b end
+  return mine
+end
+
+local function give_back(x, a, b, what) a:arrive(x.empty[b % x.v.ring], b // x.v.ring, what) end
+
 local function multiply_v(x, a, g, t, last, i)
   local v = x.v
   a:sync(x.factors_full, "FACTORS_FULL")
   read_all(a, x.factors, v, t, "rescale()")
   a:wait(x.p_full, t, "P_FULL")
   if last then read_all(a, x.zeros, v, t, "multiply_v()") end
-  local mine = {} -- boxes of this half, in the order of their columns
-  for b = g, x.values - 1, 2 do mine[#mine + 1] = i + (v.rope > 0 and 1 or 0) + b end
+  local mine = boxes_of_half(x, g, i)
   for n, b in ipairs(mine) do
     read_box(x, a, b, "multiply_v()")
     if n == #mine then read_all(a, x.p, v, t, "multiply_v()") end
-    a:arrive(x.empty[b % v.ring], b // v.ring, "multiply_v()")
+    if not last then give_back(x, a, b, "multiply_v()") end
   end
   a:pass(x.p_empty, "multiply_v()")
+end
+
+-- A warp's share of a half's boxes, or all of them: as many as a box has places, which stand for columns.
+local function share(x, b, w) return x.slots[b % x.v.ring][1 + w] end
+
+-- Rows' largest values, by way of the first box of each half; then what both halves' values are multiplied by.
+local function find_units(x, a, g, w, k, i)
+  local v = x.v
+  local own, other = boxes_of_half(x, g, i)[1], boxes_of_half(x, 1 - g, i)[1]
+  a:sync(x.half[g], "find_units(), products are done")
+  if share(x, own, w) then a:write(share(x, own, w), "tops " .. own, "find_units()") end
+  a:sync(x.halves, "find_units(), tops")
+  for _, b in ipairs({ own, other }) do
+    for n = 0, v.warps - 1 do
+      if share(x, b, n) then a:read(share(x, b, n), "tops " .. b, "find_units()") end
+    end
+  end
+  if g == 0 then
+    a:read(x.inverse[k % 2][w], k, "find_units()")
+    a:write(x.inverse[k % 2][w], "scales " .. k, "find_units()")
+  else
+    a:write(x.scales[w], k, "find_units()")
+  end
+  a:sync(x.halves, "find_units(), scales")
+  if g == 0 then read_all(a, x.inverse[k % 2], v, "scales " .. k, "write_partial()")
+  else read_all(a, x.scales, v, k, "write_partial()") end
+end
+
+-- O by way of the boxes of the piece's last tile, of which each warp writes its own columns and reads all.
+local function write_boxes(x, a, g, w, k, i, partial)
+  local v, mine = x.v, boxes_of_half(x, g, i)
+  a:read(x.facts[k % 2], k, "write_o()")
+  if partial then find_units(x, a, g, w, k, i)
+  else
+    read_all(a, x.inverse[k % 2], v, k, "write_o()")
+    a:sync(x.half[g], "write_o(), products are done")
+  end
+  for _, b in ipairs(mine) do
+    if share(x, b, w) then a:write(share(x, b, w), "O " .. b, "store_columns()") end
+  end
+  a:sync(x.half[g], "write_o(), O is there")
+  for _, b in ipairs(mine) do
+    for n = 0, v.warps - 1 do
+      if share(x, b, n) then a:read(share(x, b, n), "O " .. b, "write_o()") end
+    end
+    give_back(x, a, b, "write_o()")
+  end
 end
 
 local function work_on_values(x, a, g, w, pieces)
   local v, t, i = x.v, 0, 0
   for k = 0, #pieces do
     a:wait(x.q_full, k, "work_on_values()")
-    a:read(x.facts, k, "work_on_values()")
+    if v.schedule ~= "splits" then a:arrive(x.q_empty, k, "work_on_values()") end
+    a:read(x.facts[k % 2], k, "work_on_values()")
     local tiles = pieces[k + 1]
     if not tiles then return end
     for n = 1, tiles do
       multiply_v(x, a, g, t, n == tiles, i)
       t, i = t + 1, i + v.boxes
     end
-    a:wait(x.ended, k, "work_on_values()")
-    read_all(a, x.inverse, v, k, "write_o()")
-    a:write(x.o[g][w], k, "write_o()") -- in Q's place, of which one warp stands for all that rewrite it
-    if g == 0 and w == 0 then a:write(x.q, "O " .. k, "write_o()") end
-    a:sync(x.half[g], "write_o()")
-    read_all(a, x.o[g], v, k, "write_o()")
-    a:read(x.facts, k, "write_o()")
+    a:wait(x.ended[k % 2], k // 2, "work_on_values()")
+    local partial = v.schedule ~= "splits" and (k + (pieces.partial or 0)) % 2 == 1
+    if tiles > 0 then write_boxes(x, a, g, w, k, i - v.boxes, partial)
+    elseif not partial then
+      read_all(a, x.inverse[k % 2], v, k, "write_nothing()")
+      a:read(x.facts[k % 2], k, "write_nothing()")
+    end
     if v.schedule == "splits" then return end
-    a:arrive(x.q_empty, k, "work_on_values()")
   end
 end
 
--- pieces: the tiles of each.
+-- pieces: the tiles of each; partial: 1 if the even ones leave partial results, else the odd ones do.
 function sm90_mid.model(v, pieces)
   local m = protocol.new()
   local x = block(m, v)
@@ -194,7 +255,7 @@ function sm90_mid.model(v, pieces)
       for s = 0, v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
       one[1]:make(list, "kernel")
     elseif i == 2 then -- thread 32
-      one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended }, "kernel")
+      one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended[0], x.ended[1] }, "kernel")
     end
     one[1]:sync(x.begin, "kernel")
     one[2](one[1])
@@ -204,7 +265,11 @@ end
 
 -- The part of a kernel that is run: gen/ops/mla_decode/protocol/sm90_few.lua says why it is enough.
 function sm90_mid.cases(v, all)
-  if v.schedule ~= "splits" then return { all and protocol.WALK or protocol.QUICK } end
+  if v.schedule ~= "splits" then
+    local pieces = all and protocol.WALK or protocol.QUICK
+    local other = table.move(pieces, 1, #pieces, 1, { partial = 1 })
+    return { pieces, other }
+  end
   local long = { 2 * -(-v.ring // v.boxes) + 3 }
   return all and { {}, { 0 }, { 1 }, { 2 }, long } or { long }
 end
