@@ -55,7 +55,16 @@ struct shared_memory {
   char ring[RING][BOX], q[NB][128 * N];     // swizzled
   int tables[SENDERS][2][64];               // of each of them: numbers of the rows of a tile, before that page ids
   __align__(16) char p[128 * N];            // P^T
-// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
+  float refs[N], factors[N];                // reference of each row; what O is multiplied by
+  u32 raised[4];                            // a bit for each row whose factor is not 1
+  float sums[4][N], inverse[N];             // by warp; 1 over the whole of it
+  __align__(8) char facts[64];
+  u64 full[RING], empty[RING], q_full, q_empty, p_full, end; // barriers
+  int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
+};
+constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
+constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
+constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
 constexpr int TABLES_AT = AT(tables);
 static_assert(sizeof(shared_memory) == 229472, "plans/sm90_mid.lua counts otherwise");
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
@@ -167,13 +176,61 @@ constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of
 constexpr bool KEEP = 0;
 
 template <typename F>
-// [57 more lines of templates/mla_decode/sm90_mid/gather.h]
+// [11 more lines of templates/mla_decode/sm90_mid/gather.h]
+
+
+MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
+// [23 more lines of templates/mla_decode/sm90_mid/gather.h]
+      const u32 stride = (u32)a.ckv_row_stride * 2;
+      if (ROPE > 0)
+        copy_box_of_rows(smem, base, at, in_box, warp, chunk < ROPE / 8, bad && warp == 0,
+                         [&](int k) { return a.kpe + 16 * chunk + row(k) * ((u32)a.kpe_row_stride * 2); });
+      const char* from[OWN];
+#pragma unroll
+      for (int k = 0; k < OWN; k++) {
+        from[k] = a.ckv + 16 * chunk + (KEEP ? row(k) * stride : 0);
+        if (KEEP) asm volatile("" : "+l"(from[k]));
+      }
+#pragma unroll
+      for (int b = ROPE > 0; b < NB; b++) {
+        copy_box_of_rows(smem, base, at, in_box, warp, true, b == 0 && bad && warp == 0,
+                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k) * stride); });
+        if (b == NB / 2 && KEEP) make(t + 1), ask(t + 2); // the next tile's rows, and page ids of the one behind it
+      }
+      if (!KEEP) make(t + 1), ask(t + 2);
+      at.tile++;
+    }
+  }
+}
 
 MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
-// [50 more lines of templates/mla_decode/sm90_mid.cu.in]
+  const int lane = threadIdx.x & 31;
+  walk where;
+  work w;
+  begin_walk(p.a, where);
+  for (u32 k = 0;; k++) {
+    const bool more = next_work(p.a, where, w);
+    if (!FITTED && k > 0) return;
+    barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
+    if (lane == 0) {
+      *(facts*)(base + FACTS_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
+      barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
+      if (more)
+        for (int b = 0; b < NB; b++)
+          copy_box(smem + Q_AT + b * (N * 128), p.maps + MAP_Q, 64 * column_of(b), (int)w.row, smem + Q_FULL);
+    }
+    __syncwarp();
+    if (!more) return;
+// [33 more lines of templates/mla_decode/sm90_mid.cu.in]
     take_copies();
     mma_begin();
-// [290 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [107 more lines of templates/mla_decode/sm90_mid.cu.in]
+    store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
+    if (n < known(smem, ROWS_OF)) {
+      const i64 part = load_s64(smem + FACTS_AT + PART_OF);
+      const float lse = sum == 0.0f ? minus_inf() : r.m + log2_fast(sum);
+      if (part >= 0) a.part_lse[part + known(smem, ROW0_OF) + n] = lse;
+// [178 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];

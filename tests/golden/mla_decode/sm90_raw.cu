@@ -439,7 +439,10 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_stat
   for (int c = 0; c < COLS; c++) {
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.sum[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
-// [50 more lines of templates/mla_decode/sm90_few/ends.h]
+// [33 more lines of templates/mla_decode/sm90_few/ends.h]
+    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
+#pragma unroll
+// [15 more lines of templates/mla_decode/sm90_few/ends.h]
         float* const to = out + (8 * (c / 2) + c % 2) * STRIDE + 64 * i + 1 * h;
         const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
 // [9 more lines of templates/mla_decode/sm90_few/ends.h]
