@@ -7,7 +7,7 @@ constexpr float LOG2E = 1.44269504f;
 MLAF_DEV bool reads_list(const mlaf_decode_args& a) { return (u64)a.qo_indptr & 1; }
 MLAF_DEV const float* sinks_of(const mlaf_decode_args& a) { return (const float*)((u64)a.qo_indptr - 1); }
 
-// What O of row n is multiplied by for its sink. lse: in powers of two. A row without tokens is 0 already.
+// Factor of O of row n for its sink. lse: in powers of two. A row without tokens is 0 already.
 MLAF_DEV float sink_factor(const mlaf_decode_args& a, u32 smem, int n, float lse) {
   if (!reads_list(a) || lse == minus_inf()) return 1.0f;
   float sink;

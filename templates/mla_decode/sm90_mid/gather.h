@@ -2,7 +2,7 @@
 // groups of four rows warp w takes w, w + SENDERS, ... of every box: an instruction copies 128 bytes of each of a group's rows.
 // Copies arrive at the full barriers themselves; who multiplies takes them over by take_copies(). The includer has the constants
 // of the kernel.
-//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "NB", "PAGE", "ROPE", "SENDERS", "TABLES_AT")
+//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "FITTED", "NB", "PAGE", "ROPE", "SENDERS", "TABLES_AT")
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
 // Registers for where a lane's rows lie: computed once for all boxes but rope's.
 constexpr bool KEEP = ${plan.keeps and 1 or 0};
