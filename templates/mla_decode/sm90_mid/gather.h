@@ -3,6 +3,7 @@
 // Copies arrive at the full barriers themselves; who multiplies takes them over by take_copies(). The includer has the constants
 // of the kernel.
 //@ needs("BAD_AT", "BOX", "EVICT_FIRST", "FITTED", "NB", "PAGE", "ROPE", "SENDERS", "TABLES_AT")
+//@ if lists then needs("LIST_AT") end
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
 // Registers for where a lane's rows lie: computed once for all boxes but rope's.
 constexpr bool KEEP = ${plan.keeps and 1 or 0};

@@ -1,6 +1,6 @@
 // The values' warpgroups: O^T, of half of the columns each. Handed over: scales (groups of columns that each token has a scale
 // for; 0: none), scored (they wait for the next tile's scores), early (Q of index lists is taken ahead of their facts).
-//@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "HALF", "INVERSE_AT", "MATH", "N", "PS")
+//@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "H", "HALF", "INVERSE_AT", "MATH", "N", "PS")
 //@ needs("P_AT", "P_EMPTY_AT", "P_FULL_AT", "Q_AT", "Q_READY", "Q_ROW", "R", "RAISED_AT", "RING_AT", "SCALES_AT", "STEP_16")
 //@ needs("TILE", "VALUES", "V_AHEAD", "V_BUFFERS")
 //@ if scored then needs("SCORED_AT") end
