@@ -116,7 +116,8 @@ typedef struct mlaf_execute_args {
   const int32_t *topk_length;       /* [ceil(T / topk_share)] entries that count, 0..topk (more are topk, fewer than 0 none): what
                                      * lies behind them is not read. NULL: topk */
   const float *attn_sink;           /* [H] a term more in the softmax's denominator, e^sink, of no value; lse is without it. -inf:
-                                     * no sink; +inf: o is 0. NULL: none. Applied to o as it was rounded, by one more kernel */
+                                     * no sink; +inf: o is 0. NULL: none. By the decode kernel, or applied to o as
+                                     * it was rounded, by one more kernel */
   int64_t indices_stride;           /* entries from list to list, topk or more; 0: topk */
   int32_t topk;                     /* entries of a list, 1..2^20; T * topk below 2^31 */
   int32_t topk_share;               /* tokens in a row that share an entry of topk_length (those of a request); 0: 1 */

@@ -30,7 +30,7 @@ return function(loader, entries)
     return kernel
   end
   function of.sm90_mid(p, x, gather)
-    local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather }
+    local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather, page_size = p.page_size }
     return model("sm90_mid").of(plan("sm90_mid").make(v, isa), v)
   end
   function of.sm90_raw(p, x)

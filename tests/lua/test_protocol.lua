@@ -139,7 +139,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
       shared = false }) }, { "sm90_many", with(HOP, { ahead = true, many = false }) },
     { "sm90_many", with(HOP, { gather = true }) }, { "sm90_many", with(HOP, { gather = true, rope = 0, buffers = 4,
       shared = false }) },
-    { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
+    { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", with(HOPP, { gather = true, schedule = "splits", lists = 2 }) },
+    { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
       warps = 4 }) },
     { "sm90_raw", RAW }, { "sm90_raw", with(RAW, { ring = 3, cluster = 2, raises = 1 }) },
     { "sm90_raw", with(RAW, { ring = 4, schedule = "fitted", o_boxes = 1, raises = 2 }) },
@@ -384,6 +385,8 @@ local SEEDS = {
     end },
   { "a list's entries are counted before all have told theirs", "sm90_raw_mid", with(RAW_MID, { lists = 2 }), { 5 }, "race",
     "counts", function(m) edit(m, "producer", { "ARRIVE", "WAIT" }, "MADE", "keep_entries()", drop) end },
+  { "a list is filled anew while rows are copied by it", "sm90_mid", with(HOPP, { gather = true, lists = 2 }), { 5 }, "race",
+    "table", function(m) edit(m, "sender 1", { "ARRIVE", "WAIT" }, "LISTED", "refill_list()", drop) end },
   { "the order is not passed on", "sm90_few", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
     edit(m, "math 1", { "ARRIVE" }, "order of warpgroup 0", "scores(), tiles", drop)
   end },

@@ -47,6 +47,20 @@ test("parts meet among themselves or leave it to a combine kernel, at one split;
   eq(two.combine.params:match("fitted=%d+"), "fitted=128") -- it may find a batch that was cut
 end)
 
+-- By 64 drawn lists, each by several kernels (docs/lab/kernels-hopper.md, "Index lists").
+test("short index lists: kernels that read them themselves, and no part of a list", function()
+  for text, want in pairs({
+    ["h24,page1,b20,s64"] = "sm90_mid_gather:rows=32,", ["h64,page1,b33,s64"] = "sm90_mid_gather:rows=32,",
+    ["h96,page1,b4,s64"] = "sm90_mid_gather:rows=48,", ["h128,page1,b15,s128"] = "sm90_mid_gather:rows=64,",
+    ["h16,page1,b5,s128"] = "sm90_few:cluster=2,load=gather,rows=8,",
+    ["h96,fp8_ds_mla,page1,b9,s128"] = "sm90_raw_mid:load=rows,rows=48,",
+    ["h24,fp8_ds_mla,page1,b176,s64"] = "sm90_raw_mid:load=rows,rows=32,",
+  }) do
+    local name = space.best(problem.parse("mla_decode:" .. text), "sm_90a", 1)[1].name
+    ok(name:find(want, 1, true) == 1 and name:find("/s1", 1, true), "%s: %s", text, name)
+  end
+end)
+
 test("sm90_many's fitted kernels have their combine kernel behind one split, too", function()
   local behind, early, alone = "rows=4,team=2", "early=1,rows=4,team=2", "early=1,rows=8,team=1"
   for _, text in ipairs({ "h128,b64,s4096", "h40,b64,s4096", "h128,q2,b8,s1000,r256,p32,page16" }) do

@@ -37,6 +37,13 @@ function hopper.groups_rule(p, v, step, most)
   if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
 end
 
+-- True for what is reckoned as a launch of index lists.
+function hopper.may_be_lists(p) return p.page_size == 1 and p.ctx <= times.measured.lists end
+
+-- True for one that the kernel reads itself (runtime/ops/mla_decode/index_lists.c): no batch is cut, and behind one split nothing
+-- is merged. plan: the kernel's, with its table of entries.
+function hopper.reads_lists(p, plan) return plan.list > 0 and hopper.may_be_lists(p) end
+
 -- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is
 -- counted by wave or workgroup.
 function hopper.cost(cost, v, family)
@@ -44,7 +51,7 @@ function hopper.cost(cost, v, family)
   local fits = v.schedule == "fitted"
   local launch = cost.launch
   cost.any_lengths, cost.several = fits, schedule.shares[family] ~= nil
-  cost.ns, cost.parts_at = launch.ns, launch.parts_at
+  cost.ns, cost.parts_at, cost.lists = launch.ns, launch.parts_at, launch.lists
   if fits then cost.turns_at, cost.most_parts = launch.turns_at, launch.most_parts end
   cost.behind_one = times.fitted.combine
   -- Parts of some families meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
@@ -83,8 +90,8 @@ end
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
 -- several requests), cut (what cutting the batch costs, in ns), part (the same with large pages, as times.lua has it), bits (of
 -- partial results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
--- again (ns of each turn but the first) and piece (of each request but the first in a part), default 0, fixed(blocks) and wave
--- in ns, tile(blocks, full, heat) in ns. Returns, each for a number of splits:
+-- again (ns of each turn but the first) and piece (of each request but the first in a part), default 0, lists (true: nothing is
+-- cut), fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns. Returns, each for a number of splits:
 --
 --   ns          that time
 --   parts_at    how many parts the launch cuts equal requests into, or nil
@@ -94,7 +101,7 @@ function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
   local most = math.max(1, arch.device.cus // t.groups)
   local function parts_at(splits, family)
-    if v.schedule == "fitted" then return parts_of(p, t, family or t.family, splits * width, arch.device.cus) end
+    if v.schedule == "fitted" and not t.lists then return parts_of(p, t, family or t.family, splits * width, arch.device.cus) end
   end
   -- One family of one split goes before another where both take as long: it may keep whole at other lengths what both cut at
   -- these, if all requests run at once; and if not, both are the same, and a server makes one kernel. Where all run at once it
@@ -153,6 +160,7 @@ function hopper.launch(p, v, arch, t)
       return in_order(splits, t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns)
     end,
     parts_at = parts_at,
+    lists = t.lists,
     most_parts = most,
     turns_at = turns_at,
     places_at = function(splits) return p.batch * splits * width % most > 0 end,

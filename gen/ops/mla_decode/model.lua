@@ -157,6 +157,7 @@ end
 
 -- Time of the combine kernel, and what of it is expected for lengths that differ.
 function model.combine_ns(p, decode, cost, arch, splits)
+  if splits == 1 and decode.lists then return 0, 0 end
   local values = 1000 * (cost.weight_bytes or 0) / arch.model.hbm_bytes_per_us -- W_UV of one that goes on
   local uneven = uneven_ns(p, decode, cost, arch, splits)
   return values + equal_ns(p, decode, cost, arch, splits) + uneven, uneven
@@ -174,7 +175,7 @@ end
 function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local uneven, more = times.measured.uneven, combine_uneven or 0
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
-  if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns, more end
+  if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
   -- Parts meet among themselves, the more of them the more requests there are.
   local meet = ns * uneven.meet + uneven.first * math.min(1, p.batch / uneven.batch)
   return ns + meet + meeting_ns(p, decode, splits), more + meet

@@ -60,6 +60,7 @@ return {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       again = 5000,   -- a further turn of clusters, beside its wave
+      list_rows = 2500, -- index lists and more than 8 rows: 30 short batches (docs/lab/kernels-hopper.md, "Index lists")
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
@@ -86,6 +87,9 @@ return {
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
+    -- Pages of 1 token and requests of at most so many are reckoned as index lists: models select at most 2048 tokens. The list
+    -- kernels ahead of a kernel that does not read them itself (docs/lab/kernels-hopper.md, "Index lists").
+    lists = 2048, list_kernels = 4000,
     -- Share that memory's bytes take longer where more splits had found places in the launch's one turn, times the square of the
     -- share of those that stay empty (docs/lab/perf-log/ragged.md).
     room = 1.1,

@@ -40,9 +40,12 @@ static inline bool mlaf_decode_fits(const mlaf_bound *b) {
 static inline bool mlaf_decode_invariant(const mlaf_bound *b) {
   return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_INVARIANT;
 }
-/* Percent of the time that blocks of requests as long as each other work while one request after the other is whole, where the
- * launch may also cut them into equal parts; 100: it may not. */
-uint32_t mlaf_decode_busy(const mlaf_bound *b, uint32_t splits, int64_t batch);
+/* Blocks of a launch that may cut its batch and does not, where all requests have as many tokens. */
+typedef struct mlaf_whole_requests {
+  uint32_t busy; /* percent of the time that a block works; 100: also where the launch cannot cut */
+  uint64_t idle; /* tokens that it could work on meanwhile */
+} mlaf_whole_requests;
+mlaf_whole_requests mlaf_decode_whole(const mlaf_bound *b, uint32_t splits, int64_t batch, int64_t tokens);
 /* Columns of the value projection that its combine kernel is fused with; 0: none. */
 static inline int mlaf_decode_goes_on(const mlaf_bound *b) { return (int)b->stage[MLAF_STAGE_COMBINE].launch.values; }
 static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }

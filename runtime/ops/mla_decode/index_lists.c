@@ -1,5 +1,5 @@
 /* Index lists of query tokens, of one pool or of two: read by the decode kernel itself, or made into page lists of requests by
- * one launch, or by two; and sinks, by one behind. */
+ * one launch, or by two; and sinks, by one behind, or by a decode kernel that reads lists and makes whole rows. */
 #include "ops/mla_decode/index_lists.h"
 
 #include <stddef.h>
@@ -218,20 +218,24 @@ static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args 
                     .extra_topk = a->extra_topk, .extra_rows = a->extra_num_pages * extra_page_tokens(a)};
 }
 
-/* True where the decode kernel reads the lists itself. Such a launch does not cut its batch: where whole requests leave much of
- * the device idle, list kernels cost less. */
+/* True where the decode kernel reads the lists itself. Such a launch does not cut its batch: list kernels, and a kernel that
+ * merges what is cut, cost less only where whole requests leave much of the device idle, and for long. */
 static bool reads_lists(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a) {
   uint64_t word;
-  return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS && !has_extra(a) && page_rows(a) == page_tokens(a) &&
-         mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) && mlaf_decode_busy(b, splits, a->total_q) >= MLAF_LISTS_BUSY;
+  if (!(b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS) || has_extra(a) || page_rows(a) != page_tokens(a) ||
+      !mlaf_list_word(a->topk, share_of(a), stride_of(a), &word))
+    return false;
+  const mlaf_whole_requests x = mlaf_decode_whole(b, splits, a->total_q, a->topk);
+  return x.busy >= MLAF_LISTS_BUSY || x.idle <= MLAF_LISTS_IDLE;
 }
 
 /* Entries are rows of the cache. Where scales lie behind a page's rows they are its tokens, and the kernels know pages. direct:
- * the decode kernel reads the lists, and nobody reads tables. */
-static void fill_first(const mlaf_execute_args *a, const places *at, bool aside, bool direct, mlaf_execute_args *out) {
+ * the decode kernel reads the lists, and nobody reads tables; whole: it makes whole rows, and applies their sinks. */
+static void fill_first(const mlaf_execute_args *a, const places *at, bool aside, bool direct, bool whole,
+                       mlaf_execute_args *out) {
   *out = *a;
   out->extra_indices = out->extra_topk_length = NULL;
-  out->attn_sink = NULL;
+  out->attn_sink = direct && whole ? a->attn_sink : NULL;
   out->indices = direct ? a->indices : NULL;
   out->topk_length = direct ? a->topk_length : NULL;
   out->indices_stride = direct ? stride_of(a) : 0;
@@ -244,7 +248,7 @@ static void fill_first(const mlaf_execute_args *a, const places *at, bool aside,
   out->kv_last_page_lens = words(a, at->last);
   out->kv_indices = words(a, at->indices);
   out->num_pages = a->num_pages ? (int32_t)((a->num_pages - 1) * page_rows(a) + page_tokens(a)) : 0;
-  if (a->attn_sink && !a->lse) out->lse = (float *)words(a, at->lse);
+  if (a->attn_sink && !out->attn_sink && !a->lse) out->lse = (float *)words(a, at->lse);
 }
 
 static mlaf_launch launch_of(const mlaf_function *fn, const void *args, uint32_t size, uint32_t blocks) {
@@ -268,7 +272,7 @@ static void fill_launches(const mlaf_bound *b, const mlaf_function *const *fns, 
   }
   if (!first->indices) out->launch[out->n++] = launch_of(fns[LISTS], &p->place, bytes, tokens);
   out->ahead = out->n;
-  if (!a->attn_sink) return;
+  if (!a->attn_sink || first->attn_sink) return;
   const int64_t rows = a->total_q * problem.heads;
   p->sink = (sink_args){.o = a->o, .lse = first->lse, .sink = a->attn_sink, .rows = rows, .heads = problem.heads,
                         .rank = problem.rank, .f16 = problem.dtype == MLAF_F16};
@@ -297,7 +301,7 @@ static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_func
   if (!st && !fns) st = mlaf_fail(err, MLAF_E_ARG, "indices is given%s: make the plan with MLAF_PLAN_%s",
                                  has_extra(a) ? " for two pools" : "", has_extra(a) ? "POOLS" : "LISTS");
   if (st) return st;
-  fill_first(a, &at, aside, reads_lists(b, splits, a), &first);
+  fill_first(a, &at, aside, reads_lists(b, splits, a), splits == 1, &first);
   st = mlaf_decode_check_args(b, splits, &first, err);
   if (st) return st;
   fill_launches(b, fns, a, &at, &first, out);

@@ -58,9 +58,11 @@ typedef struct mlaf_decode_args {
   int32_t batch;                    /* B = gridDim.z before any remap */
 } mlaf_decode_args;
 
-/* Index lists, for a kernel that says MLAF_KERNEL_LISTS: qo_indptr is NULL, request t is query token t, kv_indices are the lists'
- * rows of the cache, of which those outside [0, num_pages) are absent, kv_indptr the lists' lengths or NULL, kv_last_page_lens
- * this word: topk - 1, then tokens of a length less 1, then entries between lists. False: the word has no room for them. */
+/* Index lists, for a kernel that says MLAF_KERNEL_LISTS: qo_indptr is the sinks' address or NULL, and this bit, which is in no
+ * address of tables, request t is query token t, kv_indices are the lists' rows of the cache, of which those outside
+ * [0, num_pages) are absent, kv_indptr the lists' lengths or NULL, kv_last_page_lens this word: topk - 1,
+ * then tokens of a length less 1, then entries between lists. False: the word has no room for them. */
+enum { MLAF_LIST_MARK = 1 };
 enum { MLAF_LIST_TOPK_BITS = 20, MLAF_LIST_SHARE_BITS = 20, MLAF_LIST_GAP_BITS = 24 };
 static inline bool mlaf_list_word(int64_t topk, int64_t share, int64_t stride, uint64_t *out) {
   const int64_t gap = stride - topk;

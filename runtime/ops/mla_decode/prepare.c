@@ -170,11 +170,11 @@ static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decod
   MLA_DECODE_WORDS_FILL
 }
 
-/* Index lists in the place of the tables of requests, for a kernel that reads them itself. */
+/* Index lists in the place of the tables of requests, for a kernel that reads them itself and applies sinks. */
 static void put_lists(const mlaf_execute_args *a, mlaf_decode_args *d) {
   uint64_t word = 0;
   (void)mlaf_list_word(a->topk, a->topk_share, a->indices_stride, &word);
-  d->qo_indptr = NULL;
+  d->qo_indptr = (const int32_t *)(const void *)((uintptr_t)a->attn_sink | MLAF_LIST_MARK);
   d->kv_indptr = a->topk_length;
   d->kv_indices = a->indices;
   d->kv_last_page_lens = (const int32_t *)(uintptr_t)word;
@@ -247,13 +247,14 @@ static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
-uint32_t mlaf_decode_busy(const mlaf_bound *b, uint32_t splits, int64_t batch) {
+mlaf_whole_requests mlaf_decode_whole(const mlaf_bound *b, uint32_t splits, int64_t batch, int64_t tokens) {
   const mlaf_kernel_launch *k = &decode_of(b)->launch;
   const uint32_t y = splits * (k->cluster[1] ? k->cluster[1] : 1), xy = facts_of(b).x * y;
   const uint64_t at_once = facts_of(b).held / xy ? facts_of(b).held / xy : 1, passes = ((uint64_t)batch + at_once - 1) / at_once;
   const uint64_t blocks = (uint64_t)blocks_z(b, xy, (uint32_t)batch) * y, parts = facts_of(b).parts;
-  if (!mlaf_decode_fits(b) || !passes) return 100;
-  return (uint32_t)(100 * (uint64_t)batch * y / (passes * (blocks < parts ? blocks : parts)));
+  const uint64_t places = blocks < parts ? blocks : parts, busy = passes ? 100 * (uint64_t)batch * y / (passes * places) : 100;
+  if (!mlaf_decode_fits(b) || busy >= 100) return (mlaf_whole_requests){.busy = 100};
+  return (mlaf_whole_requests){.busy = (uint32_t)busy, .idle = passes * groups(tokens, y) * (100 - busy) / 100};
 }
 
 static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
@@ -300,7 +301,8 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
-  const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : blocks_z(b, x * y, (uint32_t)a->batch)};
+  const uint32_t batch = (uint32_t)a->batch, z = a->indices ? batch : blocks_z(b, x * y, batch); /* lists: not cut either */
+  const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : z};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || mlaf_decode_fits(b);
   const bool merges = splits > 1 || goes_on || (wide && !a->indices); /* lists that the kernel reads itself are not cut */

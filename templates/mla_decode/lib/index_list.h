@@ -6,11 +6,9 @@
 //   share   | 7 | -1 | 3 | 9 | -1 | ...  ->  table | 7 | 3 | 9 | ...    of LIST entries at once, and fewer than a tile's left
 //
 //@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table; barrier: named, of the producers' 128 threads.
-//@ needs("C", "H", "LIST_AT", "LIST_COUNTS_AT", "N")
+//@ needs("C", "H", "LIST_AT", "LIST_COUNTS_AT", "LOG2E", "N", "SINKS_AT")
 constexpr int LIST = ${entries}, LIST_EACH = LIST / 128; // entries at once: of a block, of a thread
 
-// The launch's lists, in the place of the tables of requests (runtime/ops/mla_decode/launch.h: mlaf_list_word).
-MLAF_DEV bool reads_list(const mlaf_decode_args& a) { return !a.qo_indptr; }
 MLAF_DEV int list_topk(const mlaf_decode_args& a) { return (int)((u64)a.kv_last_page_lens & 0xfffff) + 1; }
 
 struct index_list {
@@ -99,6 +97,13 @@ MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
   if (lane == 0) fetch_q(a, (i64)request * H + blockIdx.x * N, N);
 }
 
+// The sinks of the block's rows, in powers of two, where nobody merges rows behind this launch and applies them.
+MLAF_DEV void keep_sinks(const mlaf_decode_args& a, char* base, int row0) {
+  const int n = threadIdx.x % 128;
+  const float* const sinks = sinks_of(a);
+  if (n < N) ((float*)(base + SINKS_AT))[n] = sinks && row0 + n < H ? sinks[row0 + n] * LOG2E : minus_inf();
+}
+
 // The producers' place in their share.
 struct list_walk {
   index_list list;
@@ -125,6 +130,7 @@ MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, w
   w.row0 = blockIdx.x * N;
   if (request >= a.batch || w.row0 >= H) return false;
   at.list = list_of(a, request);
+  keep_sinks(a, base, w.row0);
   int e[LIST_EACH];
   read_entries(a, at.list, 0, e);
   const list_sums s = keep_entries(base, e, 0, count_entries(a, at.list, LIST));

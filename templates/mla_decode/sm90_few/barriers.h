@@ -1,4 +1,4 @@
-// The barriers of a block, and words that say of a box that its tile had a bad page.
+// The barriers of a block, and words that say of a box that its tile had a bad page. tma: boxes come by the copy engine.
 //@ needs("BAD_AT", "C", "EMPTY_Q_AT", "ENDS_AT", "FULL_Q_AT", "MET_AT", "N", "PLACES", "RING", "W")
 
 // Run by a warpgroup, of which one thread a warp makes barriers: of several in a warp each waits for the one before at its
@@ -6,7 +6,7 @@
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   if (thread == 0)
 #pragma unroll
-    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 1);
+    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), ${tma and 1 or 128});
   if (thread == 32)
 #pragma unroll
     for (int s = 0; s < RING; s++) barrier_init(empty_barrier(smem, s), 4);

@@ -1,5 +1,6 @@
 //@ -- Handed over: of a thread's columns of O in a block of 16 the first (`column`), and how far the second is behind it
-//@ -- (`apart`); the member of row_state that has the sum of the weights that O was made with (`weight`).
+//@ -- (`apart`); the member of row_state that has the sum of the weights that O was made with (`weight`); lists: sinks may come
+//@ -- with them (mla_decode/lib/list_sink.h).
 //@ needs("COLS", "ENDS_AT", "FACTOR_AT", "LAND_AT", "LN_2", "N", "NV", "R", "STATE_AT", "W", "WARPS_AT")
 // ---- The end of a piece -----------------------------------------------------------------------------------------------
 // Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + cta_id] from
@@ -48,7 +49,8 @@ MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int ct
       sum += state[k].y * part[k];
       weight += state[k].z * part[k];
     }
-    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
+//@ local sink = lists and " * sink_factor(a, shared_address(base), n, m + log2_fast(sum))" or ""
+    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight${sink}, lse = m + log2_fast(sum);
 #pragma unroll
     for (int k = 0; k < C; k++) factor[k] = part[k] * inverse;
     if (cta_id != 0) continue;

@@ -2,7 +2,7 @@
 // tile: so the one that is done first does so while the other is still at the last tile, and has its instructions fetched for
 // both. Then each thread adds up both of a row, by the row's states, which it reads of all warps. Of two blocks each writes half
 // of the rows, and sends what it has of the other half.
-//@ -- Handed over: column and weight, as to ends.h; landed: where the other block's half goes, which nobody uses any more.
+//@ -- Handed over: column, weight and lists, as to ends.h; landed: where the other block's half goes, which nobody uses any more.
 //@ needs("BOX", "COLS", "ENDS_AT", "LN_2", "N", "NB", "NV", "O_BOXES", "R", "RING", "STATE_AT", "WARPS_AT")
 
 // The box from which on warpgroup g's O lies: of its last tile's, or the ring's first where that wraps around before.
@@ -69,6 +69,7 @@ MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, co
   named_sync(3, 256);
 }
 
+//@ local sink = lists and " * sink_factor(a, shared_address(base), n, x.top + log2_fast(x.sum))" or ""
 template <int C>
 MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int cta_id, row_state& r,
                         const float (&o)[NV][N / 2]) {
@@ -110,14 +111,14 @@ MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u3
     x.sum = x.sum * here + its.y * there;
     x.weight = x.weight * here + its.z * there;
     x.top = top;
-    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight${sink};
 #pragma unroll
     for (int k = 0; k < ROUNDS; k++) {
       const float4 z = *(const float4*)(base + LANDED + 16 * (mine * (R / 4) + unit + EACH * k));
       y[k] = weighed(y[k], here * inverse, z, there * inverse);
     }
   } else {
-    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight${sink};
 #pragma unroll
     for (int k = 0; k < ROUNDS; k++)
       y[k] = weighed(*(const float4*)(o0 + at(n, k)), x.factor[0] * inverse, *(const float4*)(o1 + at(n, k)),

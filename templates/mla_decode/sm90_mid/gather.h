@@ -2,7 +2,8 @@
 // groups of four rows warp w takes w, w + SENDERS, ... of every box: an instruction copies 128 bytes of each of a group's rows.
 // Copies arrive at the full barriers themselves; who multiplies takes them over by take_copies(). The includer has the constants
 // of the kernel.
-//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "NB", "PAGE", "ROPE", "SENDERS", "TABLES_AT")
+//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "FITTED", "NB", "PAGE", "ROPE", "SENDERS", "TABLES_AT")
+//@ if lists then needs("LIST_AT") end
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
 // Registers for where a lane's rows lie: computed once for all boxes but rope's.
 constexpr bool KEEP = ${plan.keeps and 1 or 0};
@@ -21,6 +22,31 @@ MLAF_DEV void copy_box_of_rows(u32 smem, char* base, place& at, u32 in_box, int 
   barrier_arrive_after_copies(full_barrier(smem, at.slot));
   advance(at, 1);
 }
+
+//@ -- A tile's boxes; row(k) is the number of the lane's k-th row. bad: a page lies outside. next: what makes the next tile's.
+//@ local function copy_tile(bad, next)
+      const u32 stride = (u32)a.ckv_row_stride * 2;
+      if (ROPE > 0)
+        copy_box_of_rows(smem, base, at, in_box, warp, chunk < ROPE / 8, ${bad} && warp == 0,
+                         [&](int k) { return a.kpe + 16 * chunk + row(k) * ((u32)a.kpe_row_stride * 2); });
+      const char* from[OWN];
+#pragma unroll
+      for (int k = 0; k < OWN; k++) {
+        from[k] = a.ckv + 16 * chunk + (KEEP ? row(k) * stride : 0);
+        if (KEEP) asm volatile("" : "+l"(from[k]));
+      }
+#pragma unroll
+      for (int b = ROPE > 0; b < NB; b++) {
+        copy_box_of_rows(smem, base, at, in_box, warp, true, b == 0 && ${bad} && warp == 0,
+                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k) * stride); });
+//@ if next then
+        if (b == NB / 2 && KEEP) ${next}; // the next tile's rows, and page ids of the one behind it
+//@ end
+      }
+//@ if next then
+      if (!KEEP) ${next};
+//@ end
+//@ end
 
 // The last token of a piece is copied again behind its end. The first warp says that a page lies outside.
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
@@ -47,24 +73,38 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
     ask(1);
     for (int t = 0; t < tiles; t++) {
       auto row = [&](int k) { return (u64)load_row(table_of(t) + 16 * smaller(warp + SENDERS * k, FOURS - 1) + 4 * sub); };
-      const u32 stride = (u32)a.ckv_row_stride * 2;
-      if (ROPE > 0)
-        copy_box_of_rows(smem, base, at, in_box, warp, chunk < ROPE / 8, bad && warp == 0,
-                         [&](int k) { return a.kpe + 16 * chunk + row(k) * ((u32)a.kpe_row_stride * 2); });
-      const char* from[OWN];
-#pragma unroll
-      for (int k = 0; k < OWN; k++) {
-        from[k] = a.ckv + 16 * chunk + (KEEP ? row(k) * stride : 0);
-        if (KEEP) asm volatile("" : "+l"(from[k]));
-      }
-#pragma unroll
-      for (int b = ROPE > 0; b < NB; b++) {
-        copy_box_of_rows(smem, base, at, in_box, warp, true, b == 0 && bad && warp == 0,
-                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k) * stride); });
-        if (b == NB / 2 && KEEP) make(t + 1), ask(t + 2); // the next tile's rows, and page ids of the one behind it
-      }
-      if (!KEEP) make(t + 1), ask(t + 2);
+//@ copy_tile("bad", "make(t + 1), ask(t + 2)")
       at.tile++;
     }
   }
 }
+//@ if lists then
+
+//@   include("mla_decode/lib/index_list.h", { fitted = fitted, meets = false, entries = plan.list, barrier = "LISTED" })
+// The rows that an index list names, by all warps: those that copy, and the one that says what the block works on. Rows behind
+// the end repeat the last one.
+MLAF_DEV void copy_list(const mlaf_decode_params& p, u32 smem, char* base, int warp) {
+  const mlaf_decode_args& a = p.a;
+  const u32 lane = lane_now(), sub = lane / 8, chunk = lane % 8;
+  const u32 in_box = 512 * warp + 128 * sub + ((chunk ^ sub ^ 4 * (warp & 1)) << 4); // as in copy_boxes()
+  place at = {0, 0, 1};
+  work w;
+  list_walk walk;
+  const bool there = begin_list(a, base, walk, w);
+  if (warp == SENDERS) say_list(p, smem, base, 0, w, there);
+  if (!there) return;
+#pragma unroll 1
+  for (int left = tiles_of(w); left > 0; left--) {
+    refill_list(a, base, walk);
+    const u32 table = smem + LIST_AT + 4 * walk.used;
+    const int last = walk.held - walk.used - 1;
+    walk.used += 64;
+    if (warp == SENDERS) continue;
+    auto row = [&](int k) {
+      return (u64)load_row(table + 4 * smaller(4 * smaller(warp + SENDERS * k, FOURS - 1) + (int)sub, last));
+    };
+//@ copy_tile("false")
+  }
+  if (FITTED && warp == SENDERS) say_list(p, smem, base, 1, w, false);
+}
+//@ end

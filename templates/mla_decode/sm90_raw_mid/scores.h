@@ -1,5 +1,6 @@
 // The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
-// that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores).
+// that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores),
+// lists (sinks may come with them: mla_decode/lib/list_sink.h).
 //@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
 //@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
 //@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
@@ -181,9 +182,15 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, co
 #pragma unroll
     for (int i = 0; i < 4; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
     const float scale = ${scales > 0 and "1.0f" or "a.kv_scale ? *a.kv_scale : 1.0f"};
+//@ if lists then
+    const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
+    store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all * sink_factor(a, smem, n, lse)); // no token seen: O = 0
+    if (n < w.rows) {
+//@ else
     store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
     if (n < w.rows) {
       const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
+//@ end
       if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
       else if (a.lse) a.lse[w.row + n] = lse * LN_2;
     }

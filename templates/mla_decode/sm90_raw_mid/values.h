@@ -1,6 +1,6 @@
 // The values' warpgroups: O^T, of half of the columns each. Handed over: scales (groups of columns that each token has a scale
-// for; 0: none), scored (they wait for the next tile's scores).
-//@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "HALF", "INVERSE_AT", "MATH", "N", "PS")
+// for; 0: none), scored (they wait for the next tile's scores), early (Q of index lists is taken ahead of their facts).
+//@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "H", "HALF", "INVERSE_AT", "MATH", "N", "PS")
 //@ needs("P_AT", "P_EMPTY_AT", "P_FULL_AT", "Q_AT", "Q_READY", "Q_ROW", "R", "RAISED_AT", "RING_AT", "SCALES_AT", "STEP_16")
 //@ needs("TILE", "VALUES", "V_AHEAD", "V_BUFFERS")
 //@ if scored then needs("SCORED_AT") end
@@ -116,9 +116,18 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
   place at = {0, 0, 1};
 #pragma unroll 1
   for (u32 k = 0;; k++) {
+//@ if early then
+    // A list's rows follow from the block: its Q is taken while the list is read.
+    const bool early = k == 0 && reads_list(a);
+    const int row0 = blockIdx.x * N;
+    if (early) take_q(base, a.q + ((i64)blockIdx.z * H + row0) * Q_ROW, smaller(H - row0, N), scale);
+//@ end
     barrier_wait(smem + FULL_Q_AT, k & 1);
     if (((const facts*)(base + FACTS_AT))->none) return;
     refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
+//@ if early then
+    if (!early)
+//@ end
     take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
     fence_async();
     named_sync(Q_READY, MATH);

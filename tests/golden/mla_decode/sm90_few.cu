@@ -201,7 +201,10 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_stat
   for (int c = 0; c < COLS; c++) {
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
-// [50 more lines of templates/mla_decode/sm90_few/ends.h]
+// [33 more lines of templates/mla_decode/sm90_few/ends.h]
+    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
+#pragma unroll
+// [15 more lines of templates/mla_decode/sm90_few/ends.h]
         float* const to = out + (8 * (c / 2) + c % 2) * STRIDE + 64 * i + 8 * h;
         const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
 // [9 more lines of templates/mla_decode/sm90_few/ends.h]
@@ -216,7 +219,11 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
 // [50 more lines of templates/mla_decode/sm90_few/last.h]
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-// [24 more lines of templates/mla_decode/sm90_few/barriers.h]
+  if (thread == 0)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 1);
+  if (thread == 32)
+// [20 more lines of templates/mla_decode/sm90_few/barriers.h]
 constexpr int O_BOXES = 3; // that a warpgroup's O takes
 
 MLAF_DEV int box_of_o(int tiles, int g) {
@@ -233,7 +240,17 @@ MLAF_DEV int box_of_o(int tiles, int g) {
 // [7 more lines of templates/mla_decode/sm90_few/whole.h]
   constexpr int ROUNDS = R / 4 / EACH, LANDED = Q_AT + Q_BYTES;
   const int tiles = tiles_of(w);
-// [52 more lines of templates/mla_decode/sm90_few/whole.h]
+// [34 more lines of templates/mla_decode/sm90_few/whole.h]
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++) {
+      const float4 z = *(const float4*)(base + LANDED + 16 * (mine * (R / 4) + unit + EACH * k));
+      y[k] = weighed(y[k], here * inverse, z, there * inverse);
+    }
+  } else {
+    const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
+#pragma unroll
+// [9 more lines of templates/mla_decode/sm90_few/whole.h]
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {

@@ -269,7 +269,7 @@ MLAF_DEV void clear_rows(char* tile, int valid, int group) {
 // [8 more lines of tests/golden/mla_decode/sm90_few.cu]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.sum[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
-// [50 more lines of templates/mla_decode/sm90_few/ends.h]
+// [50 more lines of tests/golden/mla_decode/sm90_few.cu]
         float* const to = out + (8 * (c / 2) + c % 2) * STRIDE + 64 * i + 1 * h;
         const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
 // [9 more lines of templates/mla_decode/sm90_few/ends.h]

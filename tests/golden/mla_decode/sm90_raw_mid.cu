@@ -176,7 +176,14 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
 // [78 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const float scale = a.scale_log2e;
   const work& w = ((const facts*)(base + FACTS_AT))->w;
-// [18 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+  place at = {0, 0, 1};
+#pragma unroll 1
+  for (u32 k = 0;; k++) {
+    barrier_wait(smem + FULL_Q_AT, k & 1);
+    if (((const facts*)(base + FACTS_AT))->none) return;
+    refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
+    take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
+// [11 more lines of templates/mla_decode/sm90_raw_mid/values.h]
       if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
       multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);

@@ -13,6 +13,7 @@
 #include "ops/mla_decode/reference.h"
 #include "plan/plan.h"
 #include "plan/second_kernel.h"
+#include "mlaf_thresholds.h"
 
 static uint32_t seed = 7;
 static int32_t draw(int32_t n) {
@@ -358,8 +359,10 @@ static bool reads_itself(mlaf_ctx *ctx, const mlaf_plan *plan, uint32_t flags, c
       mlaf_decode_check_args(&b, 1, &first, &err) || mlaf_decode_prepare(&b, 1, &first, &prepared, &err))
     fail_msg("%s", err.text);
   *out = mlaf_decode_parameters_of(&prepared)->decode;
-  assert_int_equal(around.n, around.ahead + (a->attn_sink ? 1 : 0));
-  assert_int_equal(around.ahead > 0, out->qo_indptr != NULL);
+  const bool itself = around.ahead == 0;
+  assert_int_equal(around.n, around.ahead + (a->attn_sink && !itself ? 1 : 0));
+  assert_int_equal((uintptr_t)out->qo_indptr % sizeof(int32_t), itself ? MLAF_LIST_MARK : 0);
+  if (itself) assert_ptr_equal((uintptr_t)out->qo_indptr - MLAF_LIST_MARK, a->attn_sink);
   assert_int_equal(prepared.n, around.ahead > 0 && fits ? 2 : 1);
   return around.ahead == 0;
 }
@@ -436,7 +439,7 @@ static void merges_behind_lists(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-/* Lists are left to list kernels where whole requests leave much of the device idle and a cut batch does not. */
+/* Lists are left to list kernels where whole requests leave much of the device idle for long, and a cut batch does not. */
 static void waves_of_lists(void **state) {
   const lists_case c = {.tokens = 1, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
                         .heads = 16};
@@ -445,21 +448,26 @@ static void waves_of_lists(void **state) {
   const uint32_t held = (uint32_t)mlaf_info(ctx->shared->dev)->compute_units;
   const struct {
     uint32_t tokens, flags;
+    int32_t topk;
     bool itself;
-  } cases[] = {{held, MLAF_KERNEL_FITS, true}, {held + 1, MLAF_KERNEL_FITS, false}, {2 * held, MLAF_KERNEL_FITS, true},
-               {held * 3 / 2, MLAF_KERNEL_FITS, false}, {held / 2, MLAF_KERNEL_FITS, false},
-               {held * 9 / 10, MLAF_KERNEL_FITS, true}, {held * 3 / 2, 0, true}};
+  } cases[] = {{held, MLAF_KERNEL_FITS, 2048, true},          {held + 1, MLAF_KERNEL_FITS, 2048, false},
+               {2 * held, MLAF_KERNEL_FITS, 2048, true},      {held * 3 / 2, MLAF_KERNEL_FITS, 2048, false},
+               {held / 2, MLAF_KERNEL_FITS, 2048, false},     {held * 9 / 10, MLAF_KERNEL_FITS, 2048, true},
+               {held * 3 / 2, 0, 2048, true},                 {held / 2, MLAF_KERNEL_FITS, MLAF_LISTS_IDLE * 2, true},
+               {held / 2, MLAF_KERNEL_FITS, MLAF_LISTS_IDLE * 2 + 64, false}, {1, MLAF_KERNEL_FITS, 64, true},
+               {held * 3 / 2, MLAF_KERNEL_FITS, MLAF_LISTS_IDLE, true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     lists_case big = c;
     mlaf_decode_args d;
     big.tokens = (int32_t)cases[i].tokens;
+    big.topk = big.stride = cases[i].topk;
     made m = draw_lists(&big);
     mlaf_execute_args a = args_of(ctx, &big, &m);
     a.workspace_size = (size_t)1 << 31;
     a.workspace = a.o = (void *)(uintptr_t)4096; /* nothing looks there */
     a.q = a.ckv = a.o;
     if (reads_itself(ctx, plan, MLAF_KERNEL_LISTS | MLAF_KERNEL_MEETS | cases[i].flags, &a, &d) != cases[i].itself)
-      fail_msg("%u tokens, flags %u", cases[i].tokens, cases[i].flags);
+      fail_msg("%u tokens, flags %u, topk %d", cases[i].tokens, cases[i].flags, cases[i].topk);
     free_lists(&m);
   }
   mlaf_plan_release(plan);

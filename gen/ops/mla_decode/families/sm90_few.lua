@@ -20,7 +20,7 @@ local function registers(p, v)
 end
 
 -- Nanoseconds of a launch.
-local function nanoseconds(p, v, arch, family, slots)
+local function nanoseconds(p, v, arch, family, slots, lists)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local mma_clk = mmas * (counted.mma_clk + counted.mma_clk_4_rows * v.rows // 4)
@@ -32,12 +32,13 @@ local function nanoseconds(p, v, arch, family, slots)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss)
   local crowded = v.schedule == "fitted" and groups > measured.groups and p.batch > measured.requests and measured.crowded or 0
   if v.schedule == "fitted" and v.cluster > 2 and p.batch > measured.requests then crowded = crowded + measured.wide end
+  local ends = lists and v.rows > 8 and measured.list_rows or 0
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),
-    groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
+    lists = lists, groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
-    fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded end,
+    fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded + ends end,
     tile = function(...) return slower * tile(...) end,
   })
 end
@@ -62,7 +63,7 @@ local function cost_of(p, v, arch, family)
     step = 64 * v.cluster,
     width = v.cluster, slots = v.cluster * most,
     inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
-    launch = nanoseconds(p, v, arch, family, v.cluster * most),
+    launch = nanoseconds(p, v, arch, family, v.cluster * most, hopper.reads_lists(p, g)),
   }, v, family)
 end
 

@@ -6,7 +6,8 @@ local protocol = require("ops/mla_decode/protocol/rules")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
-local part = require("ops/mla_decode/times").measured.part
+local all_times = require("ops/mla_decode/times").measured
+local part = all_times.part
 local small_boxes = require("ops/mla_decode/times").measured.small_boxes
 
 local ROWS = 64
@@ -22,13 +23,14 @@ local function nanoseconds(p, v, arch, family, slower)
   local alone = groups == 1 and p.page_size % 64 == 0 and measured.alone * (p.rank + p.rope) / 576 or 0
   local block_ns = math.max((pair and times.tile_pair or times.tile) * share, alone)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss, sharing)
+  local list_kernels = family == "sm90_many_gather" and hopper.may_be_lists(p) and all_times.list_kernels or 0
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     part = pair and part.sm90_many_pair or part.sm90_many,
     groups = groups, again = measured.again,
     slots = arch.device.cus,
     wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,
-    fixed = function() return turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits end,
+    fixed = function() return (turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits) + list_kernels end,
     tile = function(...) return slower * tile(...) end,
   })
 end

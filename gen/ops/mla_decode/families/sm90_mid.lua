@@ -13,7 +13,7 @@ local part = require("ops/mla_decode/times").measured.part.sm90_mid
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
 -- Nanoseconds of a launch. turns: a block takes several whole requests; `slower`: what a tile takes of sm90_mid's.
-local function nanoseconds(p, v, arch, family, turns, slower)
+local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local again = measured.again * math.max(0, v.rows - measured.from)
@@ -21,7 +21,7 @@ local function nanoseconds(p, v, arch, family, turns, slower)
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
-    groups = groups, turns = turns, again = again, piece = again, slots = arch.device.cus,
+    lists = lists, groups = groups, turns = turns, again = again, piece = again, slots = arch.device.cus,
     wave = times.wave,
     fixed = function() return times.fixed + times.row * v.rows + fitted end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),
@@ -37,7 +37,8 @@ local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS
 
 -- The cost of sm90_mid and sm90_mid_gather, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, gather, slower)
-  local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather }, arch.isa)
+  local fields = { rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather, page_size = p.page_size }
+  local g = hopp_plan.make(fields, arch.isa)
   local why = g.refused or protocol.sm90_mid(g, p, v, gather)
   if why then return { refused = why } end
   return hopper.cost({
@@ -47,7 +48,7 @@ local function cost_of(p, v, arch, family, gather, slower)
     regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_mid.lua
     step = 64,
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    launch = nanoseconds(p, v, arch, family, g.turns, slower),
+    launch = nanoseconds(p, v, arch, family, g.turns, slower, hopper.reads_lists(p, g)),
   }, v, family)
 end
 

@@ -19,13 +19,13 @@ end
 local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 
 -- Nanoseconds of a launch.
-local function nanoseconds(p, v, arch, slots)
+local function nanoseconds(p, v, arch, slots, lists)
   local groups, scales = ceil_div(p.heads * p.q_len, v.rows), scales_of(p)
   local block_ns = times.tile + times.row * math.max(0, v.rows - 16) + (scales > 0 and times.scales_row * v.rows or 0)
   local merge = v.cluster > 1 and times.merge * v.cluster or 0
   return hopper.launch(p, v, arch, {
     family = "sm90_raw", cut = 0, bits = partials.bits("sm90_raw", v.schedule),
-    groups = groups, slots = slots, width = v.cluster, wave = times.wave,
+    lists = lists, groups = groups, slots = slots, width = v.cluster, wave = times.wave,
     fixed = function() return times.fixed + merge end,
     tile = hopper.tile(p, arch, groups, block_ns * (v.load == "rows" and times.scattered or 1), times.loss),
   })
@@ -108,7 +108,7 @@ return {
       step = 64 * v.cluster,
       width = v.cluster, slots = slots,
       inflight = (g.ring - 1) * g.tile // (g.threads // 32),
-      launch = nanoseconds(p, v, arch, slots),
+      launch = nanoseconds(p, v, arch, slots, hopper.reads_lists(p, g)),
     }, v, "sm90_raw")
   end,
 }

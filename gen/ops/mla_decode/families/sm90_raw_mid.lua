@@ -12,12 +12,12 @@ local times = require("ops/mla_decode/times").measured.sm90_raw_mid
 local MOST_GROUPS = 2 -- row groups that read the same tokens through L2
 
 -- Nanoseconds of a launch.
-local function nanoseconds(p, v, arch)
+local function nanoseconds(p, v, arch, lists)
   local groups, scales = ceil_div(p.heads * p.q_len, v.rows), raw.scales_of(p)
   local block_ns = times.tile + times.row * v.rows + (scales > 0 and times.scales or 0)
   return hopper.launch(p, v, arch, {
     family = "sm90_raw_mid", cut = 0, bits = partials.bits("sm90_raw_mid", v.schedule),
-    groups = groups, slots = arch.device.cus, wave = times.wave,
+    lists = lists, groups = groups, slots = arch.device.cus, wave = times.wave,
     fixed = function() return times.fixed end,
     tile = hopper.tile(p, arch, groups, block_ns * (v.load == "rows" and times.scattered or 1), times.loss),
   })
@@ -60,7 +60,7 @@ return {
       regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_raw_mid.lua
       step = 64,
       inflight = (g.ring - 1) * g.tile // 16,
-      launch = nanoseconds(p, v, arch),
+      launch = nanoseconds(p, v, arch, hopper.reads_lists(p, g)),
     }, v, "sm90_raw_mid")
   end,
 }

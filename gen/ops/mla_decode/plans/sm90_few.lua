@@ -48,7 +48,7 @@ function plan.make(v, isa)
   p.bad_at = p.facts_at + FACTS * places
   p.bytes = p.bad_at + 4 * ring + 1024 -- 1024: to align the base
   local list_bytes
-  p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa)
+  p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa)
   p.bytes = p.bytes + list_bytes
   return p
 end

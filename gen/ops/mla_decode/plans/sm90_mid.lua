@@ -1,5 +1,7 @@
 -- Shared memory and registers of the transposed Hopper kernel with roles, for its template and for its family: everything but
 -- the ring of boxes has its size from the problem, the ring takes the rest.
+local index_list = require("ops/mla_decode/plans/index_list")
+
 local plan = {}
 
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
@@ -9,8 +11,8 @@ local TURNING = 40     -- registers of loaders that walk whole requests one afte
 local KEEPING = 56     -- registers of loaders that keep where the rows of a tile lie
 local BARS = 8 * 5     -- bytes of the barriers beside the boxes'
 
--- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h). Byte
--- offsets; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h), page_size (of those
+-- that may read index lists). Byte offsets; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
     loader_regs = v.schedule == "fitted" and 32 or 24 } -- 24 is the least there is; the walk takes more
@@ -38,7 +40,9 @@ function plan.make(v, isa)
   local small = BARS
   for _, place in ipairs(places) do small = small + place[2] end
   local q_bytes = 128 * p.boxes * v.rows
-  p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + 16 + 4), MOST_TILES * p.boxes)
+  local page_size = p.keeps and v.page_size or 0 -- others have too few registers for lists
+  local list = index_list.least(page_size, v.rows)
+  p.ring = math.min((isa.lds_bytes - q_bytes - small - list) // (BOX + 16 + 4), MOST_TILES * p.boxes)
   if p.ring <= p.boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(p.ring, p.boxes) } end
   p.q_at = p.ring * BOX
   local at = p.q_at + q_bytes
@@ -48,7 +52,10 @@ function plan.make(v, isa)
   end
   p.bars_at = at
   p.bad_at = p.bars_at + 16 * p.ring + BARS
-  p.bytes = (p.bad_at + 4 * p.ring + 15) // 16 * 16
+  p.list_at = p.bad_at + 4 * p.ring
+  local list_bytes
+  p.list, list_bytes = index_list.fit(page_size, v.rows, (p.list_at + 15) // 16 * 16, isa)
+  p.bytes = (p.list_at + list_bytes + 15) // 16 * 16
   return p
 end
 

@@ -65,7 +65,9 @@ function plan.make(v, isa)
     + WGS * 16 * (v.rows + p.tops) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
   local list_bytes = 0
   p.list = 0
-  if v.scales ~= 7 then p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa) end -- two pools: lists are made before
+  if v.scales ~= 7 then -- two pools: lists are made before
+    p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa)
+  end
   p.bytes = p.bytes + list_bytes
   return p
 end

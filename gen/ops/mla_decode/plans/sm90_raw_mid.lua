@@ -26,11 +26,11 @@ function plan.make(v, isa)
     return up(up(at + 8 * (2 * ring + 3 + (p.scored and 3 or 2) * p.ps), 16) + FACTS + 4 * (p.ps + ring), 16)
   end
   p.ring = MOST_TILES
-  while p.ring > 2 and all(p.ring) + index_list.least(v.page_size) > isa.lds_bytes do p.ring = p.ring - 1 end
+  while p.ring > 2 and all(p.ring) + index_list.least(v.page_size, v.rows) > isa.lds_bytes do p.ring = p.ring - 1 end
   if p.ring < 3 then return { refused = "less than three tiles fit into shared memory" } end
   p.bytes = all(p.ring)
   local list_bytes
-  p.list, list_bytes = index_list.fit(v.page_size, p.bytes, isa)
+  p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa)
   p.bytes = up(p.bytes + list_bytes, 16)
   return p
 end

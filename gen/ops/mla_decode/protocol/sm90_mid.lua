@@ -1,6 +1,7 @@
 -- The barriers between the threads of templates/mla_decode/sm90_mid.cu.in, for gen/protocol.lua. Functions here
 -- are named as those of the template that they stand for; two warps stand for four (gen/ops/mla_decode/protocol/sm90_few.lua).
 local protocol = require("protocol")
+local index_list = require("ops/mla_decode/protocol/index_list")
 
 local sm90_mid = {}
 
@@ -8,10 +9,12 @@ local SENDERS = 3 -- warps that send boxes, or copy rows of each
 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_mid.lua) with its parameters.
 function sm90_mid.of(plan, v)
-  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false, warps = 2 }
+  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false, warps = 2,
+    lists = plan.list > 0 and 2 or nil }
 end
 
--- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one), warps.
+-- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one), warps; lists: a block with one piece has an
+-- index list, whose table is filled anew at each so manieth tile (nil: it has not).
 local function block(m, v)
   local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
@@ -20,6 +23,8 @@ local function block(m, v)
     x.slots[s], x.bad[s] = {}, m:place(("BAD[%d]"):format(s))
     for w = 1, v.gather and SENDERS or 1 do x.slots[s][w] = m:place(("slot %d, rows of sender %d"):format(s, w)) end
   end
+  index_list.add_places(x, SENDERS + 1, function(name) return m:place(name) end)
+  x.made = m:named("LISTED", SENDERS + 1)
   x.q_full, x.q_empty = m:barrier("Q_FULL", 1), m:barrier("Q_EMPTY", 3 * v.warps)
   x.p_full, x.ended = m:barrier("P_FULL", v.warps), { [0] = m:barrier("END[0]", v.warps), m:barrier("END[1]", v.warps) }
   x.begin, x.own, x.half = m:named("begin", SENDERS + 1 + 3 * v.warps), m:named("named 1", v.warps), {}
@@ -62,9 +67,11 @@ end
 
 -- gather: each has rows of every box.
 local function copy_boxes(x, a, warp, pieces)
-  local v, i = x.v, 0
+  local v, i, lists = x.v, 0, #pieces == 1 and x.v.lists
+  if lists then index_list.begin(x, a, warp + 1) end
   for _, tiles in ipairs(pieces) do
     for b = i, i + tiles * v.boxes - 1 do
+      if lists and (b - i) % v.boxes == 0 then index_list.refill(x, a, warp + 1, (b - i) // v.boxes) end
       local s, n = b % v.ring, b // v.ring
       a:wait(x.empty[s], n - 1, "copy_box_of_rows()")
       if warp == 0 and (b - i) % v.boxes == 0 then a:write(x.bad[s], b, "copy_box_of_rows()") end
@@ -80,6 +87,8 @@ local function read_box(x, a, b, what)
 end
 
 local function send_queries(x, a, pieces)
+  local lists = #pieces == 1 and x.v.lists -- this warp helps to fill the table
+  if lists then index_list.begin(x, a, SENDERS + 1) end
   for k = 0, #pieces do
     local more = k < #pieces
     if x.v.schedule == "splits" and k > 0 then return end
@@ -87,6 +96,7 @@ local function send_queries(x, a, pieces)
     a:write(x.facts[k % 2], k, "send_queries()")
     a:arrive(x.q_full, k, "send_queries()", more and 1 or 0)
     if more then a:copy(x.q_full, k, "send_queries()", x.q, k) end
+    for t = 0, lists and more and pieces[1] - 1 or -1 do index_list.refill(x, a, SENDERS + 1, t) end
   end
 end
 
@@ -265,12 +275,12 @@ end
 
 -- The part of a kernel that is run: gen/ops/mla_decode/protocol/sm90_few.lua says why it is enough.
 function sm90_mid.cases(v, all)
+  local long = { 2 * -(-v.ring // v.boxes) + 3 }
   if v.schedule ~= "splits" then
     local pieces = all and protocol.WALK or protocol.QUICK
     local other = table.move(pieces, 1, #pieces, 1, { partial = 1 })
-    return { pieces, other }
+    return { pieces, other, v.lists and long } -- a list is one piece
   end
-  local long = { 2 * -(-v.ring // v.boxes) + 3 }
   return all and { {}, { 0 }, { 1 }, { 2 }, long } or { long }
 end
 

@@ -213,12 +213,6 @@ function sm90_raw_mid.model(v, pieces)
   return m
 end
 
-function sm90_raw_mid.cases(v, all)
-  local list = mid.cases(v, all)
-  if v.lists and v.schedule ~= "splits" then -- a list is one piece
-    list[#list + 1] = mid.cases({ ring = v.ring, boxes = v.boxes, schedule = "splits" })[1]
-  end
-  return list
-end
+sm90_raw_mid.cases = mid.cases
 
 return sm90_raw_mid
