@@ -58,7 +58,7 @@ end
 
 return {
   scales_of = scales_of,
-  bytes_rule = bytes_rule,
+  pools_rule = pools_rule,
   load_rule = load_rule,
   template = "mla_decode/sm90_raw",
   arch = { hopper = true },
