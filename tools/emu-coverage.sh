@@ -1,5 +1,5 @@
 #!/bin/sh
-# The table of instructions, tests/emu/instructions.tsv, against what the emulator's tests have compiled: compare or write them.
+# The table of instructions, tests/emu/instructions.txt, against what the emulator's tests have compiled: compare or write them.
 # usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE], the files for gfx942
 # CTest hands over the cache that this run's tests had to themselves (MLAF_EMU_CACHE); without it they run here.
 set -eu
@@ -15,5 +15,4 @@ if [ -z "$cache" ]; then
     MLAF_SOURCE_DIR=$root MLAF_CACHE_DIR=$cache "$t" > "$cache/log" 2>&1 || { cat "$cache/log"; exit 1; }
   done
 fi
-[ "$mode" = --check ] || set -- --wild "$root/tests/emu/wild_gfx942.txt" "$@"
-MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" "$root/tests/emu/instructions.tsv" "$cache" "$@"
+MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" "$root/tests/emu/instructions.txt" "$cache" "$@"

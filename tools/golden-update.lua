@@ -24,10 +24,10 @@ local function replace(path, text)
 end
 
 -- Goldens of bodies that are gone, or that have another name.
-local function remove_others(files)
+local function remove_others(texts)
   local pipe = assert(io.popen(("cd '%s' && LC_ALL=C find tests/golden -type f | LC_ALL=C sort"):format(root)))
   for file in pipe:lines() do
-    if not files[file] and (file:find("%.cu$") or file:find("%.hip$") or file:find("%.lib$")) then
+    if not texts[file] and (file:find("%.cu$") or file:find("%.hip$") or file:find("%.lib$")) then
       print("removed " .. file)
       os.remove(root .. "/" .. file)
     end
@@ -35,15 +35,15 @@ local function remove_others(files)
   pipe:close()
 end
 
-local files = {}
-for _, c in ipairs(golden.cases(loader, root)) do
+local cases = golden.cases(loader, root)
+local texts = golden.texts(loader, cases)
+for _, c in ipairs(cases) do
   if c.file and (not only or c.folder == only) then
     os.execute(("mkdir -p '%s/%s'"):format(root, c.file:match("^(.*)/")))
-    replace(c.file, golden.text(loader, c.template, c.params, c.target))
-    files[c.file] = true
+    replace(c.file, texts[c.file])
   end
 end
-if not only then remove_others(files) end
+if not only then remove_others(texts) end
 
 for _, folder in ipairs(folders) do
   local lines = {

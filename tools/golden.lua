@@ -67,50 +67,104 @@ function golden.cases(loader, root)
   return out
 end
 
--- Lines of a kernel's templates that stand in its source as they are: by line, the places of its closure's texts that begin so.
--- Lines of comments, which goldens do not have, are left out; one with Lua in it ends a run.
-local function plain_lines(loader, template)
+-- Notes where a text's lines are, for runs that another text shares: by line, the places that begin so. false ends a run.
+local function note_places(places, path, lines)
+  for i, line in ipairs(lines) do
+    if line and line ~= "" then
+      places[line] = places[line] or {}
+      table.insert(places[line], { path = path, lines = lines, at = i })
+    end
+  end
+end
+
+-- Lines of a kernel's templates that stand in its source as they are. Lines of comments, which goldens do not have, and of Lua
+-- alone are left out; one with Lua in it ends a run.
+local function template_places(loader, template)
   local places = {}
   for _, file in ipairs(loader.closure(template).list) do
-    local lines = file.path:find("^templates/") and {} or nil
-    for line in (lines and file.text or ""):gmatch("([^\n]*)\n") do
-      local lua = line:find("^%s*//@") or line:find("${", 1, true)
-      if lua or not line:find("^%s*//") then lines[#lines + 1] = lua and false or line end
+    local lines = {}
+    for line in (file.path:find("^templates/") and file.text or ""):gmatch("([^\n]*)\n") do
+      if not line:find("^%s*//") then lines[#lines + 1] = not line:find("${", 1, true) and line end
     end
-    for i, line in ipairs(lines or {}) do
-      if line and line ~= "" then
-        places[line] = places[line] or {}
-        table.insert(places[line], { path = file.path, lines = lines, at = i })
-      end
-    end
+    note_places(places, file.path, lines)
   end
   return places
 end
 
-local FOLDED_LEAST = 10 -- lines
+local FOLDED_LEAST = 8 -- lines
 
--- A golden's text: what the generator made of the templates. Longer runs of lines that a template has as they are become the
--- first of them and their number, since the template is what a reviewer reads of them; the manifest's hash guards all.
-function golden.text(loader, template, params, target)
-  local places, lines, out, i = plain_lines(loader, template), {}, {}, 1
-  for line in loader.require("emit").golden(template, params, target):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
+-- The longest run of lines from i on that one of the places has, and where.
+local function longest_run(places, lines, i)
+  local longest, path = 0, nil
+  for _, place in ipairs(places[lines[i]] or {}) do
+    local n = 1
+    while lines[i + n] and lines[i + n] == place.lines[place.at + n] do n = n + 1 end
+    while lines[i + n - 1] == "" do n = n - 1 end
+    if n > longest then longest, path = n, place.path end
+  end
+  return longest, path
+end
+
+local function folded(lines, templates, goldens)
+  local out, i = {}, 1
   while i <= #lines do
-    local longest, path = 0, nil
-    for _, place in ipairs(places[lines[i]] or {}) do
-      local n = 1
-      while lines[i + n] and lines[i + n] == place.lines[place.at + n] do n = n + 1 end
-      while lines[i + n - 1] == "" do n = n - 1 end
-      if n > longest then longest, path = n, place.path end
-    end
+    local n, path = longest_run(templates, lines, i)
+    local n_golden, path_golden = longest_run(goldens, lines, i)
+    if n_golden > n then n, path = n_golden, path_golden end
     out[#out + 1] = lines[i]
-    if longest >= FOLDED_LEAST then
-      out[#out + 1] = ("// [%d more lines of %s]"):format(longest - 1, path)
-      i = i + longest
-    else
-      i = i + 1
+    if n >= FOLDED_LEAST then out[#out + 1] = ("// [%d more lines of %s]"):format(n - 1, path) end
+    i = i + (n >= FOLDED_LEAST and n or 1)
+  end
+  return out
+end
+
+local ROUND_MOST = 60 -- lines
+
+-- Counts how often the `size` lines from i on stand there, one behind the other, but for their numbers.
+local function rounds_of(shapes, i, size)
+  local n, at = 1, i + size
+  while shapes[at + size - 1] and shapes[at] == shapes[i] do
+    for k = 1, size - 1 do
+      if shapes[at + k] ~= shapes[i + k] then return n end
+    end
+    n, at = n + 1, at + size
+  end
+  return n
+end
+
+-- Keeps the first round of a loop that the generator unrolled, and says how many like it follow.
+local function first_rounds(lines)
+  local shapes, out, i = {}, {}, 1
+  for k, line in ipairs(lines) do shapes[k] = line:gsub("%d+", "0") end
+  while i <= #lines do
+    local size, rounds, hidden = 1, 1, FOLDED_LEAST - 1
+    for s = 1, ROUND_MOST do
+      local n = rounds_of(shapes, i, s)
+      if (n - 1) * s > hidden then size, rounds, hidden = s, n, (n - 1) * s end
+    end
+    table.move(lines, i, i + size - 1, #out + 1, out)
+    local what = size == 1 and "line" or size .. " lines"
+    if rounds > 1 then out[#out + 1] = ("// [%d more times the %s above, with other numbers]"):format(rounds - 1, what) end
+    i = i + size * rounds
+  end
+  return out
+end
+
+-- Texts of all goldens by file: what the generator made of the templates. Longer runs of lines that a template has as they are,
+-- or a golden of an earlier case, become the first of them and their number, since a reviewer reads them there; the manifest's
+-- hash guards all.
+function golden.texts(loader, cases)
+  local emit, goldens, out = loader.require("emit"), {}, {}
+  for _, c in ipairs(cases) do
+    if c.file then
+      local lines = {}
+      for line in emit.golden(c.template, c.params, c.target):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
+      local shown = first_rounds(folded(lines, template_places(loader, c.template), goldens))
+      out[c.file] = table.concat(shown, "\n") .. "\n"
+      note_places(goldens, c.file, lines)
     end
   end
-  return table.concat(out, "\n") .. "\n"
+  return out
 end
 
 -- The lines of every manifest of a tree; of one from before each operation had its own, too.

@@ -1,6 +1,6 @@
 -- lua5.4 tools/known-hashes.lua OLD...: after a change of templates or of the generator that changes no kernel's text but for
 -- comments. OLD is a folder with a tree as it was, whose users have databases (git worktree add OLD REVISION).
--- Writes runtime/db/known_hashes.c: the hash that a template had in OLD, and the one it has now, of each template whose kernels
+-- Writes tuning/known-hashes.txt: the hash that a template had in OLD, and the one it has now, of each template whose kernels
 -- in OLD's manifests and goldens (tools/golden.lua) are the same text in both trees, but for where its lines break. Up to MOST
 -- of each are looked at; tools/same-code.lua, to be run before, looks at all. Choices made with the old hash then hold on.
 -- A hash that moves again makes its line void: run this anew with all of the trees.
@@ -54,7 +54,7 @@ local function kernels_of(tree)
   return list
 end
 
-local lines, skipped = {}, 0
+local earlier, skipped = {}, 0 -- by row: its earlier hashes
 for _, old_root in ipairs(arg) do
   local old, verdict, order = same.tree(old_root), {}, {}
   for _, k in ipairs(kernels_of(old)) do
@@ -77,19 +77,28 @@ for _, old_root in ipairs(arg) do
     local was = old.loader.template_hash(template, target)
     if not verdict[key] then skipped = skipped + 1
     elseif was ~= new.loader.template_hash(now, target) then
-      local row = ('    {"%s", "%s"},'):format(was:sub(1, 16), new.loader.template_hash(now, target))
-      local of = ("/* %s %s */"):format(now, target)
-      lines[row .. (#row + 1 + #of > 130 and "\n      " or " ") .. of] = true
+      local row = table.concat({ now, target, new.loader.template_hash(now, target) }, "\t")
+      earlier[row] = earlier[row] or {}
+      earlier[row][was:sub(1, 16)] = true
     end
   end
 end
 
-local list = {}
-for line in pairs(lines) do list[#list + 1] = line end
-table.sort(list)
-local f = assert(io.open(root .. "/runtime/db/known_hashes.c", "wb"))
-assert(f:write("/* Made by tools/known-hashes.lua. Do not edit. */\n#include \"db/known_hashes.h\"\n\n",
-  "const mlaf_known_hash mlaf_known_hashes[] = {\n", table.concat(list, "\n"),
-  "\n};\nconst size_t mlaf_n_known_hashes = sizeof mlaf_known_hashes / sizeof *mlaf_known_hashes;\n"))
+local function sorted_keys(t)
+  local keys = {}
+  for key in pairs(t) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+local lines, n = {}, 0
+for _, row in ipairs(sorted_keys(earlier)) do
+  local was = sorted_keys(earlier[row])
+  n = n + #was
+  lines[#lines + 1] = row .. "\t" .. table.concat(was, " ")
+end
+local f = assert(io.open(root .. "/tuning/known-hashes.txt", "wb"))
+assert(f:write("# Hashes that templates had in earlier trees and that kernels of the same text have now ",
+  "(tools/known-hashes.lua).\n# template\ttarget\tnow\tfirst digits of the earlier ones\n", table.concat(lines, "\n"), "\n"))
 assert(f:close())
-io.stderr:write(("%d hashes are known, %d templates are other text now\n"):format(#list, skipped))
+io.stderr:write(("%d hashes are known, %d templates are other text now\n"):format(n, skipped))

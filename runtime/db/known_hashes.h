@@ -1,5 +1,5 @@
 /* Hashes that templates had in earlier trees and that kernels of the same text have now: a choice made with the old one holds on.
- * Made by tools/known-hashes.lua. */
+ * The build makes the table of tuning/known-hashes.txt. */
 #ifndef MLAF_DB_KNOWN_HASHES_H
 #define MLAF_DB_KNOWN_HASHES_H
 

@@ -4,8 +4,8 @@
  *   emu-coverage --check TABLE CACHE                                are implemented and tested up to date?
  *   emu-coverage --mnemonics CODE_OBJECT...                         what code objects contain: for --seen and --wild
  * CACHE is a code cache that only tests/emu ran with: tools/emu-coverage.sh does that and then calls this program.
- * TABLE (tests/emu/instructions.tsv) names the ISA of each target: what LLVM's disassembler prints and its assembler accepts has
- * a cell other than a dot there, at first "-". tests/emu/isa_left_out.txt says of every one that is not implemented why.
+ * TABLE (tests/emu/instructions.txt) names the ISA of each target: what LLVM's disassembler prints and its assembler accepts has
+ * a state other than a dot there, at first "-". tests/emu/isa_left_out.txt says of every one that is not implemented why.
  *
  * An instruction of gfx950 or gfx90a that is the very operation of gfx942 may be tested there: then the table says "gfx942". */
 #include <glob.h>
@@ -19,7 +19,7 @@
 #include "emu/place.h"
 
 enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8, ELSEWHERE = 16 /* tested, on gfx942 */,
-       THERE = 32, LINE = 256 };
+       THERE = 32, LINE = 256, COLUMNS = 130 };
 
 /* An instruction, with flags for each target; SEEN and WILD are those of the first, gfx942. */
 typedef struct row { char name[NAME]; unsigned flags[EMU_ISAS]; } row;
@@ -112,26 +112,47 @@ static bool mark(table *t, const char *cache) {
   return true;
 }
 
-static const char *cell(unsigned flags) {
+static const char *state(unsigned flags) {
   if (!(flags & THERE)) return ".";
   return !(flags & IMPLEMENTED) ? "-" : flags & TESTED ? "yes" : flags & ELSEWHERE ? "gfx942" : "untested";
 }
 
-/* Rows of a table: name, a cell for each target, and whether gfx942's was seen. */
+/* "yes gfx942 . wild": an instruction's state for each target, and whether gfx942's was seen. */
+static void print_states(const row *r, char out[NAME]) {
+  static const char *const seen[] = {"", " ours", " wild", " ours wild"};
+  int n = 0;
+  for (int isa = 0; isa < EMU_ISAS; isa++) n += snprintf(out + n, NAME - (size_t)n, "%s%s", isa ? " " : "", state(r->flags[isa]));
+  snprintf(out + n, NAME - (size_t)n, "%s", seen[r->flags[0] / SEEN & 3]);
+}
+
+static row parse_states(char *text) {
+  row r = {.flags = {0}};
+  char *word = NULL;
+  for (int isa = 0; isa < EMU_ISAS && (word = strsep(&text, " ")); isa++)
+    r.flags[isa] = (*word != '.' ? THERE : 0) | (strchr("yg", *word) ? IMPLEMENTED : 0) |
+                   (*word == 'y'   ? TESTED
+                    : *word == 'g' ? ELSEWHERE
+                                   : 0);
+  if (text) r.flags[0] |= (strstr(text, "ours") ? SEEN : 0) | (strstr(text, "wild") ? WILD : 0);
+  return r;
+}
+
+/* Instructions of a table: a line with states, then indented lines with the names of those that have them. */
 static bool read_table(table *t, const char *path) {
   FILE *f = fopen(path, "r");
   char line[LINE];
+  row group = {.flags = {0}};
   if (!f) return fprintf(stderr, "emu-coverage: cannot read %s\n", path), false;
   while (fgets(line, sizeof line, f)) {
-    char *rest = line, *field = strsep(&rest, "\t");
-    row *r = *line != '#' && rest ? find(t, field, true) : NULL;
-    if (!r) continue;
-    for (int isa = 0; isa < EMU_ISAS && (field = strsep(&rest, "\t")); isa++)
-      r->flags[isa] = (*field != '.' ? THERE : 0) | (strchr("yg", *field) ? IMPLEMENTED : 0) |
-                      (*field == 'y'   ? TESTED
-                       : *field == 'g' ? ELSEWHERE
-                                       : 0);
-    if (rest) r->flags[0] |= (strstr(rest, "ours") ? SEEN : 0) | (strstr(rest, "wild") ? WILD : 0);
+    char *rest = line, *word;
+    line[strcspn(line, "\n")] = 0;
+    if (*line == '#') continue;
+    if (*line != ' ') group = parse_states(line);
+    else
+      while ((word = strsep(&rest, " "))) {
+        row *r = *word ? find(t, word, true) : NULL;
+        if (r) memcpy(r->flags, group.flags, sizeof r->flags);
+      }
   }
   fclose(f);
   return true;
@@ -192,21 +213,33 @@ static void print_counts(const table *t) {
          count(t, 0, "", WILD), count(t, 0, "", WILD | IMPLEMENTED));
 }
 
+/* A group: the states of its first row, then the names of all rows that have them. Each row is written once. */
+static void write_group(FILE *f, const table *t, const row *first) {
+  char states[NAME], other[NAME];
+  size_t column = COLUMNS;
+  print_states(first, states);
+  for (const row *r = t->row; r < first; r++)
+    if (print_states(r, other), !strcmp(states, other)) return;
+  fputs(states, f);
+  for (const row *r = first; r < t->row + t->n; r++) {
+    print_states(r, other);
+    if (strcmp(states, other)) continue;
+    const bool fits = column + 1 + strlen(r->name) <= COLUMNS;
+    column = (fits ? column : 1) + 1 + strlen(r->name);
+    fprintf(f, "%s%s", fits ? " " : "\n  ", r->name);
+  }
+  fputs("\n", f);
+}
+
 static bool write_table(const table *t, const char *path) {
-  static const char *const seen[] = {"", "\tours", "\twild", "\tours, wild"};
   FILE *f = fopen(path, "w");
   if (!f) return fprintf(stderr, "emu-coverage: cannot write %s\n", path), false;
-  fprintf(f, "# Instructions of the targets in the emulator (tools/emu-coverage.sh BUILD_DIR --update). yes: implemented, and "
-             "tests/emu executes\n# it; gfx942: the same operation, tested there; -: left out, it faults by name "
-             "(isa_left_out.txt says why); a dot: the target has\n# no such instruction. Last column: gfx942's was seen in our "
-             "compiled kernels (ours), in others' published ones (wild:\n# wild_gfx942.txt).\n#");
-  for (int isa = 0; isa < EMU_ISAS; isa++) fprintf(f, "\t%s", emu_isas[isa].info.target);
-  fprintf(f, "\tseen\n");
-  for (const row *r = t->row; r < t->row + t->n; r++) {
-    fputs(r->name, f);
-    for (int isa = 0; isa < EMU_ISAS; isa++) fprintf(f, "\t%s", cell(r->flags[isa]));
-    fprintf(f, "%s\n", seen[r->flags[0] / SEEN & 3]);
-  }
+  fprintf(f, "# Instructions in the emulator (tools/emu-coverage.sh BUILD_DIR --update), by their states for");
+  for (int isa = 0; isa < EMU_ISAS; isa++) fprintf(f, " %s%s", emu_isas[isa].info.target, isa + 1 < EMU_ISAS ? "," : ".\n");
+  fprintf(f, "# yes: implemented, and tests/emu executes it; gfx942: the same operation, tested there; -: left out, it faults by "
+             "name\n# (isa_left_out.txt says why); a dot: the target has no such instruction. Behind them: gfx942's was seen in "
+             "our compiled\n# kernels (ours), in the 1432 code objects under hsa/gfx942 of ROCm/aiter (wild).\n");
+  for (const row *r = t->row; r < t->row + t->n; r++) write_group(f, t, r);
   return fclose(f) == 0;
 }
 

@@ -66,6 +66,8 @@ static const rule into_mfma[] = {
 };
 static const rule valu[] = {
     {"v_exp_f32 v70, v10", "v_add_f32 v71, v70, v70", 1}, {"v_rcp_f32 v70, v10", "v_exp_f32 v71, v70", 0},
+    /* what accumulates reads its destination, what overwrites it does not */
+    {"v_exp_f32 v70, v10", "v_fmac_f32 v70, v10, v11", 1}, {"v_exp_f32 v70, v10", "v_mov_b32 v70, v11", 0},
     {"v_add_u32_sdwa v70, v10, v11 dst_sel:BYTE_0 dst_unused:UNUSED_PRESERVE src0_sel:DWORD src1_sel:DWORD",
         "v_mov_b32 v71, v70", 1},
     {"v_cvt_pk_fp8_f32 v70, v10, v11 op_sel:[0,0,1]", "v_mov_b32 v71, v70", 1},

@@ -9,14 +9,7 @@
 
 // [templates/lib/wave.h]
 MLAF_DEV int my_block() { return group_x(); }
-MLAF_DEV int my_share() { return group_y(); }
-MLAF_DEV int my_thread() { return thread_id(); }
-MLAF_DEV int exchange(int x, int lane, int d) { return __builtin_amdgcn_ds_bpermute((lane ^ d) << 2, x); }
-MLAF_DEV void wait_for_previous_launch() {}
-MLAF_DEV void let_next_launch_start() {}
-MLAF_DEV void publish() {}
-MLAF_DEV int read(const int* p) { return *(const MLAF_GLOBAL int*)(u64)p; }
-MLAF_DEV void write(int* p, int x) { *(MLAF_GLOBAL int*)(u64)p = x; }
+// [8 more lines of templates/block_tables.cu.in]
 
 constexpr int LANES = 64, WAVES = 256 / LANES, CHUNK = 1024, DEPTH = 4;
 

@@ -17,32 +17,13 @@ constexpr int DEPTH = 2048 / THREADS; // loads in flight: lists of 2048 are in r
 };
 
 struct list {
-// [19 more lines of templates/index_lists.cu.in]
-
-MLAF_DEV int sum_of_wave(int x, int lane) {
-#pragma unroll
-  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
-  return x;
-}
-
-struct entries {
-  int of[DEPTH];
-};
+// [29 more lines of templates/index_lists.cu.in]
 MLAF_DEV entries read_entries(const list& x, int k, int to, int step) {
   entries e;
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) e.of[i] = k + i * step < to ? read(x.at + k + i * step) : -1;
   return e;
-}
-MLAF_DEV int count_there(const mlaf_index_lists_args& a, const entries& e) {
-  int n = 0;
-#pragma unroll
-  for (int i = 0; i < DEPTH; i++) n += is_there(a, e.of[i]);
-  return n;
-}
-
-MLAF_DEV int count(const mlaf_index_lists_args& a, const list& x, int from, int to, int lane, int lanes) {
-  int n = 0;
+// [10 more lines of templates/index_lists.cu.in]
   for (int k = from + lane; k < to; k += DEPTH * lanes) n += count_there(a, read_entries(x, k, to, lanes));
   return n;
 // [30 more lines of templates/index_lists.cu.in]

@@ -9,14 +9,7 @@
 
 // [templates/lib/cuda.h]
 typedef uint4 word;
-MLAF_DEV int my_block() { return blockIdx.x; }
-MLAF_DEV int my_thread() { return threadIdx.x; }
-MLAF_DEV word load(const word* p) {
-  word x;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p));
-  return x;
-}
+// [8 more lines of templates/read_ceiling.cu.in]
 
 constexpr int DEPTH = 8;
 

@@ -64,27 +64,42 @@ static launches launches_of(const layer_shape *s, const char *target, layer_form
 }
 
 /* Numbers of tokens with the same launches, on one line each. */
-static void write_form(FILE *f, const char *what, const layer_shape *s, const char *target, layer_form form, int64_t most) {
+static void write_form(FILE *f, const layer_shape *s, const char *target, layer_form form, int64_t most) {
   if (!s->n[form]) return;
   launches now = launches_of(s, target, form, 1);
   int64_t from = 1;
   for (int64_t t = 2; t <= most + 1; t++) {
     const launches next = t <= most ? launches_of(s, target, form, t) : (launches){""};
     if (!strcmp(now.text, next.text)) continue;
-    fprintf(f, "%s\t%s\t%lld-%lld\t%s\n", what, form == FORM_ABSORBED ? "few" : "many", (long long)from, (long long)t - 1,
-            now.text);
+    fprintf(f, "  %s\t%lld-%lld\t%s\n", form == FORM_ABSORBED ? "few" : "many", (long long)from, (long long)t - 1, now.text);
     now = next, from = t;
   }
 }
 
-static void write_shape(FILE *f, const char *what, layer_shape *s, const char *target) {
+/* Layers with the same launches: their names, a line each, and the lines of launches. */
+static struct {
+  char *names, *lines;
+} groups[128];
+static size_t n_groups;
+
+static void write_shape(const char *what, layer_shape *s, const char *target) {
+  char *lines = NULL, *names;
+  size_t size = 0, i = 0;
+  FILE *f = open_memstream(&lines, &size);
+  assert_non_null(f);
   layer_choices_by_default(s, target);
   if (layer_shape_may_absorb(s)) layer_shape_set_absorb(s, true);
-  write_form(f, what, s, target, FORM_ABSORBED, FEW_MOST);
-  write_form(f, what, s, target, FORM_PREFILL, MANY_MOST);
+  write_form(f, s, target, FORM_ABSORBED, FEW_MOST);
+  write_form(f, s, target, FORM_PREFILL, MANY_MOST);
+  assert_int_equal(fclose(f), 0);
+  while (i < n_groups && strcmp(groups[i].lines, lines)) i++;
+  if (i == n_groups) assert_true(n_groups++ < sizeof groups / sizeof *groups);
+  assert_true(asprintf(&names, "%s%s\n", groups[i].names ? groups[i].names : "", what) > 0);
+  free(groups[i].names), free(groups[i].lines);
+  groups[i].names = names, groups[i].lines = lines;
 }
 
-static void write_layer(FILE *f, const mlaf_model *m, int tp, int weights, size_t form, const char *target) {
+static void write_layer(const mlaf_model *m, int tp, int weights, size_t form, const char *target) {
   static const char *const encodings[] = {"16", "e4m3fn", "e4m3fnuz"};
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
@@ -101,24 +116,28 @@ static void write_layer(FILE *f, const mlaf_model *m, int tp, int weights, size_
   if (layer_shape_take(&d, true, &s, &err)) fail_msg("%s", err.text);
   snprintf(what, sizeof what, "%s\t%d\t%s\t%s\t%s", m->name, tp, encodings[weights], forms[form].name, target);
   const bool two = layer_has_alternative(&s);
-  write_shape(f, what, &s, target);
+  write_shape(what, &s, target);
   if (!two) return;
   if (layer_alternative_shape(&s, &other, &err)) fail_msg("%s", err.text);
   snprintf(what, sizeof what, "%s\t%d\t%s\t%s, the alternative\t%s", m->name, tp, encodings[weights], forms[form].name, target);
-  write_shape(f, what, &other, target);
+  write_shape(what, &other, target);
 }
 
 static void write_all(FILE *f) {
-  fprintf(f, "# Launches of layers by default: stages, a blank behind each; a stage's launches, a comma behind each.\n"
-          "# model\ttp\tweights\tflags\ttarget\tform\ttokens\tlaunches\n");
   for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
       const mlaf_model *m = mlaf_model_find(layers[i].model);
       assert_non_null(m);
       for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
         for (int weights = forms[form].bytes; weights < 2 && (!forms[form].index || m->q_lora_rank); weights++)
-          write_layer(f, m, layers[i].tp, weights, form, targets[t]);
+          write_layer(m, layers[i].tp, weights, form, targets[t]);
     }
+  fprintf(f, "# Launches of layers by default: layers (model, tp, weights, flags, target), then what they launch (form, tokens,\n"
+             "# launches): stages, a blank behind each; a stage's launches, a comma behind each.\n");
+  for (size_t i = 0; i < n_groups; i++) {
+    fprintf(f, "%s%s", groups[i].names, groups[i].lines);
+    free(groups[i].names), free(groups[i].lines);
+  }
 }
 
 static void as_recorded(void **state) {

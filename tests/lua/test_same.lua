@@ -28,14 +28,12 @@ end)
 -- Else a user's choices that are carried over stand on a hash that nothing has, and are lost. tools/known-hashes.lua mends it; a
 -- template whose kernels are other text drops out.
 test("known hashes lead to those of today's templates", function()
-  local f = assert(io.open(T.root .. "/runtime/db/known_hashes.c", "rb"))
-  local loader, n, rows = T.loader(), 0, 0
-  for now, name, target in f:read("a"):gmatch('", "(%x+)"},%s+/%* (%S+) (%S+) %*/') do
-    n = n + 1
+  local loader, n = T.loader(), 0
+  for _, line in ipairs(T.lines("tuning/known-hashes.txt")) do
+    local name, target, now = line:match("^(%S+)\t(%S+)\t(%x+)\t[%x ]+$")
+    ok(name, "no row: %s", line)
     eq(loader.template_hash(name, target), now, name .. " of " .. target)
+    n = n + 1
   end
-  f:seek("set")
-  for _ in f:read("a"):gmatch('{"') do rows = rows + 1 end
-  f:close()
-  eq(n, rows, "a row says whose it is")
+  ok(n > 0)
 end)

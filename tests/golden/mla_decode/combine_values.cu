@@ -95,63 +95,10 @@ constexpr int FEW = 2 * DEPTH;                                  // pieces that a
 constexpr int X_AT = 131072, MEET_AT = 180224, FULL_AT = 213184;
 constexpr int W_BOX = V * 128, X_BOX = PASS * 128;              // 64 values of each row
 struct sources {
-  u32 first, stride, aside;
-  int count;
-  MLAF_MEMBER u32 at(int k) const { return first + k * stride + (k == count - 1 ? aside : 0); }
-};
-// [30 more lines of templates/mla_decode/lib/merge.h]
-    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
-    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
-  }
-}
-
-MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
-  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
-  const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
-  asm("" : "+l"(base)); // added up once, not for each load
-  merged m = {minus_inf()};
-  float middle = 0.0f; // what a value of 0 has become in the sums
-  int first = group;
-  do { // 32 splits of the group
-    const int mine = first + groups * lane;
-    const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
-    float lse = load(a.part_lse + at, mine < splits), weight;
-    float unit = load(a.part_o + (i64)at * R + R / 2, mine < splits);
-    int done = 0;
-// [17 more lines of templates/mla_decode/lib/merge.h]
-        if (lse == minus_inf()) unit = 0.0f;
-        middle *= past;
-#pragma unroll
-        for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
-      }
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) {
-        if (2 * k == DEPTH && first + groups * (done + k) >= splits) break;
-        float w = __shfl_sync(~0u, weight, done + k);
-        m.sum += w;
-        w *= __shfl_sync(~0u, unit, done + k);
-        middle = fmaf(w, NARROW_MIDDLE, middle); // no split, or none with a token: numbers, whatever they are, times 0
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
-      }
-      done += DEPTH;
-    } while (done < 32 && first + groups * done < splits);
-    first += 32 * groups;
-  } while (first < splits);
-#pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= middle;
-  return m;
-// [9 more lines of templates/mla_decode/lib/merge.h]
-  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
-  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
-}
+// [103 more lines of tests/golden/mla_decode/combine_warp.cu]
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-struct cut {
-// [16 more lines of templates/mla_decode/lib/cut_list.h]
+// [20 more lines of tests/golden/mla_decode/combine_warp.cu]
 
 MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most) {
   if (parts > THREADS) __trap();
@@ -167,18 +114,10 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
   }
   if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
-  __syncthreads();
-  return all;
-}
-
-MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
-  return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
-}
+// [7 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV u32 place_of(int box, int row, int chunk) { return chunk / 8 * box + row * 128 + ((chunk % 8 ^ row % 8) << 4); }
-// [46 more lines of templates/mla_decode/combine_values.cu.in]
-    transpose_quad(w);
-    *(uint4*)(memory + X_AT + place_of(X_BOX, at, vector)) = make_uint4(w[0], w[1], w[2], w[3]);
+// [48 more lines of templates/mla_decode/combine_values.cu.in]
   }
 // [104 more lines of templates/mla_decode/combine_values.cu.in]
 

@@ -45,54 +45,21 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 MLAF_DEV float max_over_wave(float x, int lane) {
-// [71 more lines of templates/mla_decode/lib/merge_wave.h]
-
-MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
-  const int each = (int)a.total_q / a.batch, guess = uniform(smaller(token / (each > 0 ? each : 1), a.batch - 1));
-  if (constants(a.qo_indptr)[guess] <= token && token < constants(a.qo_indptr)[guess + 1]) return guess;
-  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.qo_indptr;
-  return uniform(fit_find(a.batch, lane, [&](int i) { return table[i] <= token; }));
-}
-
-MLAF_DEV void find_pieces(const mlaf_decode_args& a, i64 width, int parts, i64 row, int lane, sources& from) {
-// [9 more lines of templates/mla_decode/lib/merge_wave.h]
+// [89 more lines of templates/mla_decode/lib/merge_wave.h]
 
 typedef u32x4 line[2]; // halves of 128 bytes, of which a lane has 16 bytes each
-// [68 more lines of templates/mla_decode/combine_values_wave.hip.in]
-  if (c.parts > 0) {
-    from = {0, 2 * SLOT_ROWS, SLOT_ROWS, 0};
-    find_pieces(a, c.width, c.parts, row, lane, from);
-  }
-  return from;
-}
-
-MLAF_DEV u64 share_of(int team, int mate) {
-  return (team == 8 ? ~0ul / 0xff : team == 4 ? ~0ul / 0xf : team == 2 ? ~0ul / 3 : ~0ul) << mate;
-}
+// [78 more lines of templates/mla_decode/combine_values_wave.hip.in]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
                                      amdgpu_waves_per_eu(2, 2))) void
 mlaf_mla_decode_combine_values_wave_38e92eae(mlaf_values_args p) {
   __shared__ __attribute__((aligned(16))) char lds[24608];
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
-// [11 more lines of templates/mla_decode/combine_values_wave.hip.in]
-  cuts c = {0, a.total_q * H, fit_told(a.part_o), fit_splits(a.splits)};
-  if (c.parts > 0) c.width = fit_width(fit_start(constants(a.kv_indptr)[a.batch], a.batch, PAGE), c.parts);
+// [13 more lines of templates/mla_decode/combine_values_wave.hip.in]
   int* const kinds = (int*)(lds + KINDS_AT); // of rows
 
   const int at = wave / team, mate = wave % team;
   sources from = {0, 0, 0, 0};
   if (at < n) from = sources_of(arguments_again(), c, (t0 + at) * H + head, lane);
   const bool far = c.parts > 0 && from.count > MANY * team, real = from.count > 0 && !far;
-// [15 more lines of templates/mla_decode/combine_values_wave.hip.in]
-#pragma unroll 1
-  for (int at = 0; c.parts > 0 && at < n; at++) {
-    if (uniform(kinds[at]) != FAR) continue;
-    const mlaf_decode_args now = arguments_again();
-    const sources from = sources_of(now, c, (t0 + at) * H + head, lane);
-    merged m = merge<DEPTH>(now.part_o, now.part_lse, from, lse_of(now.part_lse, from, 0, lane), share_of(WAVES, wave), lane);
-    meet(m, at, WAVES, FAR, true, lane, wave, kinds, lds);
-  }
-
-  const int t = smaller(lane % 16, n - 1);
-// [31 more lines of templates/mla_decode/combine_values_wave.hip.in]
+// [56 more lines of templates/mla_decode/combine_values_wave.hip.in]

@@ -61,51 +61,15 @@ struct sources {
   int count;
   MLAF_MEMBER u32 at(int k) const { return first + k * stride + (k == count - 1 ? aside : 0); }
 };
-// [30 more lines of templates/mla_decode/lib/merge.h]
-    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
-    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
+// [32 more lines of templates/mla_decode/lib/merge.h]
   }
-}
-
-MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
-  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
-  const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
-  asm("" : "+l"(base)); // added up once, not for each load
-  merged m = {minus_inf()};
-  float middle = 0.0f; // what a value of 0 has become in the sums
-  int first = group;
-  do { // 32 splits of the group
-    const int mine = first + groups * lane;
-    const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
-    float lse = load(a.part_lse + at, mine < splits), weight;
-    float unit = load(a.part_o + (i64)at * R + R / 2, mine < splits);
+// [14 more lines of templates/mla_decode/lib/merge.h]
     int done = 0;
-// [17 more lines of templates/mla_decode/lib/merge.h]
-        if (lse == minus_inf()) unit = 0.0f;
-        middle *= past;
+// [19 more lines of templates/mla_decode/lib/merge.h]
 #pragma unroll
-        for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
-      }
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) {
-        if (2 * k == DEPTH && first + groups * (done + k) >= splits) break;
-        float w = __shfl_sync(~0u, weight, done + k);
-        m.sum += w;
-        w *= __shfl_sync(~0u, unit, done + k);
-        middle = fmaf(w, NARROW_MIDDLE, middle); // no split, or none with a token: numbers, whatever they are, times 0
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
-      }
-      done += DEPTH;
-    } while (done < 32 && first + groups * done < splits);
-    first += 32 * groups;
-  } while (first < splits);
-#pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= middle;
-  return m;
 // [9 more lines of templates/mla_decode/lib/merge.h]
-  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // mla_decode/lib/narrow.h
-  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+#pragma unroll
+// [20 more lines of templates/mla_decode/lib/merge.h]
 }
 
 struct meeting {
@@ -116,80 +80,27 @@ struct meetings { // of all warps of the block
   sums parts[WARPS * VECTORS];
   meeting groups[WARPS];
 };
-// [45 more lines of templates/mla_decode/combine_warp.cu.in]
-
-MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
-  const int lane = threadIdx.x & 31;
-  const float scale = scale_of(m.sum);
-#pragma unroll
-  for (int i = 0; i < VECTORS; i++) {
-    const int vector = 32 * (share + SHARES * i) + lane;
-    u32 w[VALUES / 2];
-#pragma unroll
-    for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
-    transpose_quad(w);
-    if (exists && (FULL || VALUES * vector < R))
-      ((uint4*)(a.o + (i64)row * (2 * R)))[vector] = make_uint4(w[0], w[1], w[2], w[3]);
+// [58 more lines of templates/mla_decode/combine_warp.cu.in]
   }
-  if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
-}
-
-MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
-  const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, 0); // all loads on their way together
-  return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
-}
+// [7 more lines of templates/mla_decode/combine_warp.cu.in]
 
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 struct cut {
-// [16 more lines of templates/mla_decode/lib/cut_list.h]
-
-MLAF_DEV u32 compute_units() {
-// [15 more lines of templates/mla_decode/lib/cut_list.h]
+// [33 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most, int& far) {
   if (parts > THREADS) __trap();
-// [15 more lines of templates/mla_decode/lib/cut_list.h]
-  const bool is_far = is && pieces > FEW;
-  const u32 some_far = __ballot_sync(~0u, is_far);
-  if (lane == 0) list.found[warp] = (int)(longest << 16) + (__popc(some_far) << 8) + __popc(some);
-  int before_far = __popc(some_far & ((1u << lane) - 1));
-  far = 0;
+// [20 more lines of templates/mla_decode/lib/cut_list.h]
   __syncthreads();
-  int before = __popc(some & ((1u << lane) - 1)), all = 0;
-  most = 0;
-#pragma unroll
-  for (int w = 0; w < WARPS; w++) {
-    before += w < warp ? list.found[w] & 0xff : 0;
-    all += list.found[w] & 0xff;
-    before_far += w < warp ? list.found[w] >> 8 & 0xff : 0;
-    far += list.found[w] >> 8 & 0xff;
+// [8 more lines of templates/mla_decode/lib/cut_list.h]
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
-  }
-  if (far > 0 && !apart_is_faster(all, far, most)) far = 0;
-  if (far > 0) before = is_far ? before_far : far + before - before_far;
-  if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
-  __syncthreads();
-  return all;
-}
-
-MLAF_DEV sources pieces_of(const cut& x, u32 mine) {
-  return {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
-}
+// [11 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
-  const cut x = cuts().of[n / SLOT_ROWS];
-  const u32 mine = n % SLOT_ROWS;
-  if (mine >= x.rows) return false;
-  row = x.row + mine;
-  from = pieces_of(x, mine);
-  return true;
-}
-
-MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
-  if (groups == GROUPS_MOST) return write_met<GROUPS_MOST, 1>(m, own, share, a, row, exists);
+// [10 more lines of templates/mla_decode/combine_warp.cu.in]
   write_alone(m, share, a, row, exists);
 }
 
@@ -206,19 +117,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_ear
   for (bool waited = false;; waited = true) {
     if (parts > 0 && !whole)
       cut_requests = list_cuts(p.a, entry, fit_width(total, parts), parts, most, far);
-    if (waited) break;
-    let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
-    wait_for_previous_launch();
-    if (whole) return;
-    const int listed = parts;
-// [14 more lines of templates/mla_decode/combine_warp.cu.in]
+// [19 more lines of templates/mla_decode/combine_warp.cu.in]
     sources from = {row, rows, 0, a.splits};
-    if (parts > 0) exists = exists && find_row(row, row, from);
-    if (!exists) from.count = 0;
-    if (groups > 1 || exists) {
-      const merged m = merge(a, from, own % groups, groups, share);
-      write_row(m, own, groups, share, a, row, exists);
-    }
-    if (groups > 1) __syncthreads(); // the groups' sums are read
-  }
+// [8 more lines of templates/mla_decode/combine_warp.cu.in]
 }

@@ -41,45 +41,19 @@ enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
 #endif
 // [16 more lines of templates/mla_decode/lib/own_cut.h]
 // [templates/mla_decode/lib/paging.h]
-
-template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-MLAF_DEV float max_over_wave(float x, int lane) {
-// [71 more lines of templates/mla_decode/lib/merge_wave.h]
-
-MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
-  const int each = (int)a.total_q / a.batch, guess = uniform(smaller(token / (each > 0 ? each : 1), a.batch - 1));
-  if (constants(a.qo_indptr)[guess] <= token && token < constants(a.qo_indptr)[guess + 1]) return guess;
-  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.qo_indptr;
-  return uniform(fit_find(a.batch, lane, [&](int i) { return table[i] <= token; }));
-}
+// [84 more lines of tests/golden/mla_decode/combine_values_wave.hip]
 
 
 #if 1
 typedef float part_rows[R]; // of each wave
-static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
-#endif
-
-template <int Team>
-MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
-  constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
-  const int mate = wave % Team;
-  merged m = merge<DEPTH>(a.part_o, a.part_lse, from, lse_of(a.part_lse, from, 0, lane), EVERY_TEAM << mate, lane);
+// [8 more lines of templates/mla_decode/combine_wave.hip.in]
 
 #if 1
   if (Team > 1) {
 // [23 more lines of templates/mla_decode/combine_wave.hip.in]
 
 MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
-  int first_page;
-  const int token = (int)(row / H), request = request_of(a, token, lane);
-  const int q_begin = constants(a.qo_indptr)[request], q_end = constants(a.qo_indptr)[request + 1];
-  if (token < q_begin || token >= q_end || is_refused(q_end - q_begin, q_begin, q_end, (int)a.total_q)) return 0;
-  const int n = own_parts(cached_tokens<PAGE>(a, request, first_page), fit_splits(a.splits));
-  return n > 1 ? n : 0;
-}
+// [7 more lines of templates/mla_decode/combine_wave.hip.in]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512))) void
 mlaf_mla_decode_combine_wave_invariant_8c4aab7e(mlaf_decode_args p) {

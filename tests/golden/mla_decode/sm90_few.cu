@@ -20,16 +20,7 @@
 
 
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args.h]
-struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [10 more lines of tests/golden/mla_decode/combine_warp.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 225356,
     {1, 1, 1}, 13, 0, {}, 2,
     {{3, 64, 8, 128}, {1, 64, 16, 128}}};
@@ -87,42 +78,12 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 // [templates/mla_decode/lib/meet.h]
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
+// [18 more lines of tests/golden/mla_decode/mma.cu]
 
 enum { REFUSED = 2 }; // of work's `bad`
-// [11 more lines of templates/mla_decode/sm90_few/work.h]
-  int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
-  bool whole;     // lengths are alike: this is the block's only piece, of its own request
-};
-
-struct walk {
+// [16 more lines of templates/mla_decode/sm90_few/work.h]
   mlaf_part part;
-  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
-};
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = (int)blockIdx.z >= a.batch;
-  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+// [9 more lines of templates/mla_decode/sm90_few/work.h]
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -141,16 +102,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a))
         fit_list(a.part_o, PART, x.request);
     request = x.request;
-    q_begin = x.qo;
-    q_tokens = x.q_tokens;
-    first_page = x.first_page;
-    w.tokens = x.tokens;
-    w.begin = x.begin;
-    w.end = x.end;
-    slot = x.slot;
+// [7 more lines of templates/mla_decode/sm90_few/work.h]
     } else
-    {
-// [10 more lines of templates/mla_decode/sm90_few/work.h]
+// [11 more lines of templates/mla_decode/sm90_few/work.h]
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.n = smaller(q_tokens, Q_LEN);
@@ -160,30 +114,10 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     w.rows = smaller(w.n * H - w.row0, N);
     w.pages = a.kv_indices + first_page;
     w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
-    w.bad = a.num_pages <= 0 && w.begin < w.end;
-    if (w.bad) w.end = w.begin;
-    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
-      w.bad = REFUSED + request;
-      w.row = w.n = w.rows = 0;
-      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
-      w.whom = 0;
-    }
-// [38 more lines of templates/mla_decode/sm90_few/work.h]
+// [46 more lines of templates/mla_decode/sm90_few/work.h]
 
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-  const i64 left = a.total_q * H - row;
-  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
-}
-
-MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
-  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
-  for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
-  if (lane == 0) fetch_line(a.kv_last_page_lens + request);
-  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
-  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
-  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
-  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
-}
+// [13 more lines of templates/mla_decode/sm90_few/look_ahead.h]
 
 struct facts {
   work w;
@@ -224,10 +158,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
     if (where.whole) return;
   }
-}
-
-struct row_state {
-// [65 more lines of templates/mla_decode/sm90_few.cu.in]
+// [68 more lines of templates/mla_decode/sm90_few.cu.in]
 
 static_assert(NB >= NV && RING >= NB, "a tile's boxes fit the ring");
 
@@ -267,10 +198,7 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
 // [50 more lines of templates/mla_decode/sm90_few/last.h]
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-// [12 more lines of templates/mla_decode/sm90_few/barriers.h]
-    barrier_init(smem + MET_AT, 1);
-    if (C > 1) {
-// [10 more lines of templates/mla_decode/sm90_few/barriers.h]
+// [24 more lines of templates/mla_decode/sm90_few/barriers.h]
 constexpr int O_BOXES = 3; // that a warpgroup's O takes
 
 MLAF_DEV int box_of_o(int tiles, int g) {
@@ -284,13 +212,7 @@ MLAF_DEV int box_of_o(int tiles, int g) {
   float* const out = (float*)(base + BOX * box_of_o(tiles, group));
   put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + lane / 4, ones, o);
   named_sync(3, 256);
-}
-
-template <int C>
-MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int cta_id, row_state& r,
-                        const float (&o)[NV][N / 2]) {
-  constexpr int STRIDE = R + 4, ROWS = N / C; // that this block writes
-  constexpr int EACH = 256 / ROWS >= 32 ? 32 : 256 / ROWS >= 16 ? 16 : 8; // threads of a row
+// [7 more lines of templates/mla_decode/sm90_few/whole.h]
   constexpr int ROUNDS = R / 4 / EACH, LANDED = Q_AT + Q_BYTES;
   const int tiles = tiles_of(w);
 // [52 more lines of templates/mla_decode/sm90_few/whole.h]
@@ -300,11 +222,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
     const facts& known = facts_of(base, k);
     if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
-    if (known.none) return;
-    refuse_request(a, known.w.bad, known.w.part, threadIdx.x, 128 * W);
-    if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
-    row_state r;
-// [13 more lines of templates/mla_decode/sm90_few.cu.in]
+// [17 more lines of templates/mla_decode/sm90_few.cu.in]
     if (known.w.whole) {
       end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
       return;

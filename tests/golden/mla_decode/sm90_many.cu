@@ -17,16 +17,7 @@
 
 
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args.h]
-struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [10 more lines of tests/golden/mla_decode/combine_warp.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_592931cf_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215560,
     {2, 1, 1}, 11, 0, {}, 5,
     {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}, {3, 64, 56, 128}}};
@@ -101,11 +92,7 @@ MLAF_DEV void wgmma_ss_t(float (&d)[32], u32 a, u32 b, bool accumulate) {
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-
-MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-// [10 more lines of templates/lib/wgmma.h]
-#define SCHEDULE_FIXED 320
+// [14 more lines of tests/golden/mla_decode/combine_values.cu]
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/paging.h]
 
@@ -140,35 +127,12 @@ constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
 static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
-
-MLAF_DEV char* memory() {
-  extern __shared__ __align__(1024) char all_memory[];
-  return all_memory;
-}
-
-#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+// [7 more lines of templates/mla_decode/sm90_many.cu.in]
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
+// [18 more lines of tests/golden/mla_decode/mma.cu]
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens, as qo_indptr has it
@@ -178,16 +142,7 @@ struct piece {
 };
 
 struct walk {
-  mlaf_part part;
-  int request; // the next one; fitted: -1 where the batch is cut
-};
-
-MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  walk w;
-  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
-  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
-  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
+// [10 more lines of templates/mla_decode/sm90_many/piece.h]
   const bool tells = blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o;
   if (PART == 0 && tells) fit_tell(a.part_o, w.request < 0 ? parts : 0);
   if (w.request >= 0) return w;
@@ -200,28 +155,9 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = fit_splits(&a);
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
-  x.request = w.request;
-  w.request += gridDim.z;
-  qo = a.qo_indptr[x.request];
-  x.n = a.qo_indptr[x.request + 1] - qo;
-  x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
-  split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
-  x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
-  return true;
-}
-MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
-  mlaf_piece y;
-  if (!fit_next(&a, PAGE, &w.part, &y)) return false;
+// [12 more lines of templates/mla_decode/sm90_many/piece.h]
   if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
-  qo = y.qo;
-  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
-  x.n = y.q_tokens;
-  x.part = y.slot < 0 ? -1 : y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
-  return true;
-}
-
-MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  int qo;
+// [9 more lines of templates/mla_decode/sm90_many/piece.h]
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
   x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
@@ -231,14 +167,7 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
 MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
   return x.part;
 }
-// [10 more lines of templates/mla_decode/sm90_many/piece.h]
-MLAF_DEV int row_of_box_for_all(const piece& x, int box, int ids) {
-  const int id = (int)__reduce_max_sync(~0u, (threadIdx.x & 31) == (box & 31) ? (u32)ids : 0u);
-  return id * PAGE + (x.begin + box * BOX) % PAGE;
-}
-
-MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
-// [35 more lines of templates/mla_decode/sm90_many/piece.h]
+// [51 more lines of templates/mla_decode/sm90_many/piece.h]
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
@@ -246,24 +175,10 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
 
 
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
-
-constexpr int BOXES_AT_ONCE = BOXES < 2 ? BOXES : PAIR == 1 ? 2 : BOXES < 4 ? BOXES : 4;
-MLAF_DEV bool elected() {
-  u32 yes;
-  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(yes));
-  return yes != 0;
-}
+// [7 more lines of templates/mla_decode/sm90_many/load.h]
 
 struct loader {
-// [18 more lines of templates/mla_decode/sm90_many/load.h]
-
-MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
-                          int count) {
-  const bool rope = first == SLICES;
-  const int at = j * BOXES, later = at + AHEAD * BOXES;
-  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ cta_in_cluster()) & 1 : 0;
-  const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
-  const bool chosen = elected();
+// [26 more lines of templates/mla_decode/sm90_many/load.h]
   const bool mine = chosen && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
@@ -279,15 +194,7 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
 #pragma unroll 1
 // [14 more lines of templates/mla_decode/sm90_many/load.h]
 }
-
-MLAF_DEV void fetch_ahead(const loader& l, const piece& x, int j, int ids, int next) {
-  const int own = (j + AHEAD) * BOXES + l.lane % BOXES, row = row_of_box(x, own, own / 32 == j * BOXES / 32 ? ids : next);
-  const bool mine = l.lane < BOXES && (l.lane & 1) == (int)cta_in_cluster() && x.begin + own * BOX < x.end;
-  if (mine && l.p.a.ckv_row_stride == R + ROPE) fetch_bytes(l.p.a.ckv + (u64)(u32)row * (2 * (R + ROPE)), BOX * 2 * (R + ROPE));
-}
-
-MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
-  const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
+// [9 more lines of templates/mla_decode/sm90_many/load.h]
   int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
   for (int j = 0; j < blocks; j++) {
     if (j > 0 && j * BOXES % 32 == 0) {
@@ -296,24 +203,11 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     }
     const buffer_use t = next_use(used, j);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
-    if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
-    if (l.half == 2) {
-      if (PAIR == 2) fetch_ahead(l, x, j, ids, next);
-      load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
-    } else {
-#pragma unroll 1
-      for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
-    }
+// [8 more lines of templates/mla_decode/sm90_many/load.h]
   }
 // [9 more lines of templates/mla_decode/sm90_many/load.h]
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
-    load_piece(l, x, k, used);
-    if (!MANY) return;
-  }
-}
-
-MLAF_DEV void load_q(const loader& l, int row) {
-// [15 more lines of templates/mla_decode/sm90_many/load.h]
+// [21 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
@@ -343,9 +237,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
       row = (int)x.row;
       const bool bad = check_pages(l.p.a, x, l.lane);
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
-// [13 more lines of templates/mla_decode/sm90_many/load.h]
-      barrier_arrive(l.shared + CHECKED_AT);
-    }
+// [15 more lines of templates/mla_decode/sm90_many/load.h]
   }
 }
 struct rows_state {
@@ -360,18 +252,10 @@ struct rows_state {
 template <typename DONE>
 MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
-// [38 more lines of templates/mla_decode/sm90_many/order.h]
-  multiply_first<0>(c, t0, q_last, s);
-// [10 more lines of templates/mla_decode/sm90_many/order.h]
-    named_sync(SCORES_ISSUED, 256);
-// [23 more lines of templates/mla_decode/sm90_many/order.h]
+// [73 more lines of templates/mla_decode/sm90_many/order.h]
 MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
-// [25 more lines of templates/mla_decode/sm90_many/order.h]
-    named_sync(FIRST_ISSUED, 256);
-// [16 more lines of templates/mla_decode/sm90_many/order.h]
-      bring_to_block(c, other, r, o);
-// [21 more lines of templates/mla_decode/sm90_many/order.h]
+// [64 more lines of templates/mla_decode/sm90_many/order.h]
 // [templates/mla_decode/sm90_many/ends.h]
 
 // [templates/mla_decode/lib/narrow.h]
@@ -392,13 +276,7 @@ template <int WG>
     if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
-    c.used[0] += (blocks + 1) / 2;
-    c.used[1] += blocks / 2;
-    barrier_wait(shared + CHECKED_AT, k & 1);
-    finish<WG>(c, a, k, r, o);
-    if (!MANY) return;
-  }
-}
+// [7 more lines of templates/mla_decode/sm90_many.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
@@ -412,10 +290,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
-  }
-  if (threadIdx.x >= 32 && threadIdx.x < 32 + SLICES && (int)blockIdx.z < p.a.batch)
-// [10 more lines of templates/mla_decode/sm90_many.cu.in]
-  const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
+// [13 more lines of templates/mla_decode/sm90_many.cu.in]
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};

@@ -17,16 +17,7 @@
 
 
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args.h]
-struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [10 more lines of tests/golden/mla_decode/combine_warp.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 229472,
     {1, 1, 1}, 9, 0, {}, 1,
     {{3, 64, 80, 128}}};
@@ -48,15 +39,7 @@ constexpr bool CAUSAL = 1, FITTED = 1; // a block may walk several pieces
 constexpr int N = 80, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
-constexpr int GROUPS = (N + 31) / 32;                                    // of 32 rows: see `fold`
-constexpr int SENDERS = 3;                                               // warps that send boxes, or copy them
-constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
-struct shared_memory {
-  char ring[RING][BOX], q[NB][128 * N];     // swizzled
-  int tables[SENDERS][2][64];               // of each of them: numbers of the rows of a tile, before that page ids
-  __align__(16) char p[128 * N];            // P^T
-// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
-constexpr int TABLES_AT = AT(tables);
+// [18 more lines of templates/mla_decode/sm90_mid.cu.in]
 static_assert(sizeof(shared_memory) == 229472, "plans/sm90_mid.lua counts otherwise");
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -77,44 +60,12 @@ MLAF_DEV float2 load_8(u32 at) {
   return x;
 }
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
-#define FIT_CUT 500
-// [templates/mla_decode/lib/fit.h]
-
-template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
+// [22 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 enum { REFUSED = 2 }; // of work's `bad`
 // [11 more lines of templates/mla_decode/sm90_few/work.h]
 };
-
-struct walk {
-  mlaf_part part;
-  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
-};
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = (int)blockIdx.z >= a.batch;
-  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+// [12 more lines of tests/golden/mla_decode/sm90_few.cu]
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true;
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -131,32 +82,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true)
         fit_list(a.part_o, PART, x.request);
-    request = x.request;
-    q_begin = x.qo;
-    q_tokens = x.q_tokens;
-    first_page = x.first_page;
-    w.tokens = x.tokens;
-    w.begin = x.begin;
-    w.end = x.end;
-    slot = x.slot;
-    } else
-    {
-// [10 more lines of templates/mla_decode/sm90_few/work.h]
-      slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
-    }
-    w.n = smaller(q_tokens, Q_LEN);
-    w.row0 = blockIdx.x * N;
-    if (w.n * H <= w.row0) continue;
-    w.row = (i64)q_begin * H + w.row0;
-    w.rows = smaller(w.n * H - w.row0, N);
-    w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
-    w.bad = a.num_pages <= 0 && w.begin < w.end;
-    if (w.bad) w.end = w.begin;
-    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
-      w.bad = REFUSED + request;
-      w.row = w.n = w.rows = 0;
-      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
+// [35 more lines of tests/golden/mla_decode/sm90_few.cu]
     }
 // [38 more lines of templates/mla_decode/sm90_few/work.h]
 
@@ -170,10 +96,7 @@ template <typename F>
 // [57 more lines of templates/mla_decode/sm90_mid/gather.h]
 
 MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
-// [50 more lines of templates/mla_decode/sm90_mid.cu.in]
-    take_copies();
-    mma_begin();
-// [290 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [342 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];

@@ -19,29 +19,11 @@
 
 
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args_cache.h]
-struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [10 more lines of tests/golden/mla_decode/sm90_raw.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_68780874_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 196512,
     {1, 1, 1}, 1, 0, {}, 0,
     {}};
-struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-};
-#define SCHEDULE_FIXED 256
-// [templates/mla_decode/lib/schedule.h]
-// [templates/lib/hopper.h]
-// [templates/mla_decode/sm90_few/sm90.h]
+// [10 more lines of tests/golden/mla_decode/sm90_raw.cu]
 
 constexpr int H = 20, Q_LEN = 2, R = 512, ROPE = 64, PAGE = 16;
 constexpr bool CAUSAL = 1;
@@ -75,37 +57,7 @@ constexpr int Q_READY = 4, BEGUN = 5, MADE = 6;
 
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
-
-enum { REFUSED = 2 }; // of work's `bad`
-// [11 more lines of templates/mla_decode/sm90_few/work.h]
-};
-
-struct walk {
-  mlaf_part part;
-  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
-};
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = (int)blockIdx.z >= a.batch;
+// [41 more lines of tests/golden/mla_decode/sm90_mid.cu]
   at.whole = true;
   at.mine = schedule_entry(&a, blockIdx.z);
 }
@@ -117,21 +69,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 // [10 more lines of templates/mla_decode/sm90_few/work.h]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
-    w.n = smaller(q_tokens, Q_LEN);
-    w.row0 = blockIdx.x * N;
-    if (w.n * H <= w.row0) continue;
-    w.row = (i64)q_begin * H + w.row0;
-    w.rows = smaller(w.n * H - w.row0, N);
-    w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
-    w.bad = a.num_pages <= 0 && w.begin < w.end;
-    if (w.bad) w.end = w.begin;
-    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
-      w.bad = REFUSED + request;
-      w.row = w.n = w.rows = 0;
-      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
-    }
-// [38 more lines of templates/mla_decode/sm90_few/work.h]
+// [52 more lines of tests/golden/mla_decode/sm90_mid.cu]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
   const i64 left = a.total_q * H - row;
   if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
@@ -168,61 +106,17 @@ MLAF_DEV u32 pack_f16(float lo, float hi) {
 
 MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-  uint4 x[Q_EACH][2];
-  float top = 0.0f;
-#pragma unroll
-  for (int j = 0; j < Q_EACH; j++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int k = first + Q_THREADS * j;
-      x[j][i] = make_uint4(0, 0, 0, 0);
+// [8 more lines of templates/mla_decode/sm90_raw/query.h]
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(q + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
-// [16 more lines of templates/mla_decode/sm90_raw/query.h]
-    if (k >= R / 16) {
-#pragma unroll
-      for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
-      *a = make_uint4(y[0], y[1], y[2], y[3]);
-      *b = make_uint4(y[4], y[5], y[6], y[7]);
-      continue;
-    }
-#pragma unroll
-    for (int i = 0; i < 8; i++) y[i] = pack_f16(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
-    *a = make_uint4(y[0], y[2], y[4], y[6]); // the order of k indices in operands_of()
-    *b = make_uint4(y[1], y[3], y[5], y[7]);
-  }
-}
+// [29 more lines of tests/golden/mla_decode/sm90_raw.cu]
 MLAF_DEV void announce(const mlaf_decode_args&, char* base, u32 smem, int k, const work& w, const place&, bool none) {
-  barrier_wait(smem + EMPTY_Q_AT, (k & 1) ^ 1);
-  if ((threadIdx.x & 31) == 0) {
-    *(facts*)(base + FACTS_AT) = {w, none};
-    barrier_arrive(smem + FULL_Q_AT);
-  }
-  __syncwarp();
-}
+// [7 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(EVICT_FIRST) : "memory");
-}
-
-MLAF_DEV void bring(const mlaf_decode_args& a, u32 to, u32 row, int rows, u32 full, bool joined) {
-  const int lane = threadIdx.x & 31, mine = lane % 16;
-  if (joined && a.ckv_row_stride == TOKEN) {
-    if (lane == 0 && rows > 0) copy_bytes(to, a.ckv + (u64)row * TOKEN, rows * TOKEN, full);
-    return;
-  }
-  row += mine;
-  if (mine >= rows) return;
-  to += mine * PITCH;
+// [12 more lines of templates/mla_decode/sm90_raw/load.h]
   if (lane < 16) copy_bytes(to, a.ckv + (u64)row * a.ckv_row_stride, TOKEN, full);
-}
-
-MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
-  constexpr int COPIES = 16 / AT_ONCE; // of a warp in a tile
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  constexpr bool joined = true;
-  walk where;
-// [28 more lines of templates/mla_decode/sm90_raw/load.h]
+// [35 more lines of tests/golden/mla_decode/sm90_raw.cu]
       bring(a, smem + RING_AT + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
       advance(at, 1);
       at.tile++;
@@ -244,14 +138,7 @@ MLAF_DEV void mma_bf16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
       "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
-}
-MLAF_DEV u32 operand(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-
-template <int M>
-MLAF_DEV void settle(float (&x)[M]) {
-#pragma unroll
-  for (int i = 0; i < M; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [8 more lines of templates/mla_decode/sm90_raw/mma.h]
 MLAF_DEV float2 load_8(u32 at) {
   float2 x;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
@@ -296,14 +183,7 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, co
 // [11 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     const float scale = 1.0f;
     store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
-    if (n < w.rows) {
-      const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
-      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
-      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
-    }
-  }
-  barrier_arrive(smem + END_AT);
-}
+// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
@@ -337,78 +217,23 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       load_rows(m, smem + REFS_AT);
       const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
 #pragma unroll
-      for (int c = 0; c < N / 2; c++) s[c] *= c % 2 ? by[c / 4].y : by[c / 4].x;
-      poisoned |= bad == at.tile; // a page id that is none
-      if (token0 + 64 > all_see) {
-#pragma unroll
-        for (int c = 0; c < N / 2; c++)
-          if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
-      }
-      barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
+// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
       store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
-      const bool higher = named_any(1, 128, relative(s, m, x));
-      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
-      if (higher) {
-        raise(smem, s, sum, m, i);
-        relative(s, m, x);
-      }
-      store_p(x, sum, p_at + i % PS * (128 * N));
-      fence_async();
-      __syncwarp();
-      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
-      advance(at, 1);
-      at.tile++;
+// [12 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     }
-    if (poisoned) {
-#pragma unroll
-      for (int j = 0; j < N / 8; j++) sum[j] = make_float2(not_a_number(), not_a_number());
-    }
-    finish_rows(a, smem, w, sum);
-    barrier_arrive(smem + EMPTY_Q_AT);
-  }
-}
+// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
-// [9 more lines of templates/mla_decode/sm90_raw_mid/values.h]
-
-MLAF_DEV u32 times_f16(u32 x, u32 y) {
-  asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
-  return x;
-}
+// [14 more lines of templates/mla_decode/sm90_raw_mid/values.h]
 
 MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
   constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
-// [12 more lines of templates/mla_decode/sm90_raw_mid/values.h]
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const u32 by = load_s32(scales + n / 2 % PAIRS * 128 + n / HALF * 32 + 16 * h);
-      own[2 * h] = times_f16(own[2 * h], by);
-      own[2 * h + 1] = times_f16(own[2 * h + 1], by);
-    }
-    mma_begin();
-    mma_f16(o[n % HALF], own, p + n / HALF * 2, true);
-    mma_commit();
-  }
-  mma_wait<0>();
-#pragma unroll
-  for (int b = 0; b < HALF; b++) settle(o[b]);
-}
-
-template <int G>
-MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, char* base, u32 smem, const float (&o)[HALF][N / 2]) {
-  constexpr int UNITS = HALF * 8; // of 16 bytes, in a row of this half
+// [30 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
 #pragma unroll
 // [9 more lines of templates/mla_decode/sm90_raw_mid/values.h]
         store_u32(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4) + lane / 4 % 4 * 4,
-                  pack2(o[i][4 * j + c] * by, o[i][4 * j + 2 + c] * by));
-      }
-    }
-  }
-  named_sync(2 + G, 128);
-  char* const to = a.o + w.row * (2 * R);
-  const int rows = w.rows;
-#pragma unroll 4
+// [8 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
     const int n = i / UNITS, unit = UNITS * G + i % UNITS;
     *(uint4*)(to + n * (2 * R) + 16 * unit) = load_16(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4));
@@ -420,23 +245,10 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, 
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, rows = w.rows;
   float* const to = a.part_o + (w.part + w.row0) * R + 64 * HALF * G + 16 * warp + lane / 4 * 2;
 #pragma unroll
-  for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const int n = 8 * j + 2 * (lane % 4) + c;
-      if (n >= rows) continue;
-#pragma unroll
-      for (int i = 0; i < HALF; i++)
+// [8 more lines of tests/golden/mla_decode/sm90_mid.cu]
         *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
     }
-  }
-}
-
-template <int G>
-MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const u32 v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
+// [7 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const float scale = a.scale_log2e;
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};

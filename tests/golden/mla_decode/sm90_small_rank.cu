@@ -17,15 +17,7 @@
 
 #define MLAF_BF16 0
 // [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args.h]
-struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [9 more lines of tests/golden/mla_decode/combine_warp.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_small_rank_479c91ac_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 213152,
     {1, 1, 1}, 11, 0, {}, 3,
     {{3, 64, 128, 128}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
@@ -38,42 +30,13 @@ struct mlaf_decode_params {
 };
 // [templates/mla_decode/lib/narrow.h]
 // [templates/lib/hopper.h]
-// [templates/mla_decode/sm90_many/copy.h]
-
-constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
-
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
+// [10 more lines of tests/golden/mla_decode/sm90_many.cu]
     "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %36};\n"
+// [13 more lines of tests/golden/mla_decode/sm90_many.cu]
     "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "a, b, p, 1, 1, 0, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-template <u32 B_HI = SWIZZLE_128>
+// [9 more lines of tests/golden/mla_decode/sm90_many.cu]
 MLAF_DEV void wgmma_rs_t(float (&d)[128], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %133, 0;\nmov.b64 b, {%132, %134};\n"
@@ -89,19 +52,7 @@ MLAF_DEV void wgmma_rs_t(float (&d)[128], const u32 (&a)[4], u32 b, bool accumul
     "{%128, %129, %130, %131}, b, p, 1, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
-      "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
-      "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
-      "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
-      "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]),
-      "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
-      "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]),
-      "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
+// [13 more times the line above, with other numbers]
       "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
@@ -122,31 +73,10 @@ MLAF_DEV void wgmma_ss_t(float (&d)[128], u32 a, u32 b, bool accumulate) {
     "a, b, p, 1, 1, 0, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
-      "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
-      "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
-      "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
-      "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]),
-      "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
-      "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]),
-      "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
+// [13 more times the line above, with other numbers]
       "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-
-MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-// [10 more lines of templates/lib/wgmma.h]
-#define SCHEDULE_FIXED 320
-// [templates/mla_decode/lib/schedule.h]
-// [templates/mla_decode/lib/paging.h]
-
-#define MLAF_MEMBER __device__ __forceinline__
-constexpr int H = 40, R = 256, ROPE = 32, Q_LEN = 3, PAGE = 16;
+// [19 more lines of tests/golden/mla_decode/sm90_many.cu]
 constexpr bool CAUSAL = 1, FITTED = 1; // a block may walk several pieces
 constexpr int ROWS = 128;                         // of a block
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
@@ -157,112 +87,15 @@ constexpr int LOADERS = 3;                        // warps that load the cache
 // [12 more lines of templates/mla_decode/sm90_small_rank.cu.in]
 static_assert(sizeof(shared_memory) == 213152 && BUFFER == SLICES * SLICE + ROPE_BYTES, "its plan counts otherwise");
 static_assert(BUFFER % 1024 == 0 && BUFFERS >= 3, "tiles are swizzled; a block is awaited while the two before it are in use");
-static_assert(COPIES <= 32 * LOADERS, "a lane for each copy");
-enum { TURN = 1, OWN = 3, BOTH = 5 };
-
-MLAF_DEV char* memory() {
-  extern __shared__ __align__(1024) char all_memory[];
-  return all_memory;
-}
-
-#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+// [9 more lines of templates/mla_decode/sm90_small_rank.cu.in]
 #define FIT_CUT 500
-// [templates/mla_decode/lib/fit.h]
-
-template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
-struct piece {
-  int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
-  int first_page, n;               // query tokens, as qo_indptr has it
-  i64 row;                         // first row of this block, over all requests
-  int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
-  bool bad;                        // a cache without pages
-};
-
-struct walk {
-  mlaf_part part;
-  int request; // the next one; fitted: -1 where the batch is cut
-};
-
-MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  walk w;
-  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
-  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
-  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
-  const bool tells = blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o;
-  if (PART == 0 && tells) fit_tell(a.part_o, w.request < 0 ? parts : 0);
-  if (w.request >= 0) return w;
-  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
-  w.part = fit_open(&a, PAGE, PART, parts);
-  if (PART >= parts) w.part.request = a.batch;
-  return w;
-}
-
-MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
-  const int splits = fit_splits(&a);
-  if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
-  x.request = w.request;
-  w.request += gridDim.z;
-  qo = a.qo_indptr[x.request];
-  x.n = a.qo_indptr[x.request + 1] - qo;
-  x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
-  split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
-  x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
-  return true;
-}
-MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
-  mlaf_piece y;
-  if (!fit_next(&a, PAGE, &w.part, &y)) return false;
-  if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
-  qo = y.qo;
-  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
-  x.n = y.q_tokens;
-  x.part = y.slot < 0 ? -1 : y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
-  return true;
-}
-
-MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  int qo;
-  if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
-  x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
-  x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
-  if (x.bad || x.n <= 0) x.end = x.begin;
-  return true;
-}
-MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
-  return x.part;
-}
-// [10 more lines of templates/mla_decode/sm90_many/piece.h]
+// [93 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
-// [35 more lines of templates/mla_decode/sm90_many/piece.h]
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
-  refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
-// [15 more lines of templates/mla_decode/sm90_many/piece.h]
+// [53 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 struct ring {
-// [290 more lines of templates/mla_decode/sm90_small_rank.cu.in]
-    float top[2] = {NARROW_LEAST, NARROW_LEAST};
-// [11 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+// [302 more lines of templates/mla_decode/sm90_small_rank.cu.in]
   }
 // [34 more lines of templates/mla_decode/sm90_small_rank.cu.in]
 

@@ -46,13 +46,7 @@ MLAF_DEV u32 halves_of(u32 codes) {
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   unpack_halves(halves_of<PAIR>(codes), a, b);
-}
-template <int PAIR>
-MLAF_DEV u32 expand2(u32 codes) {
-#if MLAF_BF16
-  float a, b;
-  decode2<PAIR>(codes, a, b);
-  return pack2(a, b);
+// [7 more lines of templates/lib/e4m3.h]
 #else
   return halves_of<PAIR>(codes);
 #endif

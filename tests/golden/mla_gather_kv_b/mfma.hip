@@ -24,10 +24,7 @@ constexpr bool FIRST_OF_LAYER = false;
 #define MLAF_CVT_BF16 0
 // [templates/lib/number.h]
 typedef u32x4 word4;
-// [19 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
+// [32 more lines of templates/lib/projection/machine.h]
 struct mlaf_gather_kv_b_kernel_args {
 // [21 more lines of templates/mla_gather_kv_b/lib/args.h]
 };
@@ -57,18 +54,7 @@ MLAF_DEV float decode1(u32 code) {
   const float x = half_value(half) * 256.0f;
   return (code & 0x7fu) == 0x7fu ? not_a_number() : x;
 }
-MLAF_DEV u32 decode2(u32 codes, float scale) {
-  return pack2(decode1(codes & 0xffu) * scale, decode1(codes >> 8 & 0xffu) * scale);
-}
-MLAF_DEV word4 decode8(word2 x, float scale) {
-  return words(decode2(x.x, scale), decode2(x.x >> 16, scale), decode2(x.y, scale), decode2(x.y >> 16, scale));
-}
-
-MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
-MLAF_DEV word4 nan8() {
-  const u32 two = pack2(not_a_number(), not_a_number());
-  return words(two, two, two, two);
-}
+// [12 more lines of templates/mla_gather_kv_b/lib/rows.h]
 
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
@@ -88,11 +74,7 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
-  for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
-}
-
-struct target {
-// [12 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [16 more lines of templates/mla_gather_kv_b/lib/rows.h]
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 // [55 more lines of templates/mla_gather_kv_b/mfma.hip.in]
@@ -102,9 +84,4 @@ extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
 mlaf_mla_gather_kv_b_mfma_3574fd2a(mlaf_gather_kv_b_kernel_args a) {
   __shared__ __attribute__((aligned(16))) char lds[16384];
   const int thread = (int)my_thread(), lane = thread & 63, wave = uniform(thread >> 6);
-// [9 more lines of templates/mla_gather_kv_b/mfma.hip.in]
-  if (a.k_pe && row != NO_TOKEN)
-#pragma unroll
-    for (int c = 0; c < ROPE / 16; c++) store_rope8(a, t, row, 2 * c + (lane >> 5), share, scale);
-  store_round(lds, thread, next);
-// [14 more lines of templates/mla_gather_kv_b/mfma.hip.in]
+// [27 more lines of templates/mla_gather_kv_b/mfma.hip.in]

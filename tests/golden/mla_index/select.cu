@@ -8,16 +8,7 @@
 
 
 #define MLAF_BF16 0
-constexpr int LANES = 64;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/wave.h]
-#define MLAF_CVT_BF16 0
-// [templates/lib/number.h]
-typedef u32x4 word4;
-// [19 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
+// [38 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
 // [templates/mla_index/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -35,14 +26,7 @@ constexpr u32 FINITE = 0x00800000u, INFINITE = 0xff800000u; // keys of finite va
 constexpr u32 NONE = 0xffffffffu;
 
 MLAF_DEV u32 from_lane(u32 x, int lane) { return (u32)__builtin_amdgcn_ds_bpermute(lane << 2, (int)x); }
-MLAF_DEV u32 add_to(u32* at, u32 x) {
-  return __hip_atomic_fetch_add(at, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
-}
-MLAF_DEV int count_bits(u32 x) { return __builtin_popcount(x); }
-MLAF_DEV int first_bit(u32 x) { return __builtin_ctz(x); }
-
-MLAF_DEV u32 key_of(u32 bits) {
-// [321 more lines of templates/mla_index/select.cu.in]
+// [328 more lines of templates/mla_index/select.cu.in]
 
 extern "C" __global__ void __launch_bounds__(1024, 1) mlaf_mla_index_select_348ed8c9(const mlaf_index_kernel_args a) {
   __shared__ shared_part s;

@@ -13,25 +13,7 @@
 
 #define MLAF_BF16 1
 constexpr int LANES = 32;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-typedef uint2 word2;
-MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
-MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
-MLAF_DEV u32 my_block() { return blockIdx.x; }
-// [10 more lines of templates/mla_append/lib/machine.h]
-MLAF_DEV i64 load_past_l1(const i64* at) {
-// [21 more lines of templates/mla_append/lib/machine.h]
-MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
-MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
-MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
-MLAF_DEV float magnitude(float x) { return fabsf(x); }
-MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
-MLAF_DEV float apart(float x) { return x; }
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [10 more lines of templates/mla_append/lib/machine.h]
+// [57 more lines of tests/golden/mla_append/rows.cu]
 // [templates/mla_index_append/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -52,42 +34,12 @@ constexpr int ROPE_PARTS = 8;                                   // the first lan
 constexpr int ANGLES = 8;         // of a lane
 
 MLAF_DEV float sum_of_row(float x, int lane) {
-// [46 more lines of templates/mla_index_append/rows.cu.in]
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const float across = apart(exchange(v[i], lane, ROPE_PARTS / 2) * s[i]);
-    const float rotated = multiply_add(v[i], c[i], part < ROPE_PARTS / 2 ? -across : across);
-    v[i] = part < ROPE_PARTS ? rotated : v[i];
-  }
+// [52 more lines of templates/mla_index_append/rows.cu.in]
 }
-
-MLAF_DEV float scale_of(float most, bool power_of_two) {
-// [11 more lines of templates/mla_index_append/rows.cu.in]
+// [13 more lines of templates/mla_index_append/rows.cu.in]
 
 extern "C" __global__ void __launch_bounds__(64) mlaf_mla_index_append_rows_b3ce39a2(const mlaf_index_append_kernel_args a) {
   const int lane = (int)(my_thread() % LANES), part = (int)(my_thread() % PARTS);
 // [19 more lines of templates/mla_index_append/rows.cu.in]
   float most = 0.0f;
-#pragma unroll
-  for (int i = 0; i < 8; i++) most = larger(most, magnitude(v[i]));
-#pragma unroll
-  for (int d = 1; d < PARTS; d *= 2) most = larger(most, exchange(most, lane, d));
-  const float scale = scale_of(most, a.flags & POWER_OF_TWO);
-  divide(v, scale, inverse(scale));
-  const word2 codes = encode(v);
-  if (!there) return;
-  if (!key) {
-    store(a.q8 + t * a.q8_token + head * a.q8_head + 8 * part, codes);
-    if (part == 0) {
-      const u32 w = load<unsigned short>(a.w + t * a.w_token + 2 * head);
-      store(a.w8 + t * a.w8_token + 4 * head, unpack_lo(w) * a.w_scale * scale);
-    }
-    return;
-  }
-  if (part == 0 && a.lengths) store_length(a, t);
-  const i64 slot = load<i64>(a.slots + 8ul * t);
-  if ((u64)slot >= (u64)a.num_slots) return;
-  const u32 page = (u32)slot / (u32)a.page_tokens, place = (u32)slot % (u32)a.page_tokens;
-  store(a.keys + page * a.keys_page + place * a.keys_row + 8 * part, codes);
-  if (part == 0) store(a.scales + page * a.scales_page + place * a.scales_row, scale);
-}
+// [23 more lines of templates/mla_index_append/rows.cu.in]

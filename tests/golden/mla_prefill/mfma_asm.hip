@@ -37,23 +37,13 @@ MLAF_DEV int same_in_all(int x) { return uniform(x); }
 // [templates/mla_prefill/lib/tiles.h]
 
 MLAF_DEV int lane_again() {
-// [33 more lines of templates/mla_prefill/mfma_asm.hip.in]
-  {
+// [34 more lines of templates/mla_prefill/mfma_asm.hip.in]
     const int first = row_of(wave, 0), r = first + (lane & 31);
     float top, sum, total;
     asm volatile("v_mul_f32 %0, %3, v166\nv_mov_b32 %1, v160\nv_mov_b32 %2, v162"
                  : "=&v"(top), "=&v"(sum), "=&v"(total) : "s"(a.scale_log2e) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     sum += lane_xor(sum, lane, 32);
-    total += lane_xor(total, lane, 32);
-    if (t.bad) sum = total = __builtin_nanf("");
-    const float weight = total == 0.0f ? 0.0f : 1.0f / total; // no key seen: O = 0. NaN stays
-    if (a.lse && g == 0 && r < t.rows)
-      ((MLAF_GLOBAL float*)(u64)a.lse)[(t.row + r) * a.lse_token + t.head * a.lse_head] =
-          sum == 0.0f ? minus_inf() : (log2_fast(sum) - top) * LN_2;
-    char* const put = turn + 256 * (lane & 31);
-    {
-      float x[8];
-      asm volatile(
+// [10 more lines of templates/mla_prefill/mfma_asm.hip.in]
           "v_accvgpr_read_b32 %0, a32\n"
           "v_accvgpr_read_b32 %1, a48\n"
           "v_accvgpr_read_b32 %2, a64\n"
@@ -78,150 +68,7 @@ MLAF_DEV int lane_again() {
     {
       float x[8];
       asm volatile(
-          "v_accvgpr_read_b32 %0, a34\n"
-          "v_accvgpr_read_b32 %1, a50\n"
-          "v_accvgpr_read_b32 %2, a66\n"
-          "v_accvgpr_read_b32 %3, a82\n"
-          "v_accvgpr_read_b32 %4, a35\n"
-          "v_accvgpr_read_b32 %5, a51\n"
-          "v_accvgpr_read_b32 %6, a67\n"
-          "v_accvgpr_read_b32 %7, a83\n"
-          "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
-      *(u32x4*)(put + 16 * ((1 + 2 * g) ^ (lane & 7))) = packed;
-    }
-    {
-      float x[8];
-      asm volatile(
-          "v_accvgpr_read_b32 %0, a36\n"
-          "v_accvgpr_read_b32 %1, a52\n"
-          "v_accvgpr_read_b32 %2, a68\n"
-          "v_accvgpr_read_b32 %3, a84\n"
-          "v_accvgpr_read_b32 %4, a37\n"
-          "v_accvgpr_read_b32 %5, a53\n"
-          "v_accvgpr_read_b32 %6, a69\n"
-          "v_accvgpr_read_b32 %7, a85\n"
-          "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
-      *(u32x4*)(put + 16 * ((4 + 2 * g) ^ (lane & 7))) = packed;
-    }
-    {
-      float x[8];
-      asm volatile(
-          "v_accvgpr_read_b32 %0, a38\n"
-          "v_accvgpr_read_b32 %1, a54\n"
-          "v_accvgpr_read_b32 %2, a70\n"
-          "v_accvgpr_read_b32 %3, a86\n"
-          "v_accvgpr_read_b32 %4, a39\n"
-          "v_accvgpr_read_b32 %5, a55\n"
-          "v_accvgpr_read_b32 %6, a71\n"
-          "v_accvgpr_read_b32 %7, a87\n"
-          "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
-      *(u32x4*)(put + 16 * ((5 + 2 * g) ^ (lane & 7))) = packed;
-    }
-    {
-      float x[8];
-      asm volatile(
-          "v_accvgpr_read_b32 %0, a40\n"
-          "v_accvgpr_read_b32 %1, a56\n"
-          "v_accvgpr_read_b32 %2, a72\n"
-          "v_accvgpr_read_b32 %3, a88\n"
-          "v_accvgpr_read_b32 %4, a41\n"
-          "v_accvgpr_read_b32 %5, a57\n"
-          "v_accvgpr_read_b32 %6, a73\n"
-          "v_accvgpr_read_b32 %7, a89\n"
-          "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
-      *(u32x4*)(put + 16 * ((8 + 2 * g) ^ (lane & 7))) = packed;
-    }
-    {
-      float x[8];
-      asm volatile(
-          "v_accvgpr_read_b32 %0, a42\n"
-          "v_accvgpr_read_b32 %1, a58\n"
-          "v_accvgpr_read_b32 %2, a74\n"
-          "v_accvgpr_read_b32 %3, a90\n"
-          "v_accvgpr_read_b32 %4, a43\n"
-          "v_accvgpr_read_b32 %5, a59\n"
-          "v_accvgpr_read_b32 %6, a75\n"
-          "v_accvgpr_read_b32 %7, a91\n"
-          "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
-      *(u32x4*)(put + 16 * ((9 + 2 * g) ^ (lane & 7))) = packed;
-    }
-    {
-      float x[8];
-      asm volatile(
-          "v_accvgpr_read_b32 %0, a44\n"
-          "v_accvgpr_read_b32 %1, a60\n"
-          "v_accvgpr_read_b32 %2, a76\n"
-          "v_accvgpr_read_b32 %3, a92\n"
-          "v_accvgpr_read_b32 %4, a45\n"
-          "v_accvgpr_read_b32 %5, a61\n"
-          "v_accvgpr_read_b32 %6, a77\n"
-          "v_accvgpr_read_b32 %7, a93\n"
-          "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
-      const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
-      *(u32x4*)(put + 16 * ((12 + 2 * g) ^ (lane & 7))) = packed;
-    }
-    {
-      float x[8];
-      asm volatile(
+// [6 more times the 24 lines above, with other numbers]
           "v_accvgpr_read_b32 %0, a46\n"
           "v_accvgpr_read_b32 %1, a62\n"
           "v_accvgpr_read_b32 %2, a78\n"
@@ -243,22 +90,13 @@ MLAF_DEV int lane_again() {
       const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
       *(u32x4*)(put + 16 * ((13 + 2 * g) ^ (lane & 7))) = packed;
     }
-    asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
-// [9 more lines of templates/mla_prefill/mfma_asm.hip.in]
-}
+// [11 more lines of templates/mla_prefill/mfma_asm.hip.in]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(44))) void
 mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
   __shared__ __attribute__((aligned(128))) char lds[41984];
   const int wave = uniform(thread_id() >> 6);
-  tile t;
-  if (!find_tile(a, (u32)group_x(), lane_again(), H, t)) return;
-
-  auto rounds = [&](int first, int last) {
-    const int most = first < t.rows ? uniform(smaller(seen_by(t, smaller(last, t.rows - 1)), t.keys)) : 0;
-    return most > 0 ? (most + KEYS - 1) / KEYS : 0;
-  };
-  const int count = rounds(0, ROWS - 1), near = rounds(row_of(wave, 0), row_of(wave, 0) + 31);
+// [8 more lines of templates/mla_prefill/mfma_asm.hip.in]
   const int mine = near, both = near;
   auto clear = [&] {
     asm volatile( // l, n, -m/scale, O
@@ -270,85 +108,9 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_mov_b32 v158, 0x3c003c00\n"
         "v_mov_b32 v159, v158\n"
         "v_mov_b32 v166, 0\n"
-        "v_mov_b32 v167, 0\n"
-        "v_mov_b32 v168, 0\n"
-        "v_mov_b32 v169, 0\n"
-        "v_mov_b32 v170, 0\n"
-        "v_mov_b32 v171, 0\n"
-        "v_mov_b32 v172, 0\n"
-        "v_mov_b32 v173, 0\n"
-        "v_mov_b32 v174, 0\n"
-        "v_mov_b32 v175, 0\n"
-        "v_mov_b32 v176, 0\n"
-        "v_mov_b32 v177, 0\n"
-        "v_mov_b32 v178, 0\n"
-        "v_mov_b32 v179, 0\n"
-        "v_mov_b32 v180, 0\n"
-        "v_mov_b32 v181, 0\n"
+// [15 more times the line above, with other numbers]
         "v_accvgpr_write_b32 a32, 0\n"
-        "v_accvgpr_write_b32 a33, 0\n"
-        "v_accvgpr_write_b32 a34, 0\n"
-        "v_accvgpr_write_b32 a35, 0\n"
-        "v_accvgpr_write_b32 a36, 0\n"
-        "v_accvgpr_write_b32 a37, 0\n"
-        "v_accvgpr_write_b32 a38, 0\n"
-        "v_accvgpr_write_b32 a39, 0\n"
-        "v_accvgpr_write_b32 a40, 0\n"
-        "v_accvgpr_write_b32 a41, 0\n"
-        "v_accvgpr_write_b32 a42, 0\n"
-        "v_accvgpr_write_b32 a43, 0\n"
-        "v_accvgpr_write_b32 a44, 0\n"
-        "v_accvgpr_write_b32 a45, 0\n"
-        "v_accvgpr_write_b32 a46, 0\n"
-        "v_accvgpr_write_b32 a47, 0\n"
-        "v_accvgpr_write_b32 a48, 0\n"
-        "v_accvgpr_write_b32 a49, 0\n"
-        "v_accvgpr_write_b32 a50, 0\n"
-        "v_accvgpr_write_b32 a51, 0\n"
-        "v_accvgpr_write_b32 a52, 0\n"
-        "v_accvgpr_write_b32 a53, 0\n"
-        "v_accvgpr_write_b32 a54, 0\n"
-        "v_accvgpr_write_b32 a55, 0\n"
-        "v_accvgpr_write_b32 a56, 0\n"
-        "v_accvgpr_write_b32 a57, 0\n"
-        "v_accvgpr_write_b32 a58, 0\n"
-        "v_accvgpr_write_b32 a59, 0\n"
-        "v_accvgpr_write_b32 a60, 0\n"
-        "v_accvgpr_write_b32 a61, 0\n"
-        "v_accvgpr_write_b32 a62, 0\n"
-        "v_accvgpr_write_b32 a63, 0\n"
-        "v_accvgpr_write_b32 a64, 0\n"
-        "v_accvgpr_write_b32 a65, 0\n"
-        "v_accvgpr_write_b32 a66, 0\n"
-        "v_accvgpr_write_b32 a67, 0\n"
-        "v_accvgpr_write_b32 a68, 0\n"
-        "v_accvgpr_write_b32 a69, 0\n"
-        "v_accvgpr_write_b32 a70, 0\n"
-        "v_accvgpr_write_b32 a71, 0\n"
-        "v_accvgpr_write_b32 a72, 0\n"
-        "v_accvgpr_write_b32 a73, 0\n"
-        "v_accvgpr_write_b32 a74, 0\n"
-        "v_accvgpr_write_b32 a75, 0\n"
-        "v_accvgpr_write_b32 a76, 0\n"
-        "v_accvgpr_write_b32 a77, 0\n"
-        "v_accvgpr_write_b32 a78, 0\n"
-        "v_accvgpr_write_b32 a79, 0\n"
-        "v_accvgpr_write_b32 a80, 0\n"
-        "v_accvgpr_write_b32 a81, 0\n"
-        "v_accvgpr_write_b32 a82, 0\n"
-        "v_accvgpr_write_b32 a83, 0\n"
-        "v_accvgpr_write_b32 a84, 0\n"
-        "v_accvgpr_write_b32 a85, 0\n"
-        "v_accvgpr_write_b32 a86, 0\n"
-        "v_accvgpr_write_b32 a87, 0\n"
-        "v_accvgpr_write_b32 a88, 0\n"
-        "v_accvgpr_write_b32 a89, 0\n"
-        "v_accvgpr_write_b32 a90, 0\n"
-        "v_accvgpr_write_b32 a91, 0\n"
-        "v_accvgpr_write_b32 a92, 0\n"
-        "v_accvgpr_write_b32 a93, 0\n"
-        "v_accvgpr_write_b32 a94, 0\n"
-        "v_accvgpr_write_b32 a95, 0\n"
+// [63 more times the line above, with other numbers]
         ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "v181", "a95");
   };
   if (count <= 0) clear();
@@ -417,15 +179,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
           "global_load_dwordx4 v[72:75], %3, off offset:128\n"
           :: "v"(q[0]), "v"(q[1]), "v"(q[2]), "v"(q[3]) : "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     }
-    clear();
-    u32 kd = K_BYTES, vd = 0, vd1 = 0, vd2 = V_BYTES, vt; // steps from a place of K, of V to another
-    {
-      const int lane = lane_again();
-      const u32 qw = q_place + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
-      u32 qr[4];
-#pragma unroll
-      for (int f = 0; f < 4; f++) qr[f] = q_place + 128 * (lane & 31) + 16 * ((2 * f + (lane >> 5)) ^ (lane & 7));
-      kd = 0u - kd;
+// [9 more lines of templates/mla_prefill/mfma_asm.hip.in]
     asm volatile(
         "s_waitcnt vmcnt(0)\n"
         "ds_write_b128 %[wk], v[132:135] offset:0\n"
@@ -482,14 +236,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
 
     kd = 0u - K_BYTES, vd = 0u - 2 * V_BYTES, vd1 = V_BYTES, vd2 = V_BYTES;
-    auto turn = [&] {
-      kd = 0u - kd;
-      const u32 first = vd;
-      vd = vd1;
-      vd1 = vd2;
-      vd2 = first;
-    };
-    int done = 0;
+// [8 more lines of templates/mla_prefill/mfma_asm.hip.in]
     asm volatile("s_waitcnt lgkmcnt(0)\ns_barrier" ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     if (mine > 0) {
     asm volatile(
@@ -497,34 +244,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "s_waitcnt lgkmcnt(0)\n"
         "v_mfma_f32_32x32x8_f16 v[44:59], v[84:85], a[0:1], v[166:181]\n"
         "v_mfma_f32_32x32x8_f16 v[44:59], v[86:87], a[2:3], v[44:59]\n"
-        "ds_read_b128 v[88:91], %[ka] offset:32\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[88:89], a[4:5], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[90:91], a[6:7], v[44:59]\n"
-        "ds_read_b128 v[92:95], %[ka] offset:64\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[92:93], a[8:9], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[94:95], a[10:11], v[44:59]\n"
-        "ds_read_b128 v[96:99], %[ka] offset:96\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[96:97], a[12:13], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[98:99], a[14:15], v[44:59]\n"
-        "ds_read_b128 v[100:103], %[ka] offset:128\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[100:101], a[16:17], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[102:103], a[18:19], v[44:59]\n"
-        "ds_read_b128 v[104:107], %[ka] offset:160\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[104:105], a[20:21], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[106:107], a[22:23], v[44:59]\n"
-        "ds_read_b128 v[84:87], %[ka] offset:192\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[84:85], a[24:25], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[86:87], a[26:27], v[44:59]\n"
-        "ds_read_b128 v[88:91], %[ka] offset:224\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[88:89], a[28:29], v[44:59]\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[90:91], a[30:31], v[44:59]\n"
+// [7 more times the 4 lines above, with other numbers]
         :  : [ka] "v"(ka) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
       asm volatile("s_nop 7\ns_nop 2" ::: "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95"); // S
       ka += K_BYTES;
@@ -541,51 +261,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
               "v_cmp_lt_i32 vcc, 0, %0\n"
               "s_nop 1\n"
               "v_cndmask_b32 v60, %1, v60, vcc\n"
-              "v_cmp_lt_i32 vcc, 1, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v61, %1, v61, vcc\n"
-              "v_cmp_lt_i32 vcc, 2, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v62, %1, v62, vcc\n"
-              "v_cmp_lt_i32 vcc, 3, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v63, %1, v63, vcc\n"
-              "v_cmp_lt_i32 vcc, 8, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v64, %1, v64, vcc\n"
-              "v_cmp_lt_i32 vcc, 9, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v65, %1, v65, vcc\n"
-              "v_cmp_lt_i32 vcc, 10, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v66, %1, v66, vcc\n"
-              "v_cmp_lt_i32 vcc, 11, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v67, %1, v67, vcc\n"
-              "v_cmp_lt_i32 vcc, 16, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v68, %1, v68, vcc\n"
-              "v_cmp_lt_i32 vcc, 17, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v69, %1, v69, vcc\n"
-              "v_cmp_lt_i32 vcc, 18, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v70, %1, v70, vcc\n"
-              "v_cmp_lt_i32 vcc, 19, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v71, %1, v71, vcc\n"
-              "v_cmp_lt_i32 vcc, 24, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v72, %1, v72, vcc\n"
-              "v_cmp_lt_i32 vcc, 25, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v73, %1, v73, vcc\n"
-              "v_cmp_lt_i32 vcc, 26, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v74, %1, v74, vcc\n"
-              "v_cmp_lt_i32 vcc, 27, %0\n"
-              "s_nop 1\n"
-              "v_cndmask_b32 v75, %1, v75, vcc\n"
+// [15 more times the 3 lines above, with other numbers]
               :: "v"(left), "v"(none) : "vcc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
         }
       };
@@ -606,37 +282,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
           const float factor = exp2_fast(-up), down = up * inverse;
           asm volatile("s_nop 1\n"
                        "v_sub_f32 v60, v60, %0\n"
-                       "v_sub_f32 v166, v166, %2\n"
-                       "v_sub_f32 v61, v61, %0\n"
-                       "v_sub_f32 v167, v167, %2\n"
-                       "v_sub_f32 v62, v62, %0\n"
-                       "v_sub_f32 v168, v168, %2\n"
-                       "v_sub_f32 v63, v63, %0\n"
-                       "v_sub_f32 v169, v169, %2\n"
-                       "v_sub_f32 v64, v64, %0\n"
-                       "v_sub_f32 v170, v170, %2\n"
-                       "v_sub_f32 v65, v65, %0\n"
-                       "v_sub_f32 v171, v171, %2\n"
-                       "v_sub_f32 v66, v66, %0\n"
-                       "v_sub_f32 v172, v172, %2\n"
-                       "v_sub_f32 v67, v67, %0\n"
-                       "v_sub_f32 v173, v173, %2\n"
-                       "v_sub_f32 v68, v68, %0\n"
-                       "v_sub_f32 v174, v174, %2\n"
-                       "v_sub_f32 v69, v69, %0\n"
-                       "v_sub_f32 v175, v175, %2\n"
-                       "v_sub_f32 v70, v70, %0\n"
-                       "v_sub_f32 v176, v176, %2\n"
-                       "v_sub_f32 v71, v71, %0\n"
-                       "v_sub_f32 v177, v177, %2\n"
-                       "v_sub_f32 v72, v72, %0\n"
-                       "v_sub_f32 v178, v178, %2\n"
-                       "v_sub_f32 v73, v73, %0\n"
-                       "v_sub_f32 v179, v179, %2\n"
-                       "v_sub_f32 v74, v74, %0\n"
-                       "v_sub_f32 v180, v180, %2\n"
-                       "v_sub_f32 v75, v75, %0\n"
-                       "v_sub_f32 v181, v181, %2\n"
+// [31 more times the line above, with other numbers]
                        "v_mul_f32 v162, %1, v162\n"
                        "v_mul_f32 v163, %1, v163\n"
                        "v_mul_f32 v164, %1, v164\n"
@@ -649,192 +295,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
               "v_mul_f32 v157, %0, v157\n"
               "v_accvgpr_write_b32 a32, v156\n"
               "v_accvgpr_write_b32 a33, v157\n"
-              "v_accvgpr_read_b32 v156, a34\n"
-              "v_accvgpr_read_b32 v157, a35\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a34, v156\n"
-              "v_accvgpr_write_b32 a35, v157\n"
-              "v_accvgpr_read_b32 v156, a36\n"
-              "v_accvgpr_read_b32 v157, a37\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a36, v156\n"
-              "v_accvgpr_write_b32 a37, v157\n"
-              "v_accvgpr_read_b32 v156, a38\n"
-              "v_accvgpr_read_b32 v157, a39\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a38, v156\n"
-              "v_accvgpr_write_b32 a39, v157\n"
-              "v_accvgpr_read_b32 v156, a40\n"
-              "v_accvgpr_read_b32 v157, a41\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a40, v156\n"
-              "v_accvgpr_write_b32 a41, v157\n"
-              "v_accvgpr_read_b32 v156, a42\n"
-              "v_accvgpr_read_b32 v157, a43\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a42, v156\n"
-              "v_accvgpr_write_b32 a43, v157\n"
-              "v_accvgpr_read_b32 v156, a44\n"
-              "v_accvgpr_read_b32 v157, a45\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a44, v156\n"
-              "v_accvgpr_write_b32 a45, v157\n"
-              "v_accvgpr_read_b32 v156, a46\n"
-              "v_accvgpr_read_b32 v157, a47\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a46, v156\n"
-              "v_accvgpr_write_b32 a47, v157\n"
-              "v_accvgpr_read_b32 v156, a48\n"
-              "v_accvgpr_read_b32 v157, a49\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a48, v156\n"
-              "v_accvgpr_write_b32 a49, v157\n"
-              "v_accvgpr_read_b32 v156, a50\n"
-              "v_accvgpr_read_b32 v157, a51\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a50, v156\n"
-              "v_accvgpr_write_b32 a51, v157\n"
-              "v_accvgpr_read_b32 v156, a52\n"
-              "v_accvgpr_read_b32 v157, a53\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a52, v156\n"
-              "v_accvgpr_write_b32 a53, v157\n"
-              "v_accvgpr_read_b32 v156, a54\n"
-              "v_accvgpr_read_b32 v157, a55\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a54, v156\n"
-              "v_accvgpr_write_b32 a55, v157\n"
-              "v_accvgpr_read_b32 v156, a56\n"
-              "v_accvgpr_read_b32 v157, a57\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a56, v156\n"
-              "v_accvgpr_write_b32 a57, v157\n"
-              "v_accvgpr_read_b32 v156, a58\n"
-              "v_accvgpr_read_b32 v157, a59\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a58, v156\n"
-              "v_accvgpr_write_b32 a59, v157\n"
-              "v_accvgpr_read_b32 v156, a60\n"
-              "v_accvgpr_read_b32 v157, a61\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a60, v156\n"
-              "v_accvgpr_write_b32 a61, v157\n"
-              "v_accvgpr_read_b32 v156, a62\n"
-              "v_accvgpr_read_b32 v157, a63\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a62, v156\n"
-              "v_accvgpr_write_b32 a63, v157\n"
-              "v_accvgpr_read_b32 v156, a64\n"
-              "v_accvgpr_read_b32 v157, a65\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a64, v156\n"
-              "v_accvgpr_write_b32 a65, v157\n"
-              "v_accvgpr_read_b32 v156, a66\n"
-              "v_accvgpr_read_b32 v157, a67\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a66, v156\n"
-              "v_accvgpr_write_b32 a67, v157\n"
-              "v_accvgpr_read_b32 v156, a68\n"
-              "v_accvgpr_read_b32 v157, a69\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a68, v156\n"
-              "v_accvgpr_write_b32 a69, v157\n"
-              "v_accvgpr_read_b32 v156, a70\n"
-              "v_accvgpr_read_b32 v157, a71\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a70, v156\n"
-              "v_accvgpr_write_b32 a71, v157\n"
-              "v_accvgpr_read_b32 v156, a72\n"
-              "v_accvgpr_read_b32 v157, a73\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a72, v156\n"
-              "v_accvgpr_write_b32 a73, v157\n"
-              "v_accvgpr_read_b32 v156, a74\n"
-              "v_accvgpr_read_b32 v157, a75\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a74, v156\n"
-              "v_accvgpr_write_b32 a75, v157\n"
-              "v_accvgpr_read_b32 v156, a76\n"
-              "v_accvgpr_read_b32 v157, a77\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a76, v156\n"
-              "v_accvgpr_write_b32 a77, v157\n"
-              "v_accvgpr_read_b32 v156, a78\n"
-              "v_accvgpr_read_b32 v157, a79\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a78, v156\n"
-              "v_accvgpr_write_b32 a79, v157\n"
-              "v_accvgpr_read_b32 v156, a80\n"
-              "v_accvgpr_read_b32 v157, a81\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a80, v156\n"
-              "v_accvgpr_write_b32 a81, v157\n"
-              "v_accvgpr_read_b32 v156, a82\n"
-              "v_accvgpr_read_b32 v157, a83\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a82, v156\n"
-              "v_accvgpr_write_b32 a83, v157\n"
-              "v_accvgpr_read_b32 v156, a84\n"
-              "v_accvgpr_read_b32 v157, a85\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a84, v156\n"
-              "v_accvgpr_write_b32 a85, v157\n"
-              "v_accvgpr_read_b32 v156, a86\n"
-              "v_accvgpr_read_b32 v157, a87\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a86, v156\n"
-              "v_accvgpr_write_b32 a87, v157\n"
-              "v_accvgpr_read_b32 v156, a88\n"
-              "v_accvgpr_read_b32 v157, a89\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a88, v156\n"
-              "v_accvgpr_write_b32 a89, v157\n"
-              "v_accvgpr_read_b32 v156, a90\n"
-              "v_accvgpr_read_b32 v157, a91\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a90, v156\n"
-              "v_accvgpr_write_b32 a91, v157\n"
-              "v_accvgpr_read_b32 v156, a92\n"
-              "v_accvgpr_read_b32 v157, a93\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a92, v156\n"
-              "v_accvgpr_write_b32 a93, v157\n"
-              "v_accvgpr_read_b32 v156, a94\n"
-              "v_accvgpr_read_b32 v157, a95\n"
-              "v_mul_f32 v156, %0, v156\n"
-              "v_mul_f32 v157, %0, v157\n"
-              "v_accvgpr_write_b32 a94, v156\n"
-              "v_accvgpr_write_b32 a95, v157\n"
+// [31 more times the 6 lines above, with other numbers]
               "s_nop 1" :: "v"(factor) : "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
         }
       };
@@ -842,21 +303,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "s_waitcnt lgkmcnt(0)\n"
         "s_barrier\n"
         "v_mul_f32 v60, %[scale], v44\n"
-        "v_mul_f32 v61, %[scale], v45\n"
-        "v_mul_f32 v62, %[scale], v46\n"
-        "v_mul_f32 v63, %[scale], v47\n"
-        "v_mul_f32 v64, %[scale], v48\n"
-        "v_mul_f32 v65, %[scale], v49\n"
-        "v_mul_f32 v66, %[scale], v50\n"
-        "v_mul_f32 v67, %[scale], v51\n"
-        "v_mul_f32 v68, %[scale], v52\n"
-        "v_mul_f32 v69, %[scale], v53\n"
-        "v_mul_f32 v70, %[scale], v54\n"
-        "v_mul_f32 v71, %[scale], v55\n"
-        "v_mul_f32 v72, %[scale], v56\n"
-        "v_mul_f32 v73, %[scale], v57\n"
-        "v_mul_f32 v74, %[scale], v58\n"
-        "v_mul_f32 v75, %[scale], v59\n"
+// [15 more times the line above, with other numbers]
         "v_max3_f32 v156, v44, v45, v46\n"
         "v_max3_f32 v157, v52, v53, v54\n"
         "v_max3_f32 v156, v156, v47, v48\n"
@@ -1120,48 +567,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_cvt_f16_f32 v60, v60\n"
         "v_cvt_f16_f32 v61, v61\n"
         "v_pack_b32_f16 v76, v60, v61\n"
-        "v_exp_f32 v64, v64\n"
-        "v_exp_f32 v65, v65\n"
-        "v_add_f32 v160, v160, v62\n"
-        "v_add_f32 v160, v160, v63\n"
-        "v_cvt_f16_f32 v62, v62\n"
-        "v_cvt_f16_f32 v63, v63\n"
-        "v_pack_b32_f16 v77, v62, v63\n"
-        "v_exp_f32 v66, v66\n"
-        "v_exp_f32 v67, v67\n"
-        "v_add_f32 v160, v160, v64\n"
-        "v_add_f32 v160, v160, v65\n"
-        "v_cvt_f16_f32 v64, v64\n"
-        "v_cvt_f16_f32 v65, v65\n"
-        "v_pack_b32_f16 v78, v64, v65\n"
-        "v_exp_f32 v68, v68\n"
-        "v_exp_f32 v69, v69\n"
-        "v_add_f32 v160, v160, v66\n"
-        "v_add_f32 v160, v160, v67\n"
-        "v_cvt_f16_f32 v66, v66\n"
-        "v_cvt_f16_f32 v67, v67\n"
-        "v_pack_b32_f16 v79, v66, v67\n"
-        "v_exp_f32 v70, v70\n"
-        "v_exp_f32 v71, v71\n"
-        "v_add_f32 v160, v160, v68\n"
-        "v_add_f32 v160, v160, v69\n"
-        "v_cvt_f16_f32 v68, v68\n"
-        "v_cvt_f16_f32 v69, v69\n"
-        "v_pack_b32_f16 v80, v68, v69\n"
-        "v_exp_f32 v72, v72\n"
-        "v_exp_f32 v73, v73\n"
-        "v_add_f32 v160, v160, v70\n"
-        "v_add_f32 v160, v160, v71\n"
-        "v_cvt_f16_f32 v70, v70\n"
-        "v_cvt_f16_f32 v71, v71\n"
-        "v_pack_b32_f16 v81, v70, v71\n"
-        "v_exp_f32 v74, v74\n"
-        "v_exp_f32 v75, v75\n"
-        "v_add_f32 v160, v160, v72\n"
-        "v_add_f32 v160, v160, v73\n"
-        "v_cvt_f16_f32 v72, v72\n"
-        "v_cvt_f16_f32 v73, v73\n"
-        "v_pack_b32_f16 v82, v72, v73\n"
+// [6 more times the 7 lines above, with other numbers]
         "v_add_f32 v160, v160, v74\n"
         "v_add_f32 v160, v160, v75\n"
         "v_cvt_f16_f32 v74, v74\n"

@@ -45,10 +45,7 @@ MLAF_DEV int same_in_all(int x) { return uniform(x); }
 // [templates/mla_prefill/lib/tiles.h]
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
-// [57 more lines of templates/mla_prefill/mfma_fp8.hip.in]
-
-MLAF_DEV void join_keys(const char* at, u32x2 (&a)[WIDE]) {
-// [11 more lines of templates/mla_prefill/mfma_fp8.hip.in]
+// [70 more lines of templates/mla_prefill/mfma_fp8.hip.in]
 
 MLAF_DEV void multiply_pv(const char* v, const u32x2 (&p)[BLOCKS][2], int lane, o_blocks& o) {
 // [84 more lines of templates/mla_prefill/mfma_fp8.hip.in]

@@ -3,14 +3,7 @@
 // target: sm_90a
 // symbol: mlaf_mla_prefill_mma_invariant_cb385862
 // parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 16
-//   keys = 32
-//   nope = 128
-//   rope = 64
-//   stages = 2
-//   vdim = 128
+// [8 more lines of tests/golden/mla_prefill/mfma.hip]
 //   warps = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_invariant target=sm_90a causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 warps=4
 
@@ -38,8 +31,7 @@ MLAF_DEV int same_in_all(int x) { return x; }
 // [templates/mla_prefill/lib/tiles.h]
 
 constexpr int SLABS_K = (QK + 63) / 64, SLABS_V = (V + 63) / 64, ROWS_AT_ONCE = THREADS / 8;
-// [64 more lines of templates/mla_prefill/mma.cu.in]
-    now[h] = m == row.top[h] ? 1.0f : exp2_fast(row.top[h] * scale - offset[h]);
+// [65 more lines of templates/mla_prefill/mma.cu.in]
     row.top[h] = m;
 // [28 more lines of templates/mla_prefill/mma.cu.in]
 

@@ -38,12 +38,7 @@ static_assert(sizeof(mlaf_prefill_params) == 256 + 128 * 6, "differs from runtim
 // [templates/lib/hopper.h]
 
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
-
-
-MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-// [10 more lines of templates/lib/wgmma.h]
+// [15 more lines of templates/lib/wgmma.h]
 constexpr u32 SWIZZLE_32 = 16 | 3u << 30;
 template <u32 HI = SWIZZLE_128>
 MLAF_DEV void wgmma_bytes_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
@@ -56,13 +51,7 @@ MLAF_DEV void wgmma_bytes_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accu
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
     "{%64, %65, %66, %67}, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+// [7 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(HI));
 }
 template <u32 HI = SWIZZLE_128>
@@ -77,13 +66,7 @@ MLAF_DEV void wgmma_bytes_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
     "a, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+// [7 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(HI));
 }
 template <u32 HI = SWIZZLE_128>
@@ -139,13 +122,7 @@ constexpr int WG_WARPS = 4;
 // [14 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
-  const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * K_BYTES;
-  const int row = t.key + round * KEYS;
-  const int column[2] = {(int)(head_of(t.head) * p.a.k_head / 2), (int)(head_of(t.head) * p.a.k_pe_head / 2)};
-  barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
-  __syncwarp();
-  if (lane != 0) return;
-  barrier_expect(full, K_BYTES);
+// [7 more lines of templates/mla_prefill/lib/load_fp8.h]
   copy_box(to + 0, &p.maps[2], column[0] + 0, row, full);
   copy_box(to + 16384, &p.maps[4], column[0] + 64, row, full);
   copy_box(to + 24576, &p.maps[5], column[1] + 0, row, full);
@@ -180,14 +157,7 @@ struct row_state {
 // [248 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 
 MLAF_DEV float scale_at(const float* at) {
-  if (!at) return 1.0f;
-  const float x = *at;
-  return x >= 0.0f ? x : float_of(0x7fc00000u);
-}
-MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
-  const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
-  return scale < least ? least : scale;
-}
+// [8 more lines of tests/golden/mla_prefill/mma_fp8.cu]
 
 MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
 // [20 more lines of templates/mla_prefill/sm90_fp8.cu.in]

@@ -12,15 +12,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/aside target=sm_90a dtype=bf16 nope=128 rank=512 rope=64 style=pairs threads=128
 
 #define MLAF_BF16 1
-constexpr int LANES = 32;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-// [21 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
+// [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
@@ -37,26 +29,9 @@ constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-// [11 more lines of templates/lib/projection/turn.h]
-
-MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-// [10 more lines of templates/lib/projection/turn.h]
-
-MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
-// [9 more lines of templates/lib/projection/turn.h]
-    float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
-// [11 more lines of templates/lib/projection/turn.h]
+// [46 more lines of templates/lib/projection/turn.h]
       float &p = v[0][2 * k], &q = v[0][2 * k + 1];
-      const float across = q * s[k], back = p * s[k];
-      p = multiply_add(p, c[k], -across);
-      q = multiply_add(q, c[k], back);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = pack(v[k]);
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
-  }
-}
+// [10 more lines of templates/lib/projection/turn.h]
 
 extern "C" __global__ void __launch_bounds__(128) mlaf_mla_q_absorb_aside_39632e6d(const mlaf_projection_kernel_args a) {
   const int blocks = (int)((a.tokens + TOKENS - 1) / TOKENS); // of a head

@@ -9,20 +9,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/aside target=sm_90a dtype=bf16 q_rank=1536 threads=128
 
 #define MLAF_BF16 1
-constexpr int LANES = 32;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-// [21 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
-// [templates/lib/projection/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [44 more lines of tests/golden/mla_q_absorb/aside.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_aside_f2876c20_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};

@@ -19,34 +19,15 @@
 
 #define MLAF_BF16 1
 #define MLAF_MFMA_K32 0
-constexpr int LANES = 64;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/wave.h]
-#define MLAF_CVT_BF16 0
-// [templates/lib/number.h]
-typedef u32x4 word4;
-// [19 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
-// [templates/lib/mfma.h]
-// [templates/lib/projection/args.h]
+// [40 more lines of tests/golden/lib/projection/stay.hip]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, WAYS = 8, THREADS = 512;
 constexpr int TILE = 16;
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
-constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-
-struct place {
-// [18 more lines of templates/lib/projection/block.h]
-
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+// [23 more lines of templates/lib/projection/block.h]
                      const float* squares, float up = 1.0f) {
 #pragma unroll 1
-// [9 more lines of templates/lib/projection/block.h]
-    float square = 0.0f;
-#pragma unroll 1
-    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
+// [12 more lines of templates/lib/projection/block.h]
     const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
@@ -92,10 +73,7 @@ MLAF_DEV u32 expand2(u32 codes) {
   decode2<PAIR>(codes, a, b);
   return pack2(a, b);
 #endif
-}
-
-MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
-// [17 more lines of templates/lib/projection/fp8.h]
+// [20 more lines of tests/golden/mla_dequant/rows.cu]
   const float x = load<float>(scales + 4 * (a.scale_first_column + column >> 7));
   return x == x ? x : not_a_number(); // whose low bits are zero
 }
@@ -112,32 +90,10 @@ struct sums_of_wave {
 
 constexpr int VALUES = 16, PARTS = VALUES / 8; // of a load, of 8 values each
 typedef u32 codes_of_row __attribute__((ext_vector_type(VALUES / 4)));
-
-template <int N>
-MLAF_DEV void add_steps(const mlaf_projection_scaled_args& a, const operands& o, int step, sums_of_wave& s) {
-  codes_of_row w[N][BLOCKS];
-  word4 x[N][GROUPS][PARTS];
-  float scale[N][BLOCKS];
-  word4 gain[N][PARTS];
-#pragma unroll
-// [11 more lines of templates/lib/projection/mfma_fp8.h]
-      gain[n][i] = load<word4>(o.gain + 2 * at + 16 * i);
-    }
-  }
-#pragma unroll
-  for (int n = 0; n < N; n++) {
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++)
-#pragma unroll
-      for (int i = 0; i < 4 * PARTS; i++) {
-        const u32 pair = x[n][g][i / 4][i % 4];
-        const float lo = unpack_lo(pair), hi = unpack_hi(pair);
-        s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
-        const u32 weight = gain[n][i / 4][i % 4];
+// [32 more lines of templates/lib/projection/mfma_fp8.h]
         x[n][g][i / 4][i % 4] = multiply2(pair, weight);
       }
-#pragma unroll
-// [18 more lines of templates/lib/projection/mfma_fp8.h]
+// [19 more lines of templates/lib/projection/mfma_fp8.h]
 
 extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df10ae(const mlaf_projection_scaled_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
@@ -166,8 +122,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
 #pragma unroll 1
     for (; step < end; step++) add_steps<1>(a, o, step, s);
 #pragma unroll
-// [11 more lines of templates/lib/projection/mfma.h]
-          for (int r = 0; r < 4; r++) to[16 * b + 4 * group + r] = s.of[b][g][r];
+// [12 more lines of templates/lib/projection/mfma.h]
         const float square = sum_over_groups(s.squares[g], lane);
         if (group == 0) squares[token] = square;
       }

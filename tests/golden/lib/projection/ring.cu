@@ -17,21 +17,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=16 per_sm=3 q_rank=1536 rope=64 rows=32 split=2 ways=2
 
 #define MLAF_BF16 1
-constexpr int LANES = 32;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-// [21 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
-// [templates/lib/mma.h]
-// [templates/lib/projection/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
     1, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
@@ -41,14 +27,7 @@ struct __align__(64) mlaf_tensor_map {
 struct mlaf_projection_params {
   mlaf_projection_kernel_args a;
   mlaf_tensor_map w, x;
-};
-// [templates/lib/hopper.h]
-
-constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
-
-template <u32 B_HI = SWIZZLE_128>
+// [8 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 MLAF_DEV void wgmma_rs(float (&d)[16], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %21, 0;\nmov.b64 b, {%20, %22};\n"
@@ -70,50 +49,17 @@ MLAF_DEV void wgmma_ss(float (&d)[16], u32 a, u32 b, bool accumulate) {
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-
-MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-// [10 more lines of templates/lib/wgmma.h]
+// [13 more lines of tests/golden/mla_decode/combine_values.cu]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 2, SPLIT = 2;
 constexpr int THREADS = 320, STAGES = 10, STEPS = INNER / 64;
 constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
-constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-
-struct place {
-// [18 more lines of templates/lib/projection/block.h]
-
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
-                     const float* squares, float up = 1.0f) {
-#pragma unroll 1
-// [9 more lines of templates/lib/projection/block.h]
-    float square = 0.0f;
-#pragma unroll 1
-    for (int way = 0; way < WAYS; way++) square += squares[way * TOKENS + token];
-    const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
-#pragma unroll
-    for (int k = 0; k < 8; k++) v[k] *= factor;
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
-  }
-}
+// [43 more lines of tests/golden/lib/projection/mfma.hip]
 struct gain_scale {
-  __device__ __forceinline__ float up() const { return 1.0f; }
-};
-MLAF_DEV gain_scale scale_of_gain(const mlaf_projection_kernel_args&, int) { return {}; }
-MLAF_DEV u32 shrunk(u32 gain, const gain_scale&) { return gain; }
-MLAF_DEV void keep_scale_of_gain(const mlaf_projection_kernel_args&, u32, int) {}
-MLAF_DEV gain_scale kept_scale(u32) { return {}; }
-MLAF_DEV word4 shrunk(const word4& gain, const gain_scale& s) {
-  return words(shrunk(gain.x, s), shrunk(gain.y, s), shrunk(gain.z, s), shrunk(gain.w, s));
-}
+// [9 more lines of templates/lib/projection/gain.h]
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
-
-MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
-MLAF_DEV u32 at_block(u32 at, u32 block) {
-// [18 more lines of templates/lib/projection/sums.h]
-
-constexpr int QUADS = TILE / 4, QUADS_OF_PASS = TOKENS * QUADS, SHARE = (QUADS_OF_PASS + SPLIT - 1) / SPLIT; // of a block
+// [23 more lines of templates/lib/projection/sums.h]
 
 MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
                          int rank, float up = 1.0f) {
@@ -121,33 +67,10 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 #pragma unroll 1
     for (int i = (int)my_thread(); i < QUADS_OF_PASS; i += THREADS) {
       float* const at = sums + i / QUADS * PITCH + i % QUADS * 4;
-      float v[4] = {};
-#pragma unroll
-      for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
-      *(float4*)at = make_float4(v[0], v[1], v[2], v[3]);
-    }
-  if (WAYS > 1 && (int)my_thread() < TOKENS) {
-    float* const at = sums + SQUARES_AT + my_thread();
-    float square = 0.0f;
-#pragma unroll
-    for (int way = 0; way < WAYS; way++) square += at[way * TOKENS];
-    *at = square;
-  }
-  sync_cluster();
-  const u32 shared = shared_address(sums);
-#pragma unroll 2
+// [15 more lines of templates/lib/projection/sums.h]
   for (int i = rank * SHARE + (int)my_thread(); i < smaller(QUADS_OF_PASS, rank * SHARE + SHARE); i += THREADS) {
     const int token = i / QUADS, column = i % QUADS * 4;
-    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
-    float4 of[SPLIT];
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) of[block] = load_from(shared + 4 * (token * PITCH + column), block);
-    float square = 0.0f;
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) square += load_number_from(shared + 4 * (SQUARES_AT + token), block);
-    float v[4] = {};
-#pragma unroll
-    for (int block = 0; block < SPLIT; block++) add4(v, of[block]);
+// [10 more lines of templates/lib/projection/sums.h]
     const float factor = inverse_root(multiply_add(square, 0.000651041667f, a.eps)) * up;
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
@@ -177,10 +100,7 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
-}
-MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
-MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int loader,
-// [16 more lines of templates/lib/projection/ring.h]
+// [19 more lines of templates/lib/projection/ring.h]
 
 MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
   u32 x;
@@ -196,14 +116,7 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
   barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
   return {at, k_major(at + W_AT)};
 }
-
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
-  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
-  const int first = (way + STAGES - all.stage) % WAYS;
-  ring r = all;
-  r.advance(first);
-  all.advance(end - begin);
-  begin += first;
+// [8 more lines of templates/lib/projection/ring.h]
   float d[TILE / 2];
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
@@ -215,13 +128,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 // [12 more lines of templates/lib/projection/ring.h]
       for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
       wgmma_commit();
-      add_squares(squares, raw);
-      wgmma_wait<1>(); // the step before is done, and its registers are free
-      if (before) give_back(before, lane);
-      before = shared + EMPTY_AT + 8 * r.stage;
-      r.advance<WAYS>();
-    }
-  }
+// [7 more lines of templates/lib/projection/ring.h]
   wgmma_wait<0>();
   settle(d);
   if (before) give_back(before, lane);
@@ -230,15 +137,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   float* const sums = (float*)(memory) + way * TOKENS * PITCH;
   float* const squares_at = (float*)memory + SQUARES_AT + way * TOKENS;
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
-    float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
-#pragma unroll
-    for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
-    const float even = squares[0][h][2 * h] + squares[1][h][2 * h], odd = squares[0][h][2 * h + 1] + squares[1][h][2 * h + 1];
-    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? odd : even;
-  }
-}
+// [9 more lines of templates/lib/projection/ring.h]
 
 extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
     const __grid_constant__ mlaf_projection_params p) {
@@ -248,29 +147,14 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
   const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
-  ring r = {0, 0};
-  if (thread == 32 * W_WARP || thread == 32 * X_WARP) {
-    for (int i = warp - W_WARP; i < STAGES; i += 2) {
-      barrier_init(shared + FULL_AT + 8 * i, 1);
-      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
-    }
-    barriers_ready();
-    for (ring mine = {warp - W_WARP, 0}; mine.stage < STAGES && begin + mine.stage < end; mine.stage += 2)
-      load_w(p, shared, at, begin + mine.stage, mine);
-  }
+// [10 more lines of templates/lib/projection/ring.h]
   const gain_scale shrink = scale_of_gain(p.a, thread & 31);
   lay_gain(p.a, shrink, memory, thread);
   __syncthreads();
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
 #pragma unroll 1
-  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
-    if (warp == W_WARP || warp == X_WARP) {
-      if ((thread & 31) == 0) load_steps(p, shared, at, begin, end, t0, warp - W_WARP, r);
-      __syncwarp();
-    } else {
-      multiply_pass(memory, shared, begin, end, thread, r);
-    }
+// [7 more lines of templates/lib/projection/ring.h]
     if (warp >= W_WARP) sync_workers(); // the ring is done with
     sync_workers();
     write_pass(p.a, at, t0, (float*)memory, rank, shrink.up());

@@ -15,15 +15,7 @@
 #define MLAF_BF16 0
 #define MLAF_MFMA_K32 0
 constexpr int LANES = 64;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/wave.h]
-#define MLAF_CVT_BF16 0
-// [templates/lib/number.h]
-typedef u32x4 word4;
-// [19 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
+// [37 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
 // [templates/lib/mfma.h]
 // [templates/lib/projection/args.h]
 
@@ -41,25 +33,12 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
 
 
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
-// [9 more lines of templates/lib/projection/turn.h]
-    float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
-// [11 more lines of templates/lib/projection/turn.h]
-      float &p = v[0][k], &q = v[ITEM_CHUNKS - 1][k];
+// [22 more lines of templates/lib/projection/turn.h]
       const float across = q * s[k], back = p * s[k];
-      p = multiply_add(p, c[k], -across);
-      q = multiply_add(q, c[k], back);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = pack(v[k]);
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
-  }
-}
+// [9 more lines of templates/lib/projection/turn.h]
 
 struct place {
-// [18 more lines of templates/lib/projection/block.h]
-
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
+// [20 more lines of templates/lib/projection/block.h]
                      const float* squares) {
 #pragma unroll 1
 // [9 more lines of templates/lib/projection/block.h]
@@ -97,7 +76,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) mlaf_mla_q_absorb_stay_
   load_tile(p.w + 8 * group * a.w_row + 2 * (output < OUTER ? output : OUTER - BLOCKS), a.w_row, w);
   char* const patch = lds + wave * 4352;
 #pragma unroll 1
-// [24 more lines of templates/lib/projection/stay.h]
-  const int blocks = TILES * TILE_BLOCKS, block = p.first / TILE * TILE_BLOCKS + mine.part;
-  turn_rows(a, p.x, p.y, block * THREADS + thread, blocks * THREADS);
-}
+// [27 more lines of templates/lib/projection/stay.h]

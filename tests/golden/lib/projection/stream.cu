@@ -18,21 +18,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=2 dtype=bf16 land=registers nope=128 pass=8 per_sm=3 rank=512 rope=64 rows=64 split=1 style=pairs warps=2
 
 #define MLAF_BF16 1
-constexpr int LANES = 32;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-// [21 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
-// [templates/lib/mma.h]
-// [templates/lib/projection/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_e263c474_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 4352, {1, 1, 1},
     65, 0, 0, {0, 0}, 0, {}};
@@ -40,58 +26,14 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_e263c474
 constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 64;
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
-constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-constexpr int ROPE = 64;
-constexpr int ITEM_CHUNKS = 1; // of 16 bytes
-constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
-constexpr int ANGLES = 4;      // of an item
-
-MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-// [11 more lines of templates/lib/projection/turn.h]
-
-MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-// [10 more lines of templates/lib/projection/turn.h]
-
-MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
-// [9 more lines of templates/lib/projection/turn.h]
-    float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
-// [11 more lines of templates/lib/projection/turn.h]
-      float &p = v[0][2 * k], &q = v[0][2 * k + 1];
-      const float across = q * s[k], back = p * s[k];
-      p = multiply_add(p, c[k], -across);
-      q = multiply_add(q, c[k], back);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = pack(v[k]);
-#pragma unroll
-    for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
-  }
-}
-
-struct place {
-// [18 more lines of templates/lib/projection/block.h]
-
-MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums,
-                     const float* squares) {
-#pragma unroll 1
-// [9 more lines of templates/lib/projection/block.h]
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
-  }
-}
+// [100 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 4, STEPS = 2; // of a block, of a warp
 constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = 8; // of 16 bytes of a lane and chunk
 
 
 MLAF_DEV word4 load_x(const void* p) {
-  word4 x;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
-MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
-
-struct sums_of_warp {
-  float of[MT][NT][4];
+// [8 more lines of templates/lib/projection/lanes.h]
 };
 struct lane_place {
   const char *w, *x[NT];
@@ -129,40 +71,11 @@ MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
 #pragma unroll
   for (int m = 0; m < MT; m++) {
     u32 of[8];
-#pragma unroll
-    for (int i = 0; i < 8; i++) of[i] = word_of(w.of[i], m);
-    const u32 a0[4] = {join_lo(of[0], of[1]), join_hi(of[0], of[1]), join_lo(of[2], of[3]), join_hi(of[2], of[3])};
-    const u32 a1[4] = {join_lo(of[4], of[5]), join_hi(of[4], of[5]), join_lo(of[6], of[7]), join_hi(of[6], of[7])};
-#pragma unroll
-    for (int n = 0; n < NT; n++) {
-      mma16(s.of[m][n], a0, x.of[n].x, x.of[n].y);
-      mma16(s.of[m][n], a1, x.of[n].z, x.of[n].w);
-    }
-  }
-}
+// [11 more lines of templates/lib/projection/stream.h]
 
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
-
-constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
-
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
-                         int rank) {
-#pragma unroll (WAYS == 1 ? 2 : 1)
-  for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += THREADS) {
-    const int token = i / OCTETS, column = i % OCTETS * 8;
-    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
-    float v[2][4] = {};
-#pragma unroll
-    for (int way = 0; way < WAYS; way++) {
-      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
-      add4(v[0], from[0]);
-      add4(v[1], from[1]);
-    }
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
-          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
-  }
-}
+// [20 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 
 extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e263c474(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
@@ -181,13 +94,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   if (rank == 0) ask_turn(a, p.first / TILE * THREADS + thread, TILES * THREADS);
-  wait_for_previous_launch();
-  if (FIRST_OF_LAYER) let_next_launch_start();
-
-#pragma unroll 1
-  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
-    if (t0)
-#pragma unroll
+// [7 more lines of templates/lib/projection/stream.h]
       for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
 #pragma unroll
 // [10 more lines of templates/lib/projection/stream.h]
@@ -196,13 +103,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
     float* const mine = sums + warp * TOKENS * PITCH;
-#pragma unroll
-    for (int n = 0; n < NT; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        float* const to = mine + (8 * n + 2 * t + e) * PITCH;
-#pragma unroll
-        for (int m = 0; m < MT; m++) {
+// [7 more lines of templates/lib/projection/end_pass.h]
           *(float2*)(to + 8 * g + 2 * m) = make_float2(s.of[m][n][e], s.of[m][n][2 + e]);
         }
       }

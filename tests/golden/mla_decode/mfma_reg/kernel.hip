@@ -56,39 +56,12 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 #define IN_ACCUMULATORS(x) asm volatile("" : "+a"(x))
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  MLAF_GLOBAL u32* const lse = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  MLAF_GLOBAL u32* const o = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
-struct piece {
-// [47 more lines of templates/mla_decode/lib/fit_walk.h]
-
-struct walk {
-// [126 more lines of templates/mla_decode/lib/fit_walk.h]
+// [194 more lines of tests/golden/mla_decode/mfma_lds.hip]
 
 MLAF_DEV u32x4 kv_load(gptr p, u32 lane_bytes, int bytes) {
-// [16 more lines of templates/mla_decode/mfma_reg.hip.in]
-
-struct page_ids {
-// [44 more lines of templates/mla_decode/mfma_reg.hip.in]
-
-typedef f32x4 o_blocks[NJ][8];
-
-MLAF_DEV void multiply_k(u32x4 k, u32x4 q, f32x4& s, bool first) {
+// [18 more lines of templates/mla_decode/mfma_reg.hip.in]
+  int k, v;
+// [47 more lines of templates/mla_decode/mfma_reg.hip.in]
   const f32x4 before = first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s;
   s = mfma32(k, q, before);
 }
@@ -140,13 +113,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
 MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, int lane) {
 // [52 more lines of templates/mla_decode/mfma_reg.hip.in]
 #pragma unroll
-    for (int u = 0; u < SUBS; u++) ids[u] = fetch_ids(kv, part_of(t, u), lane);
-#pragma unroll
-    for (int u = 0; u < SUBS; u++) {
-      at[u] = locate(kv, ids[u], part_of(t, u), lane, bad);
-      ids[u] = fetch_ids(kv, part_of(t + step, u), lane);
-#pragma unroll
-      for (int i = 0; i < NK; i++) k[u][i] = load_k(kv, at[u], i, lane);
+// [7 more lines of templates/mla_decode/mfma_reg.hip.in]
     }
 // [19 more lines of templates/mla_decode/mfma_reg.hip.in]
 #pragma unroll
@@ -158,21 +125,7 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 #pragma unroll
       for (int b = 0; b < BLOCKS; b++) softmax(s[b], a.scale_log2e, limit[b] - (t - step), fresh, lane, row[b], o[b], p[b]);
 #pragma unroll
-      for (int u = 0; u < SUBS; u++)
-#pragma unroll
-        for (int j = 0; j < NJ; j++) {
-          multiply_v(v[u][j], p, u, j, o);
-          load_v(v[u][j], kv, at[u], j, lane);
-          KEEP_LOADS_HERE();
-        }
-    } while (t < end);
-  }
-
-  if (any_lane(bad)) {
-#pragma unroll
-    for (int b = 0; b < BLOCKS; b++) row[b].sum = row[b].weight = __builtin_nanf("");
-  }
-  if (Q_IN_LDS) __syncthreads(); // Q has been read by all: its place becomes the merge buffer
+// [15 more lines of templates/mla_decode/mfma_reg.hip.in]
   const mlaf_decode_args last = arguments_again();
   if (__builtin_expect(to.n == 0, 0)) refuse_piece(last, to, 64 * wave + lane);
   else finish(last, to, lds, lane, wave, row, o);
