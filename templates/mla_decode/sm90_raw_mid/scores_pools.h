@@ -35,6 +35,9 @@ MLAF_DEV void shift_out(uint2& x) {
   x.y >>= 8;
 }
 
+MLAF_DEV void store_16(u32 at, u32 x) {
+  asm volatile("st.shared.b16 [%0], %1;" ::"r"(at), "h"((unsigned short)x) : "memory");
+}
 // Scales to f16, for the values: those of groups lane%4 and 4 behind it, of the warp's tokens lane/4 and 8 behind it. A token's
 // place in a group's 128 bytes is 32 (token%8/2) + 8 (token/16) + 4 (token/8%2) + 2 (token%2): what a lane reads lies together.
 MLAF_DEV void store_scales(u32 to, const uint2 (&codes)[2]) {
@@ -42,9 +45,8 @@ MLAF_DEV void store_scales(u32 to, const uint2 (&codes)[2]) {
   to += g * 128 + lane / 8 * 32 + lane / 4 % 2 * 2;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    asm volatile("st.shared.b16 [%0], %1;" ::"r"(to + 4 * h), "h"((unsigned short)f16_of(codes[h].x >> 8 * g)) : "memory");
-    if (g < 3)
-      asm volatile("st.shared.b16 [%0], %1;" ::"r"(to + 512 + 4 * h), "h"((unsigned short)f16_of(codes[h].y >> 8 * g)) : "memory");
+    store_16(to + 4 * h, f16_of(codes[h].x >> 8 * g));
+    if (g < 3) store_16(to + 512 + 4 * h, f16_of(codes[h].y >> 8 * g));
   }
 }
 

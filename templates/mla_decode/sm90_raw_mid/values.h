@@ -119,7 +119,7 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, 
 //@ end
       if (n >= rows) continue;
 #pragma unroll
-      for (int i = 0; i < HALF${pools and " - 1" or ""}; i++)
+      for (int i = 0; i < ${pools and "HALF - 1" or "HALF"}; i++)
         *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
 //@ if pools then
       const int at = G == 1 ? wide_column() - (16 * warp + lane / 4 * 2) : 64 * (HALF - 1);

@@ -11,9 +11,9 @@ MLAF_DEV uint2 load_pair(u32 at) {
   return x;
 }
 
-// O^T += V^T P^T (p: operand() of P, in f16, then in bf16): 16 tokens of a block of 64 columns at a time, all blocks in turns. at:
-// of the lane's row of its matrices, which hold two blocks; scales: of its tokens in the half's first block. A warp's columns of
-// bf16 are 8 from 8 warp on, which come with the e4m3 before, and 8 from 32 + 8 warp on.
+// O^T += V^T P^T (p: operand() of P, in f16, then in bf16): 16 tokens of a block of 64 columns at a time, all blocks in turns.
+// at: of the lane's row of its matrices, which hold two blocks; scales: of its tokens in the half's first block. A warp's columns
+// of bf16 are 8 from 8 warp on, which come with the e4m3 before, and 8 from 32 + 8 warp on.
 template <int G>
 MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
   constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
@@ -49,8 +49,8 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
   for (int b = 0; b < HALF; b++) settle(o[b]);
 }
 
-// Two columns of bf16 side by side, of those that the thread and the next row's have: from 8 warp + lane/4 on where lane/4 is even,
-// else from 32 + 8 warp + lane/4 - 1.
+// Two columns of bf16 side by side, of those that the thread and the next row's have: from 8 warp + lane/4 on where lane/4 is
+// even, else from 32 + 8 warp + lane/4 - 1.
 MLAF_DEV void by_column_pairs(float& x, float& y) {
   const bool odd = thread_now() / 4 % 2;
   const float other = __shfl_xor_sync(~0u, odd ? x : y, 4);
