@@ -70,9 +70,8 @@ formats.list = {
     streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
       { of = "rope", type = "e4m3fn", columns = "rope" } },
     scale = "stored" },
-  { name = "kpe16", takes = {},
+  { name = "kpe16", takes = { mla_append = 6, mla_gather_kv_b = 6, mla_decode = 6 },
     token = "latent as e4m3fn with one scale for all; rope columns of 16 bits in another tensor",
-    why = "rope columns of 16 bits lie in another tensor, and kernels multiply them with queries of the latent's type",
     streams = { latent("e4m3fn"), rope("dtype", "tensor") },
     scale = "launch" },
 }

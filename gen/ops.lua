@@ -91,7 +91,14 @@ end
 
 local function add_family(op, name, family)
   if op.families[name] then error(("operation %s has two families '%s'"):format(op.name, name), 0) end
-  family.stage = family.stage or op.stages[1]
+  family.stage, family.unlisted = family.stage or op.stages[1], {}
+  local listed = {}
+  for _, list in ipairs({ family.problem, family.optional or {} }) do
+    for _, field in ipairs(list) do listed[field] = true end
+  end
+  for _, f in ipairs(family.stage == op.stages[1] and op.fields or {}) do
+    if f.unlisted and not listed[f.field] then family.unlisted[#family.unlisted + 1] = f end
+  end
   op.families[name] = family
   if family.library then
     op.libraries[#op.libraries + 1] = name

@@ -64,6 +64,9 @@ end
 
 -- The stated reason why a family's parameters cannot serve a problem, before anything is computed from them.
 local function reject_by_rule(p, family, point, arch)
+  for _, f in ipairs(family.unlisted) do
+    if p[f.field] ~= 0 then return ("%s is %d: %s"):format(f.field, p[f.field], f.unlisted) end
+  end
   for _, rule in ipairs(family.rules or {}) do
     local why = rule(p, point, arch)
     if why then return why end

@@ -1,4 +1,4 @@
-/* cmocka wants these four headers before its own. */
+/* cmocka's header behind the four that it wants, and tests that register themselves. */
 #ifndef MLAF_TEST_CMOCKA_ALL_H
 #define MLAF_TEST_CMOCKA_ALL_H
 
@@ -8,5 +8,31 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+enum { TESTS_MOST = 64 };
+static struct CMUnitTest tests_here[TESTS_MOST] __attribute__((unused));
+static size_t n_tests_here __attribute__((unused));
+
+/* TEST(name) { ... }: a test of this file. */
+#define TEST(name)                                                                                                   \
+  static void name(void **state);                                                                                    \
+  __attribute__((constructor)) static void name##_registers(void) {                                                  \
+    tests_here[n_tests_here++] = (struct CMUnitTest)cmocka_unit_test(name); /* a 65th crashes before main */         \
+  }                                                                                                                  \
+  static void name(void **state)
+
+/* The main that runs this file's tests in their order; setup and teardown, if any, before the first and behind the last. */
+#define TESTS(setup, teardown) \
+  int main(void) { return _cmocka_run_group_tests("tests", tests_here, n_tests_here, setup, teardown); }
+
+/* The same with setup before each test and teardown behind it. */
+#define TESTS_EACH(setup, teardown)                                                         \
+  int main(void) {                                                                          \
+    for (size_t i = 0; i < n_tests_here; i++) {                                             \
+      tests_here[i].setup_func = setup;                                                     \
+      tests_here[i].teardown_func = teardown;                                               \
+    }                                                                                       \
+    return _cmocka_run_group_tests("tests", tests_here, n_tests_here, NULL, NULL);          \
+  }
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/bits.h"
 
 /* clang before 15 defines the limits of _Float16 on x86-64 but not the type. */
 #if defined(__FLT16_MAX__) && !(defined(__clang__) && __clang_major__ < 15 && defined(__x86_64__))
@@ -32,28 +33,23 @@ static inline uint16_t test_half_bits(double x) {
 
 /* The half of a float; a NaN keeps its sign and the high part of its payload, and is quiet. */
 static inline uint16_t test_half_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
+  const uint32_t u = mlaf_float_bits(f);
   return isnan(f) ? (uint16_t)((u >> 16 & 0x8000) | 0x7e00 | (u >> 13 & 0x1ff)) : test_half_bits(f);
 }
 static inline float test_half_to_float(uint16_t h) {
   uint32_t u = (uint32_t)(h & 0x8000) << 16 | 0x7fc00000 | (uint32_t)(h & 0x3ff) << 13;
-  float nan;
-  memcpy(&nan, &u, 4);
-  return (h & 0x7fff) > 0x7c00 ? nan : (float)test_half_value(h);
+  return (h & 0x7fff) > 0x7c00 ? mlaf_bits_float(u) : (float)test_half_value(h);
 }
 
 #ifdef __SIZEOF_FLOAT128__
 /* The half of a number of 113 bits: to 53 bits by rounding to odd, which a second rounding to 11 does not see. */
 static inline uint16_t test_half_of_quad(__float128 x) {
-  double d = (double)x;
-  uint64_t u;
+  const double d = (double)x;
   if (!isfinite(d)) return test_half_bits(d);
   if ((x < 0 ? -x : x) < (__float128)0x1p-1000) return test_half_bits(x == 0 ? d : x < 0 ? -0x1p-1000 : 0x1p-1000);
-  memcpy(&u, &d, 8);
+  uint64_t u = mlaf_double_bits(d);
   if ((__float128)d != x && !(u & 1)) u += ((__float128)d < x) == (d > 0) ? 1 : -1;
-  memcpy(&d, &u, 8);
-  return test_half_bits(d);
+  return test_half_bits(mlaf_bits_double(u));
 }
 #endif
 

@@ -51,7 +51,7 @@ for engine in "$@"; do environment "$engine" >/dev/null; done
 mkdir -p "$work/plugin/mlaforge-0.dist-info"
 printf 'Metadata-Version: 2.1\nName: mlaforge\nVersion: 0\n' >"$work/plugin/mlaforge-0.dist-info/METADATA"
 python3 -c 'import sys; from runpy import run_path
-print(run_path(sys.argv[1])["entry_points"]() + "count = count_calls:register")' \
+print(*(f"[{group}]\nmlaforge = {plugin}\ncount = count_calls:register\n" for group, plugin in run_path(sys.argv[1])["ENTRY_POINTS"].items()), sep="\n")' \
   "$root/python/mlaforge/engines/__init__.py" >"$work/plugin/mlaforge-0.dist-info/entry_points.txt"
 failed=
 for engine in "$@"; do

@@ -4,7 +4,8 @@
 --   formats_doc  docs/append.md, with the table between "<!-- cache formats -->" and "<!-- end of formats -->" made anew
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
---   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library
+--   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library, and the members of
+--               its other structs (tools/structs.lua)
 --   embed:OP    the members of mlaf_embed_..._problem, the struct of its problem in embedded files (the build)
 local what, root, file = arg[1], arg[2], arg[3]
 package.path = root .. "/gen/?.lua"
@@ -278,16 +279,24 @@ function make.doc(op)
 end
 
 function make.python()
-  local names, page = {}, nil
+  local names, page, scales, structs = {}, nil, {}, dofile(root .. "/tools/structs.lua")
+  for _, g in ipairs(dofile(root .. "/gen/ops/mla_decode/args.lua").given) do
+    if not g.shape then scales[#scales + 1] = ('"%s"'):format(g[1]) end
+  end
   for i, f in ipairs(as_struct(fields_of("mla_decode"))) do
     names[i] = ('"%s"'):format(f.field)
     page = f.field == "page_size" and f or page
   end
   return ([[
-"""Made by tools/limits.lua of gen/ops/*/fields.lua: the fields of problems, as the C structs have them. Do not edit."""
+"""Made by tools/limits.lua: of gen/ops/*/fields.lua the fields of problems, as the C structs have them; of the public headers
+structs; of gen/ops/mla_decode/args.lua what the compiled module reads. Do not edit."""
 MLA_DECODE = (%s)
 PAGE_SIZE = (%d, %d)  # from .. to
-]]):format(table.concat(names, ", "), page.least, page.most)
+SCALES = (%s)  # a decode call's tensors of one number
+STRUCTS = {  # of the public headers: members in order, behind the letter of their type (library.py)
+%s
+}
+]]):format(table.concat(names, ", "), page.least, page.most, table.concat(scales, ", "), structs(files.read))
 end
 
 -- Members of the struct of a problem in the files that other projects compile (tools/embed-files.lua).

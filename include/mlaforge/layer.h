@@ -147,12 +147,13 @@ typedef struct mlaf_layer_desc {
    * ("llama_4_scaling" of their configs). 0: they are not scaled. With a factor positions matter without rotations, too. */
   float q_scale_beta;        /* 0..MLAF_Q_SCALE_BETA_MOST of mla_q_scale.h */
   int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
-  /* A cache of 8 bits: e4m3fn or e4m3fnuz, one scale for all, or fp8_ds_mla, whose tokens hold their scales, powers of two. Not
-   * with MLAF_LAYER_SPLIT_CACHE or MLAF_LAYER_ROPE_ON_READ. */
+  /* A cache of 8 bits: e4m3fn or e4m3fnuz, one scale for all; kpe16, the same with rope columns of the layer's dtype in
+   * cache_kpe; or fp8_ds_mla, whose tokens hold their scales, powers of two. Not with MLAF_LAYER_SPLIT_CACHE or
+   * MLAF_LAYER_ROPE_ON_READ. */
   int32_t cache_format;      /* mlaf_kv_format. 0: the layer's dtype */
   int32_t reserved;          /* 0 */
-  const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of e4m3fn and
-                              * e4m3fnuz only */
+  const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of e4m3fn,
+                              * e4m3fnuz and kpe16 only */
   /* Each query token attends to the index_topk cached tokens that an indexer selects, this layer's or another one's whose lists
    * calls hand over (`indices`). It wants rotated keys; there is no prefill. An indexer wants q_lora and 64 rope columns, and its
    * calls a block table. */

@@ -65,12 +65,12 @@ typedef struct mlaf_execute_args {
                                      * cache a token's bytes: R+P numbers, or R numbers, 4 fp32 scales and P of 16 bits; or
                                      * (MLAF_KV_FP8_V4) pages of n rows of 448 numbers and 64 of bf16, then 8 bytes a token:
                                      * 7 powers of two and one that means nothing */
-  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. NULL with an
-                                     * 8-bit cache */
+  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. Of 8-bit
+                                     * caches only MLAF_KV_KPE16, whose ckv has R bytes a row, has it */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R). Of an 8-bit cache
                                      * bytes, a multiple of 16, at most 2^28; 0: a token's (576 or 656 of R 512, P 64); 0 or 576
                                      * with MLAF_KV_FP8_V4 */
-  int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
+  int64_t kpe_row_stride;           /* same; 0: dense (P elements). Not looked at if kpe is NULL */
   const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
                                      * the problem's q_len, or with some outside [0, T): its rows are NaN */
   const int32_t *kv_indptr;         /* [B+1] pages */

@@ -11,9 +11,10 @@
 
 #include "_fast.h"
 
-enum { DTYPES = 16 };
+enum { DTYPES = 16, SCALES = 16 };
 
 static int (*run_call)(void *ctx, const mlaf_call *call, void *stream); /* mlaf_call_run */
+static Py_ssize_t scales[SCALES], n_scales; /* views of a call that are one number each: bytes from its begin */
 static struct {
   PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *new_strided, *cuda_stream, *expand;
   PyObject *nan_to_num, *torch;
@@ -333,18 +334,9 @@ static int32_t as_int32(PyObject *x) {
   return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
 
-/* An 8-bit cache: its tensor, mlaf_kv_format, and the scale or None; behind them that of Q of 8 bits. */
-static int read_bytes(PyObject *cache, mlaf_call *c) {
-  c->cache_format = as_int32(PyTuple_GetItem(cache, 1));
-  return fast_read_view(PyTuple_GetItem(cache, 0), &c->cache) && fast_read_view(PyTuple_GetItem(cache, 2), &c->kv_scale) &&
-         (PyTuple_Size(cache) == 3 || fast_read_view(PyTuple_GetItem(cache, 3), &c->q_scale));
-}
-
-/* One tensor, a pair of latent and rope columns, or an 8-bit cache. */
-static int read_cache(PyObject *cache, mlaf_call *c) {
+/* One tensor, or a pair of latent and rope columns. */
+static int read_cached(PyObject *cache, mlaf_call *c) {
   if (!PyTuple_Check(cache) && !PyList_Check(cache)) return fast_read_view(cache, &c->cache);
-  const Py_ssize_t n = PyTuple_Check(cache) ? PyTuple_Size(cache) : 0;
-  if ((n == 3 || n == 4) && PyLong_Check(PyTuple_GetItem(cache, 1))) return read_bytes(cache, c);
   PyObject *pair = PySequence_Tuple(cache);
   int good = pair && PyTuple_Size(pair) == 2;
   if (pair && !good)
@@ -352,6 +344,16 @@ static int read_cache(PyObject *cache, mlaf_call *c) {
   good = good && fast_read_view(PyTuple_GetItem(pair, 0), &c->cache) && fast_read_view(PyTuple_GetItem(pair, 1), &c->cache_kpe);
   Py_XDECREF(pair);
   return good;
+}
+
+/* Those as they are, or of 8 bits: with mlaf_kv_format, and the scales or None, as many as a call has. */
+static int read_cache(PyObject *cache, mlaf_call *c) {
+  const Py_ssize_t n = PyTuple_Check(cache) ? PyTuple_Size(cache) : 0;
+  if (n < 3 || !PyLong_Check(PyTuple_GetItem(cache, 1))) return read_cached(cache, c);
+  c->cache_format = as_int32(PyTuple_GetItem(cache, 1));
+  for (Py_ssize_t i = 2; i < n && i - 2 < n_scales; i++)
+    if (!fast_read_view(PyTuple_GetItem(cache, i), (mlaf_view *)((char *)c + scales[i - 2]))) return 0;
+  return read_cached(PyTuple_GetItem(cache, 0), c);
 }
 
 /* Reads the arguments that are no tensors, and the tensors that are always there. */
@@ -407,7 +409,7 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   c.q_len = as_int32(a[SIZE]);
   const int common = !PyErr_Occurred() && read_common(a, &c, &dense);
   const int makes = a[O] == Py_None || a[LSE] == Py_True;
-  const int unsaid = common && c.cache.dtype >= MLAF_VIEW_U8 && !PyTuple_Check(a[CACHE]) && !PyList_Check(a[CACHE]);
+  const int unsaid = common && c.cache.dtype >= MLAF_VIEW_U8 && !c.cache_format;
   const int good = common && !unsaid && !makes && fast_read_view(a[O], &c.o) && fast_read_view(a[LSE], &c.lse) &&
                    read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
@@ -579,9 +581,10 @@ static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   return result;
 }
 
-/* bind(address of mlaf_call_run) */
-static PyObject *bind(PyObject *self, PyObject *address) {
-  void *p = PyLong_AsVoidPtr(address);
+/* bind(address of mlaf_call_run, places of a call's scales) */
+static PyObject *bind(PyObject *self, PyObject *const *a, Py_ssize_t n) {
+  void *p = n ? PyLong_AsVoidPtr(a[0]) : NULL;
+  for (n_scales = 0; n_scales < n - 1 && n_scales < SCALES; n_scales++) scales[n_scales] = PyLong_AsSsize_t(a[n_scales + 1]);
   if (PyErr_Occurred()) return NULL;
   memcpy(&run_call, &p, sizeof p);
   Py_RETURN_NONE;
@@ -589,7 +592,7 @@ static PyObject *bind(PyObject *self, PyObject *address) {
 
 static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL},
                                 {"flash", (PyCFunction)(void (*)(void))flash, METH_FASTCALL, NULL},
-                                {"bind", bind, METH_O, NULL},
+                                {"bind", (PyCFunction)(void (*)(void))bind, METH_FASTCALL, NULL},
                                 {"mode", mode, METH_NOARGS, NULL},
                                 {"layer", fast_layer, METH_VARARGS, NULL},
                                 {"forward", (PyCFunction)(void (*)(void))fast_forward, METH_FASTCALL, NULL},

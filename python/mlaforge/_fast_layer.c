@@ -91,11 +91,12 @@ static int read_numbers(const call *c, PyObject *t, int32_t dtype, int64_t n, vo
   return 1;
 }
 
-/* Pages of rows at one distance: [pages, page, any 1, columns]. */
+/* Pages of rows at one distance: [pages, page, any 1, columns]. second: of rope columns, of the layer's type. */
 static int read_pages(call *c, PyObject *t, int32_t columns, void **data, int64_t *row_out, int second) {
   mlaf_view v;
   int64_t page = 0, row = 0;
-  if (!read_here(c, t, c->f->cache_dtype, 3, 4, &v) || v.shape[v.dims - 1] != columns || v.shape[1] != c->f->page) return 0;
+  const int32_t dtype = second ? c->f->dtype : c->f->cache_dtype;
+  if (!read_here(c, t, dtype, 3, 4, &v) || v.shape[v.dims - 1] != columns || v.shape[1] != c->f->page) return 0;
   if (v.dims == 4 && v.shape[2] != 1) return 0;
   if (!row_stride(&v, 0, &page) || !row_stride(&v, 1, &row)) return 0;
   if (!row) row = c->f->page == 1 && page ? page : columns; /* of pages of a token each is a row */
@@ -103,7 +104,7 @@ static int read_pages(call *c, PyObject *t, int32_t columns, void **data, int64_
   const int64_t apart = page && page != row * c->f->page ? page / row : 0;
   if (second && (c->args.page_rows != apart || c->args.num_pages != v.shape[0])) return 0;
   *data = v.data;
-  *row_out = row;
+  *row_out = dtype == c->f->cache_dtype ? row : 2 * row; /* beside a latent of bytes strides are bytes */
   c->args.page_rows = apart;
   c->args.num_pages = (int32_t)v.shape[0];
   return v.shape[0] <= INT32_MAX;

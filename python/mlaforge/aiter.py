@@ -4,7 +4,7 @@ import math
 from . import cache_format, context, mla_prefill, torch_state
 from .entry import FAULTS, Arguments, entry
 from .host import adopt, given
-from .tensors import check_page, empty, fail, is_bytes
+from .tensors import check_page, dtype_name, empty, fail, is_bytes
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
@@ -101,8 +101,12 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale):
         return kv_buffer
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
-    if isinstance(kv_buffer, (tuple, list)) and kv_scale is not None:
-        fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the cache one tensor of 8 bits")
+    if isinstance(kv_buffer, (tuple, list)) and len(kv_buffer) == 2 and all(hasattr(x, "shape") for x in (q, *kv_buffer)):
+        kind = cache_format.of_pair("mla_decode", kv_buffer, dtype_name(q, "q"))
+        if kind is not None and kind.scale == "launch":
+            return tuple(kv_buffer), kind.operations["mla_decode"] - 1, kv_scale
+        if kv_scale is not None:
+            fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the latent have 8 bits")
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):
         return kv_buffer
     return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale, of_q

@@ -73,15 +73,24 @@ def of_tensor(operation, dtype, row, rank, rope, wide, target):
 def of_bytes(name, cache, columns, rank, target):
     """The number that mla_decode has for what an 8-bit cache holds, of queries of so many columns; 0: it is none of 8 bits."""
     dtype, row = dtype_name(cache, name), cache.shape[-1] if len(cache.shape) else 0
-    for f in taken_by("mla_decode"):
+    for f in (f for f in taken_by("mla_decode") if f.tensors == 1):
         own = dtype == "uint8" or dtype == "float8_" + f.latent
         if f.scale != "none" and own and row == f.columns(rank, columns - rank) and (f.scale == "stored" or f == with_one_scale(dtype, target)):
             return f.operations["mla_decode"] - 1  # paged and split are 0 there
     if dtype != "uint8" and not dtype.startswith("float8"):
         return 0
-    sizes = ", ".join(f"{f.columns(rank, columns - rank)} ({f.name})" for f in taken_by("mla_decode") if f.scale != "none")
+    sizes = ", ".join(f"{f.columns(rank, columns - rank)} ({f.name})" for f in taken_by("mla_decode") if f.scale != "none" and f.tensors == 1)
     fail(f"{name} is {dtype} with rows of {row} bytes" + (f": {why}" if (why := refusal_of_rows("mla_decode", row, rank, columns - rank)) else
          f"; of {rank} + {columns - rank} columns they have {sizes}"))
+
+
+def of_pair(operation, pair, dtype):
+    """The format of a pair of tensors, latent and rope columns, beside 16-bit numbers of that type; None: it is none that the operation takes."""
+    latent = dtype_name(pair[0], "the cache")
+    for f in taken_by(operation):
+        if f.tensors == 2 and (latent in ("uint8", "float8_" + f.latent) if f.latent != "dtype" else latent == dtype):
+            return f
+    return None
 
 
 def number(name, word):

@@ -4,6 +4,7 @@ import struct
 import sys
 import threading
 
+from .fields import SCALES
 from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, library
 from .tensors import contiguous, dtype_name, place
 
@@ -107,9 +108,9 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
     ADDRESS.pack_into(memory, ALLOC_AT, alloc)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
-    if isinstance(cache, tuple) and len(cache) in (3, 4) and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, scale, q's scale
+    if isinstance(cache, tuple) and len(cache) > 2 and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, SCALES
         FORMAT.pack_into(memory, FORMAT_AT, cache[1])
-        for name, scale in zip(("kv_scale", "q_scale"), cache[2:]):
+        for name, scale in zip(SCALES, cache[2:]):
             _pack(memory, CALL_VIEWS[name], scale)
         cache = cache[0]
     if isinstance(cache, (tuple, list)) and len(cache) != 2:
@@ -157,7 +158,7 @@ def runners(module=None):
     """The functions that make a call, of the compiled module (None: by ctypes), as (run, flash).
 
     run(handle, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables), addresses as integers,
-    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, kv_scale) and for q of 8 bits q_scale, returns the status; it does not wait. flash, None by ctypes, takes
+    scale None for the default, cache a tensor, a pair, or of 8 bits (tensor, mlaf_kv_format, and one of fields.SCALES after the other), returns the status; it does not wait. flash, None by ctypes, takes
     head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
 

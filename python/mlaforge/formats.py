@@ -9,26 +9,20 @@ FORMATS = (  # cache_format.Format
     ("fp8_v4", "e4m3fn", "stored", 1, 1, (0, 0, 584), (0, 0, 584), {"mla_append": 5, "mla_gather_kv_b": 5, "mla_decode": 5}, ()),
     ("fp8_planar", "e4m3fn", "stored", 1, 1, (1, 2, 16), (1, 2, 16), {}, ()),
     ("fp8_scales", "e4m3fn", "stored", 1, 1, (1, 1, 0), (1, 1, 16), {}, ()),
-    ("kpe16", "e4m3fn", "launch", 2, 1, (1, 0, 0), (1, 2, 0), {}, ()),
+    ("kpe16", "e4m3fn", "launch", 2, 1, (1, 0, 0), (1, 2, 0), {"mla_append": 6, "mla_gather_kv_b": 6, "mla_decode": 6}, ()),
 )
 
 REFUSED = {  # (operation, format): why
     ("mla_append", "fp8_planar"):
-        "mla_append does not take fp8_planar caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels for DeepSeek-V3.2): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz or fp8_v4, and no operation takes fp8_planar yet: a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
+        "mla_append does not take fp8_planar caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels for DeepSeek-V3.2): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz or fp8_v4 or kpe16, and no operation takes fp8_planar yet: a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
     ("mla_append", "fp8_scales"):
-        "mla_append does not take fp8_scales caches (592 bytes a token of 512 + 64 columns, as those of layers without positions): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz or fp8_v4, and no operation takes fp8_scales yet: a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
-    ("mla_append", "kpe16"):
-        "mla_append does not take kpe16 caches (640 bytes a token of 512 + 64 columns): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz or fp8_v4, and no operation takes kpe16 yet: rope columns of 16 bits lie in another tensor, and kernels multiply them with queries of the latent's type",
+        "mla_append does not take fp8_scales caches (592 bytes a token of 512 + 64 columns, as those of layers without positions): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz or fp8_v4 or kpe16, and no operation takes fp8_scales yet: a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
     ("mla_gather_kv_b", "fp8_planar"):
-        "mla_gather_kv_b does not take fp8_planar caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels for DeepSeek-V3.2): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split or fp8_v4, and no operation takes fp8_planar yet: a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
+        "mla_gather_kv_b does not take fp8_planar caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels for DeepSeek-V3.2): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split or fp8_v4 or kpe16, and no operation takes fp8_planar yet: a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
     ("mla_gather_kv_b", "fp8_scales"):
-        "mla_gather_kv_b does not take fp8_scales caches (592 bytes a token of 512 + 64 columns, as those of layers without positions): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split or fp8_v4, and no operation takes fp8_scales yet: a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
-    ("mla_gather_kv_b", "kpe16"):
-        "mla_gather_kv_b does not take kpe16 caches (640 bytes a token of 512 + 64 columns): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split or fp8_v4, and no operation takes kpe16 yet: rope columns of 16 bits lie in another tensor, and kernels multiply them with queries of the latent's type",
+        "mla_gather_kv_b does not take fp8_scales caches (592 bytes a token of 512 + 64 columns, as those of layers without positions): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split or fp8_v4 or kpe16, and no operation takes fp8_scales yet: a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
     ("mla_decode", "fp8_planar"):
-        "mla_decode does not take fp8_planar caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels for DeepSeek-V3.2): it takes paged or split or e4m3fn or e4m3fnuz or fp8_ds_mla or fp8_v4, and no operation takes fp8_planar yet: a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
+        "mla_decode does not take fp8_planar caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels for DeepSeek-V3.2): it takes paged or split or e4m3fn or e4m3fnuz or fp8_ds_mla or fp8_v4 or kpe16, and no operation takes fp8_planar yet: a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
     ("mla_decode", "fp8_scales"):
-        "mla_decode does not take fp8_scales caches (592 bytes a token of 512 + 64 columns, as those of layers without positions): it takes paged or split or e4m3fn or e4m3fnuz or fp8_ds_mla or fp8_v4, and no operation takes fp8_scales yet: a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
-    ("mla_decode", "kpe16"):
-        "mla_decode does not take kpe16 caches (640 bytes a token of 512 + 64 columns): it takes paged or split or e4m3fn or e4m3fnuz or fp8_ds_mla or fp8_v4, and no operation takes kpe16 yet: rope columns of 16 bits lie in another tensor, and kernels multiply them with queries of the latent's type",
+        "mla_decode does not take fp8_scales caches (592 bytes a token of 512 + 64 columns, as those of layers without positions): it takes paged or split or e4m3fn or e4m3fnuz or fp8_ds_mla or fp8_v4 or kpe16, and no operation takes fp8_scales yet: a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
 }

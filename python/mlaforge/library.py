@@ -7,7 +7,7 @@ import os
 import sys
 
 from .errors import MlafError
-from .fields import MLA_DECODE
+from .fields import MLA_DECODE, SCALES, STRUCTS
 
 I32, I64, U32, PTR = ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32, ctypes.c_void_p
 
@@ -16,68 +16,26 @@ class Problem(ctypes.Structure):
     _fields_ = [("struct_size", U32)] + [(name, I32) for name in MLA_DECODE]
 
 
-class CtxOpts(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32), ("device", ctypes.c_char_p), ("db_path", ctypes.c_char_p),
-                ("cache_dir", ctypes.c_char_p), ("gen_root", ctypes.c_char_p), ("rocm_prefix", ctypes.c_char_p),
-                ("worker_path", ctypes.c_char_p), ("log", PTR), ("log_user", PTR), ("log_level", I32), ("jobs", I32),
-                ("compile_timeout_s", ctypes.c_double), ("bundle", ctypes.c_char_p)]
-
-
-class PlanOpts(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32), ("effort", I32), ("reserved", I32), ("time_limit_s", ctypes.c_double),
-                ("lengths", ctypes.c_char_p)]
-
-
-class PlanInfo(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("knob", I32)] + [(name, ctypes.c_char_p) for name in (
-        "problem", "rung", "source", "variant", "tuned_for", "code", "stale", "notes")] + [
-        ("compiles", I32), ("reserved", I32), ("ns", ctypes.c_double), ("error", ctypes.c_double), ("lengths", ctypes.c_char_p)]
-
-
-class ExecuteArgs(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("batch", I32), ("total_q", I64), ("q", PTR), ("ckv", PTR), ("kpe", PTR),
-                ("ckv_row_stride", I64), ("kpe_row_stride", I64), ("qo_indptr", PTR), ("kv_indptr", PTR),
-                ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("o", PTR), ("lse", PTR), ("workspace", PTR),
-                ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float), ("block_table", PTR),
-                ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("page_tokens", I32),
-                ("page_rows", I64), ("kv_indices_size", I64), ("rope_table", PTR), ("rope_rows", I32), ("reserved", I32), ("w_v", PTR),
-                ("w_v_row_stride", I64), ("w_v_head_stride", I64), ("values", PTR), ("indices", PTR), ("topk_length", PTR), ("attn_sink", PTR),
-                ("indices_stride", I64), ("topk", I32), ("topk_share", I32), ("kv_scale", PTR), ("ckv_page_stride", I64),
-                ("extra_ckv", PTR), ("extra_indices", PTR), ("extra_topk_length", PTR), ("extra_indices_stride", I64), ("extra_page_stride", I64),
-                ("extra_num_pages", I32), ("extra_page_tokens", I32), ("extra_topk", I32), ("reserved_extra", I32), ("q_scale", PTR)]
-
-
 class View(ctypes.Structure):
     _fields_ = [("data", PTR), ("dtype", I32), ("dims", I32), ("where", I32), ("reserved", I32), ("shape", I64 * 4),
                 ("stride", I64 * 4)]
 
 
+KINDS = {"i": I32, "I": U32, "q": I64, "N": ctypes.c_size_t, "f": ctypes.c_float, "d": ctypes.c_double, "P": PTR, "s": ctypes.c_char_p,
+         "V": View}
+
+
+def _structure(name, text):
+    groups = (group.split(":") for group in text.split())
+    fields = [(member, KINDS[kind]) for kind, members in groups for member in members.split(",")]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+for _name, _text in STRUCTS.items():  # PlanOpts, Call and the others; one may be a member of those behind it
+    globals()[_name] = KINDS[_name] = _structure(_name, _text)
 ALLOC_FN = ctypes.CFUNCTYPE(PTR, PTR, ctypes.c_size_t)
-
-
-class Call(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("causal", I32)] + [(name, View) for name in (
-        "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
-        ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
-        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View), ("cache_kpe", View), ("flags", U32), ("reserved", I32),
-        ("indices", View), ("topk_length", View), ("attn_sink", View), ("kv_scale", View), ("cache_format", I32), ("reserved_format", I32),
-        ("extra_cache", View), ("extra_indices", View), ("extra_topk_length", View), ("q_scale", View)]
-
-
 CALL_SIZE = ctypes.sizeof(Call)
 CALL_VIEWS = {name: getattr(Call, name).offset for name, kind in Call._fields_ if kind is View}
-
-
-class WarmUpOpts(ctypes.Structure):
-    _fields_ = [("struct_size", U32)] + [(name, I32) for name in ("batch_min", "batch_max", "ctx_min", "ctx_max")] + [
-        ("flags", U32), ("plan", PTR)]
-
-
-class WarmUpResult(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("plans", I32), ("kernels", I32), ("compiles", I32), ("workspace", ctypes.c_size_t),
-                ("seconds", ctypes.c_double)]
-
-
 LOG_FN = ctypes.CFUNCTYPE(None, PTR, ctypes.c_int, ctypes.c_char_p)
 
 _SIGNATURES = {
@@ -183,7 +141,7 @@ def _load_fast():
             spec.loader.exec_module(module)
         except ImportError:
             continue
-        module.bind(ctypes.cast(library().mlaf_call_run, PTR).value)
+        module.bind(ctypes.cast(library().mlaf_call_run, PTR).value, *(CALL_VIEWS[name] for name in SCALES))
         return module
     return None
 

@@ -1,11 +1,9 @@
 """Appending to the latent cache, by the entry points and argument orders of vLLM and AITER."""
-import ctypes
-
 from . import cache_format, context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import AppendArgs
 from .tensors import check_page, check_place, check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "concat_mla_q", "fused_qk_rope_concat_and_cache_mla"]
@@ -13,21 +11,8 @@ __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "concat_ml
 ALL_Q, POWER_OF_TWO, TABLE_16 = 1, 2, 4
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FORMATS = {f.name: f for f in cache_format.taken_by("mla_append")}
-CACHE = "[blocks, block, row] or [blocks, block, 1, row]"
+CACHE = "[blocks, block, row] or [blocks, block, 1, row], or a pair of such tensors"
 HALF_TABLE = "[positions, P/2] or [positions, 1, P/2] or [positions, 1, 1, P/2]"
-
-
-class AppendArgs(ctypes.Structure):
-    """mlaf_append_args of include/mlaforge/mla_append.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("ckv", PTR), ("kpe", PTR), ("ckv_row_stride", I64),
-                ("kpe_row_stride", I64), ("norm_weight", PTR), ("eps", ctypes.c_float), ("scale", ctypes.c_float), ("scale_at", PTR),
-                ("slots", PTR), ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                ("cache", PTR), ("cache_kpe", PTR), ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_slots", I64),
-                ("cache_page_stride", I64), ("cache_kpe_page_stride", I64), ("page_tokens", I32), ("reserved", I32),
-                ("kpe_out", PTR), ("kpe_out_row_stride", I64), ("q_nope", PTR), ("q_pe", PTR), ("q_nope_token_stride", I64),
-                ("q_nope_head_stride", I64), ("q_pe_token_stride", I64), ("q_pe_head_stride", I64), ("q_out", PTR),
-                ("q_out_token_stride", I64), ("q_out_head_stride", I64), ("q_pe_out", PTR), ("q_pe_out_token_stride", I64),
-                ("q_pe_out_head_stride", I64)]
 
 
 def _rows(name, tensor, dtype, tokens, columns):
@@ -39,8 +24,26 @@ def _rows(name, tensor, dtype, tokens, columns):
     return tensor.data_ptr(), row_stride(tensor, 0)
 
 
-def _cache(args, kv_cache, kind, row, unit_dtype):
-    """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
+def _cache(args, kv_cache, kind, rank, rope, dtype):
+    """[blocks, block, row] or [blocks, block, 1, row], of a format of two tensors a pair; blocks may lie apart."""
+    row, unit_dtype = kind.columns(rank, rope), dtype if kind.scale == "none" else None
+    if kind.tensors == 1:
+        return _one(args, kv_cache, kind, row, unit_dtype)
+    _one(args, kv_cache[0], kind, row, unit_dtype)
+    of_kpe = {}
+    _one(of_kpe, kv_cache[1], kind, rope, dtype)
+    if args["num_slots"] != of_kpe["num_slots"] or args.get("page_tokens") != of_kpe.get("page_tokens"):
+        fail(f"kv_cache is a pair of {tuple(kv_cache[0].shape)} and {tuple(kv_cache[1].shape)}: both must have as many blocks of as many rows")
+    unit, apart = 2 // kind.unit, "cache_page_stride" in args or "cache_page_stride" in of_kpe
+    args.update(cache_kpe=of_kpe["cache"], cache_kpe_row_stride=of_kpe["cache_row_stride"] * unit)
+    if apart:
+        block = args["page_tokens"]
+        args.setdefault("cache_page_stride", block * args["cache_row_stride"])
+        args["cache_kpe_page_stride"] = of_kpe.get("cache_page_stride", block * of_kpe["cache_row_stride"]) * unit
+
+
+def _one(args, kv_cache, kind, row, unit_dtype):
+    """One tensor of a cache."""
     middle = len(kv_cache.shape) - 3
     check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
     check_page("kv_cache", kv_cache)
@@ -60,11 +63,17 @@ def _cache(args, kv_cache, kind, row, unit_dtype):
             args.update(cache_page_stride=page)
 
 
-def _format(ctx, kv_cache, kv_cache_dtype):
+def _format(ctx, kv_cache, kv_cache_dtype, wide):
     """A cache's format, by its type and by what the caller calls it."""
+    if isinstance(kv_cache, (tuple, list)):
+        kind = cache_format.of_pair("mla_append", kv_cache, wide) if len(kv_cache) == 2 else None
+        if kind is None or kv_cache_dtype not in ("auto", kind.name):
+            fail(f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {len(kv_cache)} tensors; accepted are 'auto' with two, of latent and rope columns, "
+                 f"{wide} or the latent uint8 or float8_e4m3fn ('kpe16')")
+        return kind
     name = dtype_name(kv_cache, "kv_cache")
     for f in FORMATS.values():
-        if f.scale == "stored" and f.name == kv_cache_dtype:
+        if f.scale == "stored" and f.name == kv_cache_dtype and f.tensors == 1:
             return f
     if kv_cache_dtype == "auto" and name in DTYPES:
         return FORMATS["paged"]
@@ -120,8 +129,8 @@ def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, c
     args["ckv"], args["ckv_row_stride"] = _rows("kv_c", kv_c, dtype, tokens, rank)
     if rope:
         args["kpe"], args["kpe_row_stride"] = _rows("k_pe", k_pe, dtype, tokens, rope)
-    kind = _format(ctx, kv_cache, kv_cache_dtype)
-    _cache(args, kv_cache, kind, kind.columns(rank, rope), dtype if kind.scale == "none" else None)
+    kind = _format(ctx, kv_cache, kv_cache_dtype, dtype)
+    _cache(args, kv_cache, kind, rank, rope, dtype)
     if kind.scale == "launch" and scale is not None:
         if isinstance(scale, (int, float)):
             args["scale"] = float(scale)
@@ -139,7 +148,8 @@ def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, sca
 
     A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale), "fp8_ds_mla" (656 bytes a token:
     scales of its own, by default powers of two) or "fp8_v4" (DeepSeek-V4's [blocks, block, 584] of R = 448 and P = 64, blocks a
-    multiple of 576 bytes apart). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
+    multiple of 576 bytes apart). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere. kv_cache may be a pair, [blocks, block, R] and
+    [blocks, block, P] of kv_c's type; with "kpe16" (or "auto") the first one of uint8 or float8_e4m3fn, whatever the device: stored = value / scale.
     """
     ctx = context.of_call(ctx)
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
@@ -179,7 +189,7 @@ def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out
     tokens, heads = q_nope.shape[0], q_nope.shape[1]
     if not is_nope_first:
         fail("is_nope_first is false; only rows with the latent columns first are made")
-    name = "auto" if dtype_name(kv_cache) != "uint8" else "fp8"
+    name = "auto" if isinstance(kv_cache, (tuple, list)) or dtype_name(kv_cache) != "uint8" else "fp8"
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, name, k_scale, tokens, ctx)
     check_tensor("q_nope", q_nope, dtype, tokens, heads, rank)
     check_tensor("q_pe", q_pe, dtype, tokens, heads, rope)

@@ -7,9 +7,9 @@ from .calls import current_stream
 from .context import _rotate, _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
-from .library import I32, I64, PTR, U32, library
-from .mla_gather_kv_b import GatherArgs, _cache, _put_scale, put_table
-from .mla_prefill import DTYPES, PrefillArgs, _put
+from .library import I32, I64, PTR, ChunkedArgs, ChunkedDesc, GatherArgs, PrefillArgs, library
+from .mla_gather_kv_b import _cache, _put_scale, put_table
+from .mla_prefill import DTYPES, _put
 from .tensors import check_page, check_sums, check_tensor, empty, fail, place, row_stride, whole
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
@@ -17,19 +17,6 @@ __all__ = ["ChunkedPrefill", "prefill_crossover"]
 SIZE = ctypes.c_size_t
 LAYOUTS = tuple(f.name for f in cache_format.taken_by("mla_gather_kv_b"))
 DTYPE_NUMBERS = {"bfloat16": 0, "float16": 1}
-
-
-class ChunkedDesc(ctypes.Structure):
-    """mlaf_chunked_prefill_desc of include/mlaforge/chunked_prefill.h; so are the others."""
-    _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in ("heads", "nope", "rope", "vdim", "rank", "dtype")] + [
-        ("layout", ctypes.c_char_p)] + [(name, I32) for name in ("page_tokens", "chunk_tokens", "batch", "tokens")] + [("plan", PTR),
-        ("crossover", I32), ("rotate", I32)]
-
-
-class ChunkedArgs(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32), ("schedule", PTR), ("schedule_device", PTR), ("fresh", PrefillArgs),
-                ("cached", GatherArgs), ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE)]
-
 
 _SIGNATURES = {
     "mlaf_chunked_prefill_create": (ctypes.c_int, [PTR, PTR, PTR]),

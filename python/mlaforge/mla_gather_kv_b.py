@@ -1,11 +1,9 @@
 """Keys and values of a context chunk from the paged latent cache, by AITER's entry point and argument order."""
-import ctypes
-
 from . import cache_format, context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import GatherArgs
 from .tensors import check_page, check_place, check_tensor, dtype_name, fail, row_stride, style_of
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
@@ -13,17 +11,6 @@ __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 FORMATS = {f.name: f for f in cache_format.taken_by("mla_gather_kv_b")}
 CACHE = "[pages, page, row] or [pages, page, 1, row], of a split cache a pair"
-
-
-class GatherArgs(ctypes.Structure):
-    """mlaf_gather_kv_b_args of include/mlaforge/mla_gather_kv_b.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("page_tokens", I32), ("tokens", I64), ("cache", PTR),
-                ("cache_row_stride", I64), ("cache_page_stride", I64), ("num_pages", I64), ("scale_at", PTR), ("scale", ctypes.c_float),
-                ("table_width", I32), ("table", PTR), ("table_stride", I64), ("table_indptr", PTR), ("cu_seqlens", PTR),
-                ("seq_starts", PTR), ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("k", PTR), ("k_token_stride", I64),
-                ("k_head_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64), ("k_pe", PTR),
-                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64), ("cache_kpe", PTR), ("cache_kpe_row_stride", I64),
-                ("workspace", PTR), ("workspace_size", ctypes.c_size_t), ("rope_table", PTR), ("rope_rows", I64)]
 
 
 def _strides(tensor):
@@ -61,9 +48,11 @@ def _cache(args, cache, rank, rope, dtype, target):
 
 def _split(args, cache, kpe, rank, rope, dtype):
     pages = page = None
+    kind = cache_format.of_pair("mla_gather_kv_b", (cache, kpe), dtype) or FORMATS["split"]
     for name, tensor, columns in (("the cache", cache, rank), ("the cache's rope columns", kpe, rope)):
+        wanted = dtype if kind.latent == "dtype" or tensor is kpe else dtype_name(tensor, name)
         dtype_name(tensor, name)
-        check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
+        check_tensor(name, tensor, wanted, pages, page, *[1] * (len(tensor.shape) - 3), columns)
         pages, page = tensor.shape[:2]
         check_page(name, tensor)
     apart = [row_stride(t, 0, "the cache") for t in (cache, kpe)]
@@ -72,8 +61,8 @@ def _split(args, cache, kpe, rank, rope, dtype):
     if strides[0] % rows[0] or strides[1] != strides[0] // rows[0] * rows[1]:
         fail(f"the cache's pages are {strides[0]} and {strides[1]} apart, with rows of {rows[0]} and {rows[1]}: both must have as many rows")
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=rows[0], cache_page_stride=strides[0],
-                cache_kpe=kpe.data_ptr(), cache_kpe_row_stride=rows[1])
-    return "split"
+                cache_kpe=kpe.data_ptr(), cache_kpe_row_stride=rows[1] * (2 // kind.unit))
+    return kind.name
 
 
 def _put_scale(args, scale):

@@ -1,10 +1,8 @@
 """The cached tokens that sparse attention is to read, selected by an indexer (DSA: DeepSeek-V3.2, GLM-5)."""
-import ctypes
-
 from . import context
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import IndexArgs
 from .made import rows_of, run, tuned
 from .tensors import check_page, check_tensor, dtype_name, empty, fail, row_stride, whole
 
@@ -12,15 +10,6 @@ __all__ = ["mla_index"]
 
 COLUMNS, TOKEN, ALIGN = 128, 132, 16  # of a key; bytes of a cached token with its scale; of pages
 CTX_MOST, TOPK_MOST = 1 << 24, 1 << 20
-
-
-class IndexArgs(ctypes.Structure):
-    """mlaf_index_args of include/mlaforge/mla_index.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("q", PTR), ("q_token_stride", I64), ("q_head_stride", I64),
-                ("w", PTR), ("w_token_stride", I64), ("cache", PTR), ("cache_page_stride", I64), ("block_table", PTR),
-                ("block_table_request_stride", I64), ("lengths", PTR), ("indices", PTR), ("indices_token_stride", I64),
-                ("logits", PTR), ("logits_token_stride", I64), ("num_pages", I64), ("max_length", I64), ("topk", I32),
-                ("page_tokens", I32), ("table_width", I32), ("q_tokens", I32)]
 
 
 def planar(cache, name="cache"):

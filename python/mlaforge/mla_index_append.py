@@ -1,10 +1,8 @@
 """Keys of new tokens for an indexer's cache, and its queries of 8 bits (DSA: DeepSeek-V3.2, GLM-5)."""
-import ctypes
-
 from . import context
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import IndexAppendArgs
 from .made import DTYPES, rows_of, run, tuned
 from .mla_index import ALIGN, COLUMNS, TOKEN, planar
 from .tensors import check_tensor, dtype_name, empty, fail, is_dense, row_stride, style_of
@@ -12,17 +10,6 @@ from .tensors import check_tensor, dtype_name, empty, fail, is_dense, row_stride
 __all__ = ["mla_index_append"]
 
 POWER_OF_TWO, TABLE_16, ROPE = 1, 2, 64
-
-
-class IndexAppendArgs(ctypes.Structure):
-    """mlaf_index_append_args of include/mlaforge/mla_index_append.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("k", PTR), ("k_token_stride", I64), ("norm_weight", PTR),
-                ("norm_bias", PTR), ("slots", PTR), ("positions", PTR), ("cos", PTR), ("table_row_stride", I64), ("sin", PTR),
-                ("q", PTR), ("q_token_stride", I64), ("q_head_stride", I64), ("w", PTR), ("w_token_stride", I64), ("seq_lens", PTR),
-                ("keys", PTR), ("keys_page_stride", I64), ("keys_row_stride", I64), ("scales", PTR), ("scales_page_stride", I64),
-                ("scales_row_stride", I64), ("q8", PTR), ("q8_token_stride", I64), ("q8_head_stride", I64), ("w8", PTR),
-                ("w8_token_stride", I64), ("lengths", PTR), ("table_rows", I64), ("num_pages", I64), ("page_tokens", I32),
-                ("q_tokens", I32), ("eps", ctypes.c_float), ("w_scale", ctypes.c_float)]
 
 
 def _cache(cache):

@@ -7,7 +7,7 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
-from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, fast, library
+from .library import I32, I64, PTR, LayerArgs, LayerDesc, LayerStage, LayerWeight, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_open, check_schedule, make_schedule
 from .mla_index import TOPK_MOST, planar
 from .mla_projections import ENCODINGS
@@ -22,40 +22,6 @@ RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHE
 SAME_TABLES, UINT8 = 1, 6  # MLAF_LAYER_SAME_TABLES; MLAF_VIEW_U8
 INDEX_NORM, INDEX_MODULES = ("k_norm.weight", "k_norm.bias"), ("wq_b", "wk", "weights_proj", "k_norm")  # of an indexer
 SIZE = ctypes.c_size_t
-
-
-class LayerWeight(ctypes.Structure):
-    """mlaf_layer_weight of include/mlaforge/layer.h; so are the others."""
-    _fields_ = [("name", ctypes.c_char_p), ("data", PTR), ("rows", I64), ("cols", I64), ("row_stride", I64)]
-
-
-class LayerDesc(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in (
-        "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
-        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
-                         ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                         ("plan", PTR), ("weights", I32), ("prefill_crossover", I32), ("q_scale_beta", ctypes.c_float), ("q_scale_original", I32),
-                         ("cache_format", I32), ("reserved", I32), ("cache_scale", PTR), ("index_heads", I32), ("index_topk", I32),
-                         ("index_style", I32), ("index_eps", ctypes.c_float)]
-
-
-class LayerArgs(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("q_len", I32), ("tokens", I64), ("hidden", PTR),
-                ("hidden_token_stride", I64), ("out", PTR), ("out_token_stride", I64), ("residual", PTR),
-                ("residual_token_stride", I64), ("positions", PTR), ("slots", PTR), ("cache", PTR), ("cache_kpe", PTR),
-                ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_pages", I32), ("ctx", I32), ("page_rows", I64),
-                ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
-                ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
-                ("schedule", PTR), ("schedule_device", PTR),
-                ("workspace", PTR), ("workspace_size", SIZE), ("schedule_words", SIZE), ("index_cache", PTR), ("index_page_stride", I64),
-                ("indices", PTR)]
-
-
-class LayerStage(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("reserved", I32), ("name", ctypes.c_char_p), ("operation", ctypes.c_char_p), ("plan", PTR),
-                ("output_at", SIZE), ("output_bytes", SIZE), ("bytes", ctypes.c_double), ("flops", ctypes.c_double)]
-
-
 _SIGNATURES = {
     "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
     "mlaf_layer_destroy": (None, [PTR]),
@@ -160,7 +126,8 @@ class Layer:
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
     cache: "e4m3fn", "e4m3fnuz" or "fp8_ds_mla" where the cache has 8 bits: calls then take uint8 [pages, page, bytes of a token], or the float8 type of
-    its latent. cache_scale: a float32 tensor of one element, of e4m3fn and e4m3fnuz: stored is value / scale. It is read at each call.
+    its latent; of "kpe16" a pair of tensors, the latent of 8 bits and rope columns of 16. cache_scale: a float32 tensor of one element, of e4m3fn,
+    e4m3fnuz and kpe16: stored is value / scale. It is read at each call.
     index_topk: each query token attends to so many cached tokens, which an indexer selects (DeepSeek-V3.2, GLM-5); 0: to all. The weights have its
     wq_b, wk, k_norm and weights_proj then, and calls take index_cache. index_style: columns of its RoPE that rotate together, "halves" or "pairs".
     index_hadamard: its queries and keys are multiplied by the Hadamard matrix; index_power_of_two: their scales are powers of two (ue8m0).
@@ -192,11 +159,12 @@ class Layer:
             fail(f"scale is {scale}, must be positive, or None for (nope + rope) ** -0.5")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
-        self._page, self._residual, self._split = whole("page_size", page_size, *PAGE_SIZE), residual, split_cache
+        self._page, self._residual = whole("page_size", page_size, *PAGE_SIZE), residual
         self._format, kind = _cache_format(cache)
         if cache_scale is not None:
             check_tensor("cache_scale", cache_scale, "float32", *([1] if len(getattr(cache_scale, "shape", ())) else []))
         self._row = self._format.columns(rank, rope) if kind else rank + rope
+        self._split = split_cache or bool(kind) and self._format.tensors == 2
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
         flags |= (DEQUANT_NEVER if dequant_many is False else 0) | (KEEP_16 if keep_16 else 0)
@@ -261,13 +229,13 @@ class Layer:
     def _cache(self, cache):
         """Pages of rows at one distance: [pages, page, any 1, columns]; of a split cache a pair."""
         if self._split != isinstance(cache, (tuple, list)):
-            fail("cache must be a pair of tensors where split_cache is set, else one tensor")
+            fail("cache must be a pair of tensors where split_cache is set or its format is kpe16, else one tensor")
         fields = {}
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
             dtype_name(tensor, name)
             wanted = self._dtype
-            if self._format:
+            if self._format and name == "cache":
                 wanted = "uint8" if dtype_name(tensor) == "uint8" else "float8_" + self._format.latent
             check_tensor(name, tensor, wanted, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
             check_page(name, tensor, self._page)
@@ -278,7 +246,8 @@ class Layer:
             apart = page // row if page and page != row * self._page else 0
             if fields.get("page_rows", apart) != apart:
                 fail("pages of the two caches lie differently far apart")
-            fields.update({name: tensor.data_ptr(), name + "_row_stride": row, "page_rows": apart, "num_pages": tensor.shape[0]})
+            unit = 2 if self._format and name == "cache_kpe" else 1  # beside a latent of bytes strides are bytes
+            fields.update({name: tensor.data_ptr(), name + "_row_stride": row * unit, "page_rows": apart, "num_pages": tensor.shape[0]})
         return fields
 
     def _tables(self, batch, tables, prefill):
@@ -426,6 +395,14 @@ class Layer:
                           "variant": info.variant.decode(), "rung": info.rung.decode(), "bytes": stage.bytes, "flops": stage.flops})
         return found
 
-    def workspace_size(self):
-        """Bytes that the largest call in range needs."""
-        return self._lib.mlaf_layer_workspace_size(self._handle, None)
+    @explained()
+    def workspace_size(self, batch=None, q_len=1, kv_len=0, pages=0):
+        """Bytes that the largest call in range needs; with a batch those of a call of so many requests, over a block table of so many pages each."""
+        if batch is None:
+            return self._lib.mlaf_layer_workspace_size(self._handle, None)
+        some = 1 if pages else None  # an address that nobody reads
+        args = _struct(LayerArgs, batch=batch, q_len=q_len, ctx=kv_len, block_table=some, block_table_width=pages, block_table_stride=pages)
+        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
+        if size == SIZE(-1).value:
+            fail(f"{batch} requests of {q_len} query tokens are no call of this layer: batch and q_lens say which may come")
+        return size

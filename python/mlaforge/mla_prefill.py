@@ -1,26 +1,15 @@
 """Prefill attention by the entry points and argument orders of FlashAttention and AITER."""
-import ctypes
-
 from . import context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
+from .library import PrefillArgs
 from .tensors import check_place, check_sums, check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
 
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 ENCODINGS = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
-
-
-class PrefillArgs(ctypes.Structure):
-    """mlaf_prefill_args of include/mlaforge/mla_prefill.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("scale", ctypes.c_float), ("total_q", I64), ("total_k", I64),
-                ("q", PTR), ("q_token_stride", I64), ("q_head_stride", I64), ("k", PTR), ("k_token_stride", I64), ("k_head_stride", I64),
-                ("k_pe", PTR), ("k_pe_token_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64),
-                ("cu_seqlens_q", PTR), ("cu_seqlens_k", PTR), ("o", PTR), ("o_token_stride", I64), ("o_head_stride", I64),
-                ("lse", PTR), ("lse_token_stride", I64), ("lse_head_stride", I64), ("q_scale", PTR), ("k_scale", PTR), ("v_scale", PTR)]
 
 
 def _put(args, name, tensor):

@@ -5,8 +5,8 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .entry import entry
-from .library import I32, I64, PTR, U32
-from .mla_append import POWER_OF_TWO, AppendArgs, _append, _table
+from .library import AppendArgs, ProjectionArgs, QBArgs
+from .mla_append import POWER_OF_TWO, _append, _table
 from .tensors import check_tensor, dtype_name, empty, fail, row_stride, style_of
 
 __all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_q_b_append", "mla_qkv_a", "mla_v_out"]
@@ -16,21 +16,6 @@ DTYPES = {"bfloat16": "bf16", "float16": "f16"}
 ENCODINGS = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
 BLOCK = 128  # rows and columns of a scale
 SCALES = "[rows/128, columns/128]"
-
-
-class ProjectionArgs(ctypes.Structure):
-    """mlaf_projection_args of include/mlaforge/projection.h."""
-    _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("x", PTR), ("x_token_stride", I64), ("x_head_stride", I64),
-                ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("y", PTR), ("y_token_stride", I64), ("y_head_stride", I64),
-                ("norm_weight", PTR), ("eps", ctypes.c_float), ("reserved", I32), ("residual", PTR), ("residual_token_stride", I64),
-                ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64), ("w_scale", PTR),
-                ("w_scale_row_stride", I64), ("w_scale_row", I64), ("w_scale_column", I64), ("workspace", PTR),
-                ("workspace_size", ctypes.c_size_t)]
-
-
-class QBArgs(ctypes.Structure):
-    """mlaf_q_b_args."""
-    _fields_ = [("projection", ProjectionArgs), ("append", AppendArgs), ("absorb", ProjectionArgs)]
 
 
 def _type(x):

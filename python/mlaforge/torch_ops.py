@@ -63,6 +63,8 @@ class Operator:
         LIBRARY.impl(self.name, self.kernel(), "CompositeExplicitAutograd")
         LIBRARY.impl(self.name, self._fake, "Meta")
         self.call = self.overload = getattr(torch.ops.mlaforge, self.name).default
+        if plain is not None:
+            plain.register(self._run_any)
         function._torchdynamo_inline = self.traced()
 
     def kernel(self):
@@ -135,16 +137,22 @@ class Operator:
 
 class Plain:
     """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults; values that may be None cost
-    PyTorch more than others. run: its work."""
+    PyTorch more than others. direct: its work, a function of these values that makes a plain call and returns whether it did."""
 
-    def __init__(self, name, parameters, run):
-        found = PARAMETER.findall(parameters)
+    def __init__(self, name, parameters, direct):
+        self.name, self.parameters, self.direct, found = name, parameters, direct, PARAMETER.findall(parameters)
         self.names = tuple(name for _, name, _ in found)
         self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?"))
-        LIBRARY.define(f"{name}({parameters}) -> ()", tags=TAGS)
-        LIBRARY.impl(name, run, "CompositeExplicitAutograd")
-        LIBRARY.impl(name, lambda *values: None, "Meta")
-        self.call = self.overload = getattr(torch.ops.mlaforge, name).default
+
+    def register(self, run_any):
+        """run_any: makes any call of the entry point, by values' names."""
+        def run(*values, direct=self.direct, names=self.names):
+            if not direct(*values):
+                run_any(dict(zip(names, values)))
+        LIBRARY.define(f"{self.name}({self.parameters}) -> ()", tags=TAGS)
+        LIBRARY.impl(self.name, run, "CompositeExplicitAutograd")
+        LIBRARY.impl(self.name, lambda *values: None, "Meta")
+        self.call = self.overload = getattr(torch.ops.mlaforge, self.name).default
 
     def serves(self, values, defaults):
         """True of a call's values that this operator takes, where all others are defaults."""
@@ -168,11 +176,7 @@ def _decode(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
 
 
 def _decode_plain(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, lse, max_seqlen_q, sm_scale):
-    ctx = context._default
-    if ctx is None or ctx.emulated or ctx._address is None or torch.is_grad_enabled() or ctx._run(
-            ctx._address, ctx._plan_address, 1, max_seqlen_q, 0, sm_scale, None, None, q, kv_buffer, o, lse, qo_indptr, kv_indptr, kv_indices,
-            kv_last_page_lens) != 0:
-        mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse=lse)
+    return _decode(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale, lse)
 
 
 def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=None, causal=False, out=None, lse=None, mean_kv_len=None):
@@ -253,7 +257,9 @@ OPERATORS = [
              "bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, "
              "Tensor? topk_length=None, Tensor? extra_topk_length=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None, "
              "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None, Tensor? descale_q=None, Tensor? descale_k=None",
-             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"]), dtype=_wide(v["q"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10)),
+             {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"]), dtype=_wide(v["q"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10),
+             plain=Plain("flash_mla_plain", "Tensor q, Tensor k_cache, Tensor block_table, Tensor cache_seqlens, SymInt head_dim_v, float? softmax_scale, "
+                         "bool causal, Tensor(a!) out, Tensor(b!) lse", _flash)),
     Operator(flash_mla_sparse_fwd,
              "Tensor q, Tensor kv, Tensor indices, float? sm_scale, SymInt d_v=512, Tensor? attn_sink=None, Tensor? topk_length=None, "
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None",
@@ -315,7 +321,9 @@ OPERATORS = [
              "Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor? seq_lens=None, Tensor? block_table=None, Tensor(b!)? out=None, "
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
-             "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12)),
+             "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12),
+             Plain("layer_plain", "int layer, Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor seq_lens, Tensor block_table, "
+                   "Tensor(b!) out, SymInt kv_len, SymInt q_len", _layer)),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

@@ -1,4 +1,5 @@
 /* Frequencies, tables and softmax scale of rotary positions (mlaforge/rope.h). */
+#include "base/bits.h"
 #include "mlaforge/rope.h"
 
 #include <math.h>
@@ -93,11 +94,8 @@ mlaf_status mlaf_rope_table(const mlaf_rope *rope, int64_t positions, float *tab
 
 /* To the nearest bf16, ties to even; finite numbers. */
 static float bf16(float x) {
-  uint32_t u;
-  memcpy(&u, &x, sizeof u);
-  u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
-  memcpy(&x, &u, sizeof x);
-  return x;
+  const uint32_t u = mlaf_float_bits(x);
+  return mlaf_bits_float((u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u);
 }
 
 mlaf_status mlaf_rope_table_bf16(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why,

@@ -11,35 +11,15 @@ unsigned emu_atomic_operands(emu_atomic op) {
   return op == EMU_CMPSWAP || op == EMU_FCMPSWAP || op == EMU_MSKOR || op == EMU_WRAP ? 2 : 1;
 }
 
-static float as_float(uint64_t x) {
-  uint32_t u = (uint32_t)x;
-  float f;
-  memcpy(&f, &u, sizeof f);
-  return f;
-}
-static uint64_t float_bits(float f) {
-  uint32_t u;
-  memcpy(&u, &f, sizeof u);
-  return u;
-}
-static double as_double(uint64_t x) {
-  double f;
-  memcpy(&f, &x, sizeof f);
-  return f;
-}
-static uint64_t double_bits(double f) {
-  uint64_t u;
-  memcpy(&u, &f, sizeof u);
-  return u;
-}
+static float as_float(uint64_t x) { return mlaf_bits_float((uint32_t)x); }
 
 static uint64_t apply_float(emu_atomic op, unsigned words, uint64_t mem, uint64_t data) {
   if (words == 2) {
-    double a = as_double(mem), b = as_double(data);
-    return double_bits(op == EMU_FADD ? a + b : op == EMU_FMIN ? fmin(a, b) : fmax(a, b));
+    double a = mlaf_bits_double(mem), b = mlaf_bits_double(data);
+    return mlaf_double_bits(op == EMU_FADD ? a + b : op == EMU_FMIN ? fmin(a, b) : fmax(a, b));
   }
   float a = as_float(mem), b = as_float(data);
-  return float_bits(op == EMU_FADD ? a + b : op == EMU_FMIN ? fminf(a, b) : fmaxf(a, b));
+  return mlaf_float_bits(op == EMU_FADD ? a + b : op == EMU_FMIN ? fminf(a, b) : fmaxf(a, b));
 }
 
 static uint16_t add_half(uint16_t a, uint16_t b) {
@@ -48,7 +28,7 @@ static uint16_t add_half(uint16_t a, uint16_t b) {
 
 static uint16_t add_bf16(uint16_t a, uint16_t b) {
   float s = as_float((uint32_t)a << 16) + as_float((uint32_t)b << 16);
-  uint32_t u = (uint32_t)float_bits(s);
+  uint32_t u = mlaf_float_bits(s);
   if (s != s) return (uint16_t)(u >> 16 | 0x40);
   return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
@@ -60,7 +40,7 @@ uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t 
     case EMU_SWAP: r = data; break;
     case EMU_CMPSWAP: r = mem == cmp ? data : mem; break;
     case EMU_FCMPSWAP:
-      r = (words == 2 ? as_double(mem) == as_double(cmp) : as_float(mem) == as_float(cmp)) ? data : mem;
+      r = (words == 2 ? mlaf_bits_double(mem) == mlaf_bits_double(cmp) : as_float(mem) == as_float(cmp)) ? data : mem;
       break;
     case EMU_MSKOR: r = (mem & ~cmp) | data; break;
     case EMU_WRAP: r = mem >= cmp ? mem - cmp : mem + data; break;

@@ -26,17 +26,6 @@ typedef struct format_op {
   bool half, high; /* 16-bit results, two to a register; the high half of one */
 } format_op;
 
-static float as_float(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static uint32_t bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
-
 /* Unsigned floats of 10 and 11 bits (5 exponent bits) and halves. */
 static float small_float(uint32_t x, unsigned width) {
   unsigned mant = width == 16 ? 10 : width - 5;
@@ -54,25 +43,25 @@ static uint32_t decode(uint32_t x, unsigned width, unsigned number) {
   int64_t s = signed_field(x, width);
   double top = (double)((UINT64_C(1) << (number == SNORM ? width - 1 : width)) - 1);
   switch (number) {
-    case UNORM: return bits_of((float)(x / top));
-    case SNORM: return bits_of((float)fmax((double)s / top, -1.0));
-    case USCALED: return bits_of((float)x);
-    case SSCALED: return bits_of((float)s);
+    case UNORM: return mlaf_float_bits((float)(x / top));
+    case SNORM: return mlaf_float_bits((float)fmax((double)s / top, -1.0));
+    case USCALED: return mlaf_float_bits((float)x);
+    case SSCALED: return mlaf_float_bits((float)s);
     case SINT: return (uint32_t)s;
-    case FLOAT: return width == 32 ? x : bits_of(small_float(x, width));
+    case FLOAT: return width == 32 ? x : mlaf_float_bits(small_float(x, width));
     default: return x;
   }
 }
 
 static uint32_t encode(uint32_t v, unsigned width, unsigned number) {
-  double f = as_float(v), top = (double)((UINT64_C(1) << (number == SNORM || number == SSCALED ? width - 1 : width)) - 1);
+  double f = mlaf_bits_float(v), top = (double)((UINT64_C(1) << (number == SNORM || number == SSCALED ? width - 1 : width)) - 1);
   uint32_t mask = width == 32 ? ~0u : (1u << width) - 1;
   switch (number) {
     case UNORM: return f > 0 ? (uint32_t)rint((f < 1 ? f : 1) * top) : 0;
     case SNORM: return f != f ? 0 : (uint32_t)(int64_t)rint((f > -1 ? f < 1 ? f : 1 : -1) * top) & mask;
     case USCALED: return f > 0 ? (uint32_t)(f < top ? f : top) : 0;
     case SSCALED: return f != f ? 0 : (uint32_t)(int64_t)(f > -top - 1 ? f < top ? f : top : -top - 1) & mask;
-    case FLOAT: return width == 32 ? v : to_half(as_float(v));
+    case FLOAT: return width == 32 ? v : to_half(mlaf_bits_float(v));
     default: return v & mask;
   }
 }
@@ -119,7 +108,7 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
       uint32_t one = is_int ? 1 : 0x3f800000, x = sel == 1 || (sel == 7 && f->n < 4) ? one : 0;
       if (sel >= 4 && sel - 4u < f->n) x = decode(field(element, f, sel - 4u), f->width[sel - 4], number);
       if (!(p.whole >> l & 1)) x = 0;
-      if (op->half && !is_int) x = to_half(as_float(x));
+      if (op->half && !is_int) x = to_half(mlaf_bits_float(x));
       uint32_t *d = &w->v[dst + (op->half ? c / 2 : c)][l];
       if (!op->half) *d = x;
       else if (op->high || c % 2) *d = (*d & 0xffff) | x << 16;
@@ -152,7 +141,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
       if (c < op->n) x = w->v[src + (op->half ? c / 2 : c)][l];
       if (op->half && c < op->n) {
         x = x >> (op->high || c % 2 ? 16 : 0) & 0xffff;
-        if (number != UINT && number != SINT) x = bits_of(small_float(x, 16));
+        if (number != UINT && number != SINT) x = mlaf_float_bits(small_float(x, 16));
       }
       memcpy(&part, element + at / 32 * 4, 4);
       part |= encode(x, f->width[c], number) << at % 32;

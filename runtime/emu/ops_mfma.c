@@ -53,23 +53,11 @@ typedef uint32_t (*vregs)[EMU_LANES];
 
 /* --- unpacking: registers -> one fp32 (or int32) per lane and k --- */
 
-static inline __attribute__((always_inline)) float bits_float(uint32_t u) {
-  float f;
-  memcpy(&f, &u, sizeof f);
-  return f;
-}
-
-static inline __attribute__((always_inline)) uint32_t float_bits(float f) {
-  uint32_t u;
-  memcpy(&u, &f, sizeof u);
-  return u;
-}
-
 /* FNUZ: bias 8 (e4m3) or 16 (e5m2), no infinities, no negative zero; 0x80 is the one NaN. */
 static inline __attribute__((always_inline)) uint32_t fnuz_bits(uint32_t x, int mant, int bias) {
   uint32_t e = (x & 0x7f) >> mant, m = x & ((1u << mant) - 1);
   uint32_t normal = (e + 127 - (uint32_t)bias) << 23 | m << (23 - mant);
-  uint32_t sub = float_bits((float)(int32_t)m * (mant == 3 ? 0x1p-10f : 0x1p-17f)); /* m * 2^(1 - bias - mant) */
+  uint32_t sub = mlaf_float_bits((float)(int32_t)m * (mant == 3 ? 0x1p-10f : 0x1p-17f)); /* m * 2^(1 - bias - mant) */
   uint32_t mag = e ? normal : sub;
   return x == 0x80 ? 0x7fc00000u : mag | (x & 0x80) << 24;
 }
@@ -270,13 +258,13 @@ static void tiny_blocks(const emu_mfma *d, vregs acc, const unpacked *a, const u
         for (int k = 0; k < d->k; k++) s += a->e[k].i[al] * b->e[k].i[l];
         acc[i][l] = (uint32_t)s;
       } else {
-        float c = bits_float(acc[i][l]), s = c, ak[4], bk[4];
+        float c = mlaf_bits_float(acc[i][l]), s = c, ak[4], bk[4];
         for (int k = 0; k < d->k; k++) {
           ak[k] = a->e[k].f[al], bk[k] = b->e[k].f[l];
           s = d->a == EMU_IN_F32 ? fmaf(ak[k], bk[k], s) : s + ak[k] * bk[k];
         }
         if (!isfinite(s) && d->a != EMU_IN_F32) s = sum_again(ak, bk, d->k, c, fused);
-        acc[i][l] = float_bits(s);
+        acc[i][l] = mlaf_float_bits(s);
       }
     }
 }
@@ -330,7 +318,7 @@ static void load_c(emu_wave *w, const emu_inst *in, const emu_mfma *d) {
 static void flush_rows(uint32_t (*v)[EMU_LANES], int rows, float least) {
   for (int r = 0; r < rows; r++)
     for (int l = 0; l < EMU_LANES; l++)
-      if (fabsf(bits_float(v[r][l])) < least) v[r][l] &= 0x80000000u;
+      if (fabsf(mlaf_bits_float(v[r][l])) < least) v[r][l] &= 0x80000000u;
 }
 
 bool emu_mfma_dense(emu_wave *w, const emu_inst *in) {
@@ -407,13 +395,13 @@ bool emu_mfma_small(emu_wave *w, const emu_inst *in) {
     for (int j = 0; j < d->m; j++) {
       int reg = d->m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = d->m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j;
       uint32_t *acc = &w->v[in->dst[0].reg + reg][lane];
-      float f = bits_float(*acc);
+      float f = mlaf_bits_float(*acc);
       for (int block = 0; block < d->k / 32; block++) {
         double dot = 0;
         for (int k = 32 * block; k < 32 * block + 32; k++) dot += (double)row_k[k][i] * (double)col_k[k][j];
         f = (float)(f + dot * sa[block * d->m + i] * sb[block * d->m + j]);
       }
-      *acc = float_bits(f);
+      *acc = mlaf_float_bits(f);
     }
   w->counts.mfma_passes += in->passes;
   w->counts.mfma_flops += 2ull * d->m * d->m * d->k;
@@ -421,15 +409,11 @@ bool emu_mfma_small(emu_wave *w, const emu_inst *in) {
 }
 
 static double get_double(vregs v, int lane) {
-  uint64_t u = (uint64_t)v[1][lane] << 32 | v[0][lane];
-  double x;
-  memcpy(&x, &u, sizeof x);
-  return x;
+  return mlaf_bits_double((uint64_t)v[1][lane] << 32 | v[0][lane]);
 }
 
 static void put_double(vregs v, int lane, double x) {
-  uint64_t u;
-  memcpy(&u, &x, sizeof u);
+  const uint64_t u = mlaf_double_bits(x);
   v[0][lane] = (uint32_t)u;
   v[1][lane] = (uint32_t)(u >> 32);
 }
@@ -437,10 +421,7 @@ static void put_double(vregs v, int lane, double x) {
 static double c_double(const emu_wave *w, const emu_operand *c, int pair, int lane) {
   if (c->kind == EMU_O_VREG) return get_double(w->v + c->reg + 2 * pair, lane);
   if (c->is_float) return c->fvalue;
-  int64_t i = (int32_t)c->value;
-  double x;
-  memcpy(&x, &i, sizeof x);
-  return x;
+  return mlaf_bits_double((uint64_t)(int32_t)c->value);
 }
 
 bool emu_mfma_f64(emu_wave *w, const emu_inst *in) {
@@ -487,7 +468,7 @@ bool emu_mfma_sparse(emu_wave *w, const emu_inst *in) {
     for (int j = 0; j < d->m; j++) {
       int reg = d->m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = d->m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j, x = 0;
       uint32_t *acc = &w->v[in->dst[0].reg + reg][lane];
-      float c = bits_float(*acc), f = c, ak[K_MAX], bk[K_MAX];
+      float c = mlaf_bits_float(*acc), f = c, ak[K_MAX], bk[K_MAX];
       int32_t n = (int32_t)*acc;
       for (int g = 0; g < groups; g++)
         for (int e = 0; e < stored; e++, x++) {
@@ -497,7 +478,7 @@ bool emu_mfma_sparse(emu_wave *w, const emu_inst *in) {
           else ak[x] = a.e[e].f[al], bk[x] = be->f[g * d->m + j], f += ak[x] * bk[x];
         }
       if (d->a != EMU_IN_I8 && !isfinite(f)) f = sum_again(ak, bk, x, c, fused);
-      *acc = d->a == EMU_IN_I8 ? (uint32_t)n : float_bits(f);
+      *acc = d->a == EMU_IN_I8 ? (uint32_t)n : mlaf_float_bits(f);
     }
   w->counts.mfma_passes += d->passes;
   w->counts.mfma_flops += 2ull * d->m * d->m * d->k; /* as the dense shape counts them */

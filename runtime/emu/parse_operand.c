@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "emu/parse.h"
 
 typedef struct named_operand {
@@ -88,10 +89,7 @@ static bool parse_constant(const char *s, emu_operand *o) {
   if (!strchr(s, '.')) return false;
   o->fvalue = mlaf_strtod(s, &end);
   o->is_float = true;
-  float f = (float)o->fvalue;
-  uint32_t bits;
-  memcpy(&bits, &f, 4);
-  o->value = bits;
+  o->value = mlaf_float_bits((float)o->fvalue);
   return end != s && !*end;
 }
 

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/bits.h"
 
 /* Meaning of the highest exponent: numbers like any other, IEEE's infinity and NaNs, or numbers but for all ones, the one NaN. */
 typedef enum emu_small_top { EMU_TOP_NUMBERS, EMU_TOP_IEEE, EMU_TOP_ONE_NAN } emu_small_top;
@@ -68,12 +69,10 @@ static inline uint32_t emu_small_code(const emu_small *f, double x, bool saturat
 
 /* Stochastic rounding: random bits below the mantissa's last one are added, then the rest is cut off. */
 static inline uint32_t emu_small_random(const emu_small *f, double x, uint32_t random, bool saturate) {
-  uint64_t u;
   if (!isfinite(x)) return emu_small_pack(f, x, true, saturate);
-  memcpy(&u, &x, 8);
-  u += (uint64_t)(random >> (9 + f->man)) << 29; /* the upper 23 - man bits, at the place they have in an f32 */
-  memcpy(&x, &u, 8);
-  return emu_small_pack(f, x, true, saturate);
+  /* The upper 23 - man bits, at the place they have in an f32. */
+  const uint64_t u = mlaf_double_bits(x) + ((uint64_t)(random >> (9 + f->man)) << 29);
+  return emu_small_pack(f, mlaf_bits_double(u), true, saturate);
 }
 
 #endif

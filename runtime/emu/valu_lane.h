@@ -9,26 +9,10 @@
 #include "base/half.h"
 #include "emu/valu.h"
 
-static inline float asf(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static inline uint32_t asu(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
-static inline double asd(uint64_t u) {
-  double d;
-  memcpy(&d, &u, 8);
-  return d;
-}
-static inline uint64_t asq(double d) {
-  uint64_t u;
-  memcpy(&u, &d, 8);
-  return u;
-}
+static inline float asf(uint32_t u) { return mlaf_bits_float(u); }
+static inline uint32_t asu(float f) { return mlaf_float_bits(f); }
+static inline double asd(uint64_t u) { return mlaf_bits_double(u); }
+static inline uint64_t asq(double d) { return mlaf_double_bits(d); }
 
 /* --- f16 --- */
 static inline uint32_t f16_to_f32_bits(uint32_t h) { return mlaf_half_decode_bits(h); }

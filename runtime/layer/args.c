@@ -127,7 +127,7 @@ typedef struct wanted {
 } wanted;
 
 static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
-  const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = s->d.flags & MLAF_LAYER_SPLIT_CACHE && s->d.rope;
+  const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = layer_cache_is_split(s) && s->d.rope;
   const bool pages = a->num_pages, many = a->schedule, index = layer_indexes(s), lists = layer_lists(s);
   const bool table = a->block_table || lists;
   const wanted list[] = {
@@ -300,9 +300,9 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
 static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, void *turned, mlaf_append_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  const bool split = layer_cache_is_split(&l->shape);
   const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
-  const int64_t kpe_row = or_else(a->cache_kpe_row_stride, d->rope);
+  const int64_t kpe_row = or_else(a->cache_kpe_row_stride, layer_kpe_row(s));
   out->ckv = behind(c, (size_t)d->q_rank * LAYER_ELEMENT);
   out->kpe = d->rope ? behind(c, (size_t)(d->q_rank + d->rank) * LAYER_ELEMENT) : NULL;
   out->ckv_row_stride = out->kpe_row_stride = layer_c_row(s);
@@ -379,7 +379,7 @@ static void fill_absorb(const mlaf_layer *l, const mlaf_layer_args *a, const voi
 
 static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, mlaf_execute_args *out) {
   const mlaf_layer_desc *d = &l->shape.d;
-  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  const bool split = layer_cache_is_split(&l->shape);
   out->batch = z->batch;
   out->total_q = z->tokens;
   out->ckv = a->cache;
@@ -421,7 +421,7 @@ static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *ou
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv_b, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  const bool split = layer_cache_is_split(&l->shape);
   const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
   out->cache = a->cache;
   out->cache_kpe = split && d->rope ? a->cache_kpe : NULL;

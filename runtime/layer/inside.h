@@ -144,13 +144,20 @@ static inline int64_t layer_c_row(const layer_shape *s) { return layer_latent_en
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 /* The cache's format (op/cache_format.h), and elements of a row of its tensor. */
-static inline const mlaf_cache_format *layer_format(const layer_shape *s) {
+static inline const mlaf_cache_format *layer_format_of(const mlaf_layer_desc *d) {
   static const int of[] = {[MLAF_KV_16] = MLAF_FORMAT_PAGED, [MLAF_KV_E4M3FN] = MLAF_FORMAT_E4M3FN,
-                           [MLAF_KV_E4M3FNUZ] = MLAF_FORMAT_E4M3FNUZ, [MLAF_KV_FP8_DS_MLA] = MLAF_FORMAT_FP8_DS_MLA};
-  return mlaf_cache_format_at(s->d.flags & MLAF_LAYER_SPLIT_CACHE ? MLAF_FORMAT_SPLIT : of[s->d.cache_format]);
+                           [MLAF_KV_E4M3FNUZ] = MLAF_FORMAT_E4M3FNUZ, [MLAF_KV_FP8_DS_MLA] = MLAF_FORMAT_FP8_DS_MLA,
+                           [MLAF_KV_FP8_V4] = MLAF_FORMAT_FP8_V4, [MLAF_KV_KPE16] = MLAF_FORMAT_KPE16};
+  return mlaf_cache_format_at(d->flags & MLAF_LAYER_SPLIT_CACHE ? MLAF_FORMAT_SPLIT : of[d->cache_format]);
 }
+static inline const mlaf_cache_format *layer_format(const layer_shape *s) { return layer_format_of(&s->d); }
 static inline int64_t layer_cache_row(const layer_shape *s) {
   return mlaf_extent_bytes(layer_format(s)->row, s->d.rank, s->d.rope) / layer_format(s)->unit;
+}
+/* Its rope columns are rows of a tensor of their own, of so many elements. */
+static inline bool layer_cache_is_split(const layer_shape *s) { return layer_format(s)->split; }
+static inline int64_t layer_kpe_row(const layer_shape *s) {
+  return mlaf_extent_bytes(layer_format(s)->rope_bytes, s->d.rank, s->d.rope) / layer_format(s)->unit;
 }
 static inline bool layer_rotates(const layer_shape *s) { return s->d.rope && s->d.rope_style != MLAF_LAYER_UNROTATED; }
 static inline bool layer_rotates_on_read(const layer_shape *s) {

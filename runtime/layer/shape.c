@@ -152,7 +152,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"weights", d->weights, MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FNUZ},
       {"prefill_crossover", d->prefill_crossover, 0, INT32_MAX},
       {"q_scale_original", d->q_scale_original, 0, INT32_MAX},
-      {"cache_format", d->cache_format, MLAF_KV_16, MLAF_KV_FP8_DS_MLA},
+      {"cache_format", d->cache_format, MLAF_KV_16, MLAF_KV_KPE16},
       {"reserved", d->reserved, 0, 0},
       {"index_heads", d->index_heads, 0, 64},  {"index_topk", d->index_topk, 0, 1 << 20},
       {"index_style", d->index_style, MLAF_LAYER_PAIRS, MLAF_LAYER_HALVES},
@@ -187,11 +187,14 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & MLAF_LAYER_KEEP_16)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16, which "
                      "dequantises: leave one out");
+  if (d->cache_format == MLAF_KV_FP8_V4)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_format is %d, fp8_v4, whose tokens have columns of their own, "
+                     "which no layer makes", d->cache_format);
   if (d->cache_format && d->flags & (MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_ROPE_ON_READ))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_format is %d, and flags has %s: of a cache of 8 bits latent and "
-                     "rope columns are one row, and keys are rotated", d->cache_format,
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_format is %d, and flags has %s: a cache of 8 bits has the tensors "
+                     "of its format, and keys are rotated", d->cache_format,
                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "MLAF_LAYER_SPLIT_CACHE" : "MLAF_LAYER_ROPE_ON_READ");
-  if (d->cache_scale && (d->cache_format == MLAF_KV_16 || d->cache_format == MLAF_KV_FP8_DS_MLA))
+  if (d->cache_scale && layer_format_of(d)->scale != MLAF_SCALE_LAUNCH)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_scale is %p, must be NULL: %s", (const void *)d->cache_scale,
                      d->cache_format ? "tokens of the cache hold their scales" : "the cache has 16 bits");
   if ((uintptr_t)d->cache_scale % sizeof(float))

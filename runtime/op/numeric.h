@@ -8,17 +8,6 @@
 #include "base/half.h"
 #include "mlaforge/problem.h"
 
-static inline float mlaf_bits_float(uint32_t bits) {
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-static inline uint32_t mlaf_float_bits(float f) {
-  uint32_t bits;
-  memcpy(&bits, &f, sizeof bits);
-  return bits;
-}
-
 static inline float mlaf_bf16_decode(uint16_t h) { return mlaf_bits_float((uint32_t)h << 16); }
 /* Round to nearest even; NaN stays NaN. */
 static inline uint16_t mlaf_bf16_encode(float f) {

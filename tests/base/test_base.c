@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "cmocka_all.h"
 
-static void every_status_has_name_and_text(void **state) {
+TEST(every_status_has_name_and_text) {
   for (int s = 0; s < MLAF_STATUS_COUNT; s++) {
     assert_string_not_equal(mlaf_status_text((mlaf_status)s), "unknown status");
     assert_memory_equal(mlaf_status_name((mlaf_status)s), "MLAF_", 5);
@@ -23,7 +23,7 @@ static void every_status_has_name_and_text(void **state) {
   assert_string_equal(mlaf_status_text(MLAF_STATUS_COUNT), "unknown status");
 }
 
-static void prefix_keeps_the_cause(void **state) {
+TEST(prefix_keeps_the_cause) {
   mlaf_err err;
   assert_int_equal(mlaf_fail(&err, MLAF_E_IO, "cannot open '%s'", "x"), MLAF_E_IO);
   assert_int_equal(mlaf_fail_prefix(&err, MLAF_E_DB, "database %d", 7), MLAF_E_DB);
@@ -32,7 +32,7 @@ static void prefix_keeps_the_cause(void **state) {
   assert_int_equal(mlaf_fail(NULL, MLAF_E_ARG, "nobody listens"), MLAF_E_ARG);
 }
 
-static void a_huge_detail_is_cut_not_overrun(void **state) {
+TEST(a_huge_detail_is_cut_not_overrun) {
   mlaf_err err;
   char *big = malloc(3 * MLAF_ERR_MAX);
   memset(big, 'a', 3 * MLAF_ERR_MAX - 1);
@@ -44,7 +44,7 @@ static void a_huge_detail_is_cut_not_overrun(void **state) {
   free(big);
 }
 
-static void text_stops_at_its_maximum(void **state) {
+TEST(text_stops_at_its_maximum) {
   mlaf_text t = MLAF_TEXT_INIT(10);
   mlaf_text_str(&t, "123456789");
   assert_false(t.failed);
@@ -61,7 +61,7 @@ static void text_stops_at_its_maximum(void **state) {
   free(s);
 }
 
-static void sha256_of_known_texts(void **state) {
+TEST(sha256_of_known_texts) {
   char hex[MLAF_HASH_HEX];
   mlaf_sha256_hex("abc", 3, hex);
   assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -79,7 +79,7 @@ static int files_in(const char *dir) {
   return n;
 }
 
-static void publish_then_read(void **state) {
+TEST(publish_then_read) {
   char dir[] = "/tmp/mlaf-base-XXXXXX", path[64];
   assert_non_null(mkdtemp(dir));
   mlaf_err err;
@@ -107,7 +107,7 @@ static void publish_then_read(void **state) {
 }
 
 /* A write that fails half-way leaves the old file as it was and no temporary one behind. */
-static void failed_publish_leaves_the_old_file(void **state) {
+TEST(failed_publish_leaves_the_old_file) {
   char dir[] = "/tmp/mlaf-base-XXXXXX", path[64];
   assert_non_null(mkdtemp(dir));
   snprintf(path, sizeof path, "%s/f", dir);
@@ -134,7 +134,7 @@ static void failed_publish_leaves_the_old_file(void **state) {
 
 static void count_lines(void *user, mlaf_log_level level, const char *line) { *(int *)user += (int)strlen(line); }
 
-static void log_respects_its_level(void **state) {
+TEST(log_respects_its_level) {
   int seen = 0;
   mlaf_log log = {count_lines, &seen, MLAF_LOG_WARN};
   mlaf_log_line(&log, MLAF_LOG_INFO, "dropped");
@@ -144,12 +144,4 @@ static void log_respects_its_level(void **state) {
   mlaf_log_line(NULL, MLAF_LOG_ERROR, "nobody");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_status_has_name_and_text), cmocka_unit_test(prefix_keeps_the_cause),
-      cmocka_unit_test(a_huge_detail_is_cut_not_overrun), cmocka_unit_test(text_stops_at_its_maximum),
-      cmocka_unit_test(sha256_of_known_texts), cmocka_unit_test(publish_then_read),
-      cmocka_unit_test(failed_publish_leaves_the_old_file), cmocka_unit_test(log_respects_its_level),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -5,19 +5,8 @@
 #include "cmocka_all.h"
 #include "half.h"
 
-static uint32_t bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
-static float float_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-
 static void encodes(uint32_t u) {
-  float f = float_of(u);
+  float f = mlaf_bits_float(u);
   uint16_t want = test_half_of(f), got = mlaf_half_encode(f);
   if (got != want) fail_msg("float %08x: %04x, by definition %04x", u, got, want);
 #ifdef TEST_HAS_FLOAT16
@@ -27,27 +16,28 @@ static void encodes(uint32_t u) {
 #endif
 }
 
-static void every_half(void **state) {
+TEST(every_half) {
   for (uint32_t h = 0; h < 65536; h++) {
-    uint32_t got = bits_of(mlaf_half_decode((uint16_t)h)), want = bits_of(test_half_to_float((uint16_t)h));
+    uint32_t got = mlaf_float_bits(mlaf_half_decode((uint16_t)h)), want = mlaf_float_bits(test_half_to_float((uint16_t)h));
     if (got != want) fail_msg("half %04x: %08x, by definition %08x", h, got, want);
     assert_int_equal(mlaf_half_decode_bits(h), got);
 #ifdef TEST_HAS_FLOAT16
     uint16_t bits = (uint16_t)h;
     _Float16 own;
     memcpy(&own, &bits, 2);
-    if (got != bits_of((float)own)) fail_msg("half %04x: %08x, the compiler's %08x", h, got, bits_of((float)own));
+    if (got != mlaf_float_bits((float)own)) fail_msg("half %04x: %08x, the compiler's %08x", h, got, mlaf_float_bits((float)own));
 #endif
     uint16_t quiet = (uint16_t)(h & 0x7fff) > 0x7c00 ? (uint16_t)(h | 0x200) : (uint16_t)h;
-    assert_int_equal(mlaf_half_encode(float_of(got)), quiet); /* there and back */
+    assert_int_equal(mlaf_half_encode(mlaf_bits_float(got)), quiet); /* there and back */
   }
 }
 
 /* At each half, half way to the next one, and one float to either side of both; around the edges of the format. */
-static void every_boundary(void **state) {
+TEST(every_boundary) {
   for (uint32_t h = 0; h < 0x7c00; h++) {
-    uint32_t at[3] = {bits_of((float)test_half_value((uint16_t)h)), 0, 0};
-    at[1] = bits_of((float)((test_half_value((uint16_t)h) + (h == 0x7bff ? 65536 : test_half_value((uint16_t)(h + 1)))) / 2));
+    uint32_t at[3] = {mlaf_float_bits((float)test_half_value((uint16_t)h)), 0, 0};
+    const double next = h == 0x7bff ? 65536 : test_half_value((uint16_t)(h + 1));
+    at[1] = mlaf_float_bits((float)((test_half_value((uint16_t)h) + next) / 2));
     at[2] = at[0] + (at[1] - at[0]) / 2;
     for (int i = 0; i < 3; i++)
       for (uint32_t step = 0; step < 3; step++) encodes(at[i] + step - 1), encodes((at[i] + step - 1) ^ 0x80000000u);
@@ -56,7 +46,7 @@ static void every_boundary(void **state) {
     for (uint32_t m = 0; m < 64; m++) encodes(e << 23 | m), encodes(e << 23 | (0x7fffff - m)), encodes(e << 23 | m << 17);
 }
 
-static void many_others(void **state) {
+TEST(many_others) {
   uint64_t x = 88172645463325252u;
   for (int i = 0; i < 4000000; i++) {
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -66,7 +56,7 @@ static void many_others(void **state) {
 }
 
 /* Sums of 113 bits round once. */
-static void quads(void **state) {
+TEST(quads) {
 #ifdef __SIZEOF_FLOAT128__
   assert_int_equal(test_half_of_quad((__float128)65520 - 0x1p-90), 0x7bff);
   assert_int_equal(test_half_of_quad((__float128)65520), 0x7c00);
@@ -78,8 +68,4 @@ static void quads(void **state) {
 #endif
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_half), cmocka_unit_test(every_boundary),
-                                     cmocka_unit_test(many_others), cmocka_unit_test(quads)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -22,14 +22,14 @@ static int setup(void **state) {
 }
 
 /* The C library prints a comma here, so that the rest proves something. */
-static void the_locale_has_a_comma(void **state) {
+TEST(the_locale_has_a_comma) {
   char text[16];
   snprintf(text, sizeof text, "%.2f", 0.25);
   assert_string_equal(text, "0,25");
   assert_true(strtod("0.25", NULL) == 0);
 }
 
-static void base_has_a_point(void **state) {
+TEST(base_has_a_point) {
   char text[32], *end;
   mlaf_err err;
   assert_true(mlaf_strtod("0.25x", &end) == 0.25 && *end == 'x');
@@ -58,7 +58,7 @@ static void base_has_a_point(void **state) {
   assert_string_equal(text, "0,5");
 }
 
-static void lengths_round_trip(void **state) {
+TEST(lengths_round_trip) {
   mlaf_lengths l;
   char text[MLAF_LENGTHS_TEXT_MAX];
   mlaf_err err = {MLAF_OK, ""};
@@ -69,7 +69,7 @@ static void lengths_round_trip(void **state) {
 }
 
 /* Tuning text as shipped: taken, and given back the same. */
-static void tuning_text_round_trips(void **state) {
+TEST(tuning_text_round_trips) {
   char *path = mlaf_format("%s/tuning/gfx942.tsv", getenv("MLAF_SOURCE_DIR"));
   mlaf_db *db = NULL;
   mlaf_err err = {MLAF_OK, ""};
@@ -92,7 +92,7 @@ static void tuning_text_round_trips(void **state) {
 }
 
 /* The generator: constants of kernel text, model times, the names of variants. */
-static void the_generator_is_the_same(void **state) {
+TEST(the_generator_is_the_same) {
   mlaf_problem p = MLAF_PROBLEM_INIT;
   p.heads = 16;
   char *plain = NULL;
@@ -127,9 +127,4 @@ static void the_generator_is_the_same(void **state) {
   free(plain);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_locale_has_a_comma), cmocka_unit_test(base_has_a_point),
-                                     cmocka_unit_test(lengths_round_trip), cmocka_unit_test(tuning_text_round_trips),
-                                     cmocka_unit_test(the_generator_is_the_same)};
-  return cmocka_run_group_tests(tests, setup, NULL);
-}
+TESTS(setup, NULL)

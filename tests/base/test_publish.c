@@ -55,7 +55,7 @@ static void write_ok(const char *path, const char *text) {
   if (mlaf_file_write(path, text, strlen(text), &err)) fail_msg("%s", err.text);
 }
 
-static void new_files_honour_the_umask(void **state) {
+TEST(new_files_honour_the_umask) {
   const mode_t before = umask(027);
   write_ok(in_dir("a"), "one");
   assert_int_equal(stat_of(in_dir("a")).st_mode & 07777, 0640);
@@ -76,7 +76,7 @@ static void new_files_honour_the_umask(void **state) {
   umask(before);
 }
 
-static void old_files_keep_their_mode_and_owner(void **state) {
+TEST(old_files_keep_their_mode_and_owner) {
   write_ok(in_dir("a"), "one");
   assert_int_equal(chmod(in_dir("a"), 0600), 0);
   const bool root = geteuid() == 0;
@@ -92,7 +92,7 @@ static void old_files_keep_their_mode_and_owner(void **state) {
 }
 
 /* Relative, absolute, in a chain, to nothing yet; a loop is an error. */
-static void links_are_followed(void **state) {
+TEST(links_are_followed) {
   mlaf_err err;
   assert_int_equal(mkdir(in_dir("sub"), 0755), 0);
   write_ok(in_dir("sub/real"), "one");
@@ -115,7 +115,7 @@ static void links_are_followed(void **state) {
 }
 
 /* Links of others are not followed in a folder like /tmp: they could lead a root's output anywhere. */
-static void links_of_others_in_shared_folders(void **state) {
+TEST(links_of_others_in_shared_folders) {
   mlaf_err err;
   if (geteuid() != 0) return; /* only root can make a link of somebody else's */
   assert_int_equal(mkdir(in_dir("tmp"), 0755), 0);
@@ -128,7 +128,7 @@ static void links_of_others_in_shared_folders(void **state) {
   expect_text(in_dir("victim"), "precious");
 }
 
-static void devices_stay_devices(void **state) {
+TEST(devices_stay_devices) {
   mlaf_err err;
   const struct {
     const char *name;
@@ -149,7 +149,7 @@ static void devices_stay_devices(void **state) {
   assert_non_null(strstr(err.text, strerror(EISDIR)));
 }
 
-static void fifos_are_written_through(void **state) {
+TEST(fifos_are_written_through) {
   mlaf_err err;
   char got[16] = "";
   assert_int_equal(mkfifo(in_dir("f"), 0600), 0);
@@ -168,7 +168,7 @@ static void fifos_are_written_through(void **state) {
 }
 
 /* /dev/stdout, /dev/fd/N: what this process has open, at the place where it stands, and not what the file is called. */
-static void own_descriptors(void **state) {
+TEST(own_descriptors) {
   const char *path = in_dir("log");
   const int fd = open(path, O_RDWR | O_CREAT | O_APPEND, 0600);
   char name[64], proc[64];
@@ -191,7 +191,7 @@ static void own_descriptors(void **state) {
   close(fd);
 }
 
-static void long_names_fit(void **state) {
+TEST(long_names_fit) {
   char name[256];
   memset(name, 'n', sizeof name);
   name[255] = 0;
@@ -219,7 +219,7 @@ static int write_beyond_the_limit(void) {
   return sigismember(&pending, SIGXFSZ) ? 0 : 5;
 }
 
-static void a_file_size_limit_is_a_full_disk(void **state) {
+TEST(a_file_size_limit_is_a_full_disk) {
   int status = -1;
   fflush(NULL);
   const pid_t child = fork();
@@ -229,7 +229,7 @@ static void a_file_size_limit_is_a_full_disk(void **state) {
 }
 
 /* A full table of open files and a process's own limit have different cures, and texts that begin alike. */
-static void every_refusal_is_found_by_its_text(void **state) {
+TEST(every_refusal_is_found_by_its_text) {
   static const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EMFILE, ENFILE, EIO, ENOMEM, EAGAIN};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     char text[200];
@@ -238,11 +238,4 @@ static void every_refusal_is_found_by_its_text(void **state) {
   }
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-int main(void) {
-  const struct CMUnitTest tests[] = {T(a_file_size_limit_is_a_full_disk), T(every_refusal_is_found_by_its_text),
-                                     T(new_files_honour_the_umask), T(old_files_keep_their_mode_and_owner), T(links_are_followed),
-                                     T(links_of_others_in_shared_folders), T(devices_stay_devices), T(fifos_are_written_through),
-                                     T(own_descriptors), T(long_names_fit)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(setup, teardown)

@@ -7,7 +7,7 @@
 #include "mlaforge/mlaforge.h"
 
 /* m and softmax scale as Transformers and vLLM have them. Forgetting m^2 is the mistake most often made. */
-static void scales_of_models(void **state) {
+TEST(scales_of_models) {
   static const struct {
     const char *model;
     double m, scale;
@@ -25,7 +25,7 @@ static void scales_of_models(void **state) {
 }
 
 /* Every shipped model's numbers make a table, and say a layer or that it has none. */
-static void models_have_rotations(void **state) {
+TEST(models_have_rotations) {
   float table[3 * 64];
   for (size_t i = 0; mlaf_model_at(i); i++) {
     const mlaf_model *m = mlaf_model_at(i);
@@ -44,7 +44,7 @@ static void models_have_rotations(void **state) {
   assert_true(v3->hidden == 7168 && v3->q_lora_rank == 1536 && v3->eps == 1e-6 && v3->rotation.style == MLAF_ROPE_PAIRS);
 }
 
-static void frequencies(void **state) {
+TEST(frequencies) {
   double theta[32], plain[32];
   mlaf_rope r = mlaf_model_find("deepseek-v3")->rotation;
   assert_int_equal(mlaf_rope_frequencies(&r, theta, NULL, 0), MLAF_OK);
@@ -66,7 +66,7 @@ static void frequencies(void **state) {
   for (int i = 0; i < 32; i++) assert_true(theta[i] > 0 && theta[i] <= 1);
 }
 
-static void tables(void **state) {
+TEST(tables) {
   enum { POSITIONS = 65536 };
   const mlaf_rope *v3 = &mlaf_model_find("deepseek-v3")->rotation;
   float *table = malloc(POSITIONS * 64 * sizeof *table);
@@ -89,7 +89,7 @@ static void tables(void **state) {
 }
 
 /* The chain in bf16: numbers from an implementation in another language, and that positions fall together. */
-static void table_in_bf16(void **state) {
+TEST(table_in_bf16) {
   static const struct {
     int at, pair;
     float cosine, sine;
@@ -115,7 +115,7 @@ static void table_in_bf16(void **state) {
   free(table);
 }
 
-static void bad_numbers_are_named(void **state) {
+TEST(bad_numbers_are_named) {
   const mlaf_rope well = {.struct_size = sizeof(mlaf_rope), .columns = 64, .base = 1e4, .factor = 40, .beta_fast = 32,
                           .beta_slow = 1, .original = 4096, .mscale = 1, .mscale_all_dim = 1};
   static const char *const says[] = {"struct_size", "columns", "style", "base", "factor", "original", "beta_fast", "mscale",
@@ -145,10 +145,4 @@ static void bad_numbers_are_named(void **state) {
   assert_true(isnan(mlaf_softmax_scale(0, NULL)));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(scales_of_models), cmocka_unit_test(models_have_rotations), cmocka_unit_test(frequencies),
-      cmocka_unit_test(tables),           cmocka_unit_test(table_in_bf16),         cmocka_unit_test(bad_numbers_are_named),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

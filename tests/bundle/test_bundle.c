@@ -16,6 +16,7 @@
 #include "plan/planner.h"
 #include "limit.h"
 #include "mlaforge/mlaforge.h"
+#include "files.h"
 
 #define GRID "--heads", "5", "--rank", "64", "--rope", "32", "--page-size", "16", "--batch", "1,8", "--ctx", "64,512"
 #define INSIDE "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s100"
@@ -72,12 +73,6 @@ static char *path_of(const char *name) { return mlaf_format("%s/%s", at.dir, nam
 /* Same names, same bytes. */
 static void expect_same(const char *a, const char *b) {
   char *command = mlaf_format("diff -r '%s' '%s' >/dev/null", a, b);
-  assert_int_equal(system(command), 0);
-  free(command);
-}
-
-static void copy_tree(const char *from, const char *to) {
-  char *command = mlaf_format("rm -rf '%s' && cp -r '%s' '%s'", to, from, to);
   assert_int_equal(system(command), 0);
   free(command);
 }
@@ -369,13 +364,6 @@ static uint64_t rng(void) {
   rng_state ^= rng_state << 13;
   rng_state ^= rng_state >> 7;
   return rng_state ^= rng_state << 17;
-}
-
-static void write_file(const char *path, const void *data, size_t size) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, size, f), size);
-  fclose(f);
 }
 
 /* Bit flips, a torn tail, a run of one byte, a shuffle of two halves. Returns the new size. */

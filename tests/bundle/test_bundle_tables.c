@@ -61,7 +61,7 @@ static void run(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf_execute_args *a
   assert_int_equal(mlaf_mem_read(ctx, o, a->o, O * sizeof *o), MLAF_OK);
 }
 
-static void serves_block_tables(void **state) {
+TEST(serves_block_tables) {
   static const int32_t lengths[B] = {70, 0, 33}, table[B * WIDTH] = {8, 1, 3, 0, 5, -1, -1, -1, -1, -1, 2, 7, 4, -1, -1};
   static const int32_t qo[B + 1] = {0, 1, 2, 3}, kv[B + 1] = {0, 5, 5, 8}, ids[] = {8, 1, 3, 0, 5, 2, 7, 4}, last[B] = {6, 0, 1};
   static uint16_t numbers[PAGES * PAGE * WIDE], by_table[O], by_lists[O];
@@ -103,7 +103,4 @@ static void serves_block_tables(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(serves_block_tables)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

@@ -54,7 +54,7 @@ static mlaf_status open_pair(uint32_t flags, uint32_t splits, const char *combin
 }
 
 /* A decode kernel that leaves pieces has a combine kernel behind it, whatever the manifest says. */
-static void pieces_are_merged(void **state) {
+TEST(pieces_are_merged) {
   enum { FITS = MLAF_KERNEL_FITS, TURNS = MLAF_KERNEL_TURNS, MEETS = MLAF_KERNEL_MEETS, OVERLAPS = MLAF_KERNEL_OVERLAPS };
   static const struct {
     uint32_t flags, splits;
@@ -83,7 +83,7 @@ static void pieces_are_merged(void **state) {
 
 /* A bundle from before operations had folders: two kernels a plan, families and templates by the names they had then. It needs no
  * generator to be served, so it is. */
-static void one_of_before(void **state) {
+TEST(one_of_before) {
   static const char lines[] =
       "generator\tg\ntarget\tsm_90a\tnvrtc\n"
       "kernel\tsm_90a\tmla_combine_01234567\t" HASH "\t9\t64\t4\t0\t0\t8\tmla_combine\trows=4\t-\t-\t-\tverified\n"
@@ -117,7 +117,7 @@ static void one_of_before(void **state) {
   mlaf_bundle_close(b);
 }
 
-static void others_are_named(void **state) {
+TEST(others_are_named) {
   static const char *const headers[] = {"# mlaforge bundle 2\n", "# mlaforge bundle 5\n", "kernel\tsm_90a\n",
                                         "a line that is much longer than any manifest's first line has ever been\n"};
   for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
@@ -131,8 +131,4 @@ static void others_are_named(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_are_merged), cmocka_unit_test(one_of_before),
-                                     cmocka_unit_test(others_are_named)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

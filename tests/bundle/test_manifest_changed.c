@@ -53,7 +53,7 @@ static void change(const char *kind, int field, const char *value) {
   free(copy), free(path), free(text), free(start);
 }
 
-static void what_does_not_fit_is_refused(void **state) {
+TEST(what_does_not_fit_is_refused) {
   static const struct {
     const char *kind;
     int field;
@@ -83,7 +83,7 @@ static void what_does_not_fit_is_refused(void **state) {
 }
 
 /* Fields that may be any text: of a kernel its template, parameters and how it was tested; of a target its compiler. */
-static void texts_stay_in_their_comment(void **state) {
+TEST(texts_stay_in_their_comment) {
   static const struct {
     const char *kind;
     int field;
@@ -102,8 +102,4 @@ static void texts_stay_in_their_comment(void **state) {
   free(embed), free(compile);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_does_not_fit_is_refused),
-                                     cmocka_unit_test(texts_stay_in_their_comment)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

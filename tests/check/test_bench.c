@@ -48,7 +48,7 @@ static void check_data(const mlaf_decode_args *a, const mlaf_problem *p) {
   assert_true(fabs(squares / (double)n - 1) < 0.02);
 }
 
-static void shapes(void **state) {
+TEST(shapes) {
   static const char *const problems[] = {"mla_decode:h4,r64,p32,q2,bf16,page16,b5,s300",
                                          "mla_decode:h1,r32,p0,q1,f16,page1,b3,s1000",
                                          "mla_decode:h3,r128,p64,q8,causal,bf16,page64,b16,s640"};
@@ -84,7 +84,7 @@ static void shapes(void **state) {
   }
 }
 
-static void limited_cache(void **state) {
+TEST(limited_cache) {
   mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b8,s1000");
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_loaded *l = fake_load(&dev, 1);
@@ -101,7 +101,7 @@ static void limited_cache(void **state) {
 }
 
 /* On a device with a cache: sets of pages, neighbours have none in common, and four caches lie between two uses of a page. */
-static void sets_rotate(void **state) {
+TEST(sets_rotate) {
   mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b4,s500"); /* 128 pages of 3 KiB */
   fake_device dev = fake_make(&p, BUG_NONE);
   dev.base.info.l2_bytes = 1 << 20;
@@ -147,7 +147,7 @@ static void check_pattern(const mlaf_pool *pool, mlaf_dtype dtype, const uint16_
 }
 
 /* The numbers are those of the whole pattern, however little of it is asked for, and in whatever order. */
-static void pool_pattern(void **state) {
+TEST(pool_pattern) {
   enum { BLOCK = MLAF_POOL_BLOCK };
   static const struct { mlaf_dtype dtype; size_t need, first, fill; } steps[] = {
       {MLAF_BF16, 10, BLOCK - 7, 50000},     {MLAF_BF16, 30001, 2000000, 8192}, {MLAF_F16, 8192, 8191, 2},
@@ -171,7 +171,7 @@ static void pool_pattern(void **state) {
 }
 
 /* Benches share a pool; each finds its dtype in it. */
-static void shared_pool(void **state) {
+TEST(shared_pool) {
   mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_pool *pool = NULL;
@@ -197,7 +197,7 @@ static void shared_pool(void **state) {
 }
 
 /* The check on the timed data finds what is wrong, and nothing where nothing is; also where lengths differ. */
-static void timed_data_is_checked(void **state) {
+TEST(timed_data_is_checked) {
   static const int32_t ragged[] = {37, 500, 1, 211};
   static const char *const problems[] = {"mla_decode:h5,r64,p32,q1,bf16,page16,b4,s500",
                                          "mla_decode:h4,r64,p32,q3,causal,f16,page16,b4,s500"};
@@ -221,7 +221,7 @@ static void timed_data_is_checked(void **state) {
   }
 }
 
-static void refusals(void **state) {
+TEST(refusals) {
   mlaf_problem p = parse("mla_decode:h4,r512,p64,q1,bf16,page64,b256,s100000");
   fake_device dev = fake_make(&p, BUG_NONE), other = fake_make(&p, BUG_NONE);
   mlaf_bench *bench = NULL;
@@ -243,7 +243,7 @@ static void refusals(void **state) {
 }
 
 /* The figures a time is put beside, by hand: H=16, B=2, ctx=1000. */
-static void work(void **state) {
+TEST(work) {
   mlaf_problem p = parse("mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1000");
   mlaf_work w = mlaf_problem_work(pt(&p));
   assert_true(w.bytes == 2.0 * (32 * 576 + 2 * 1000 * 576 + 32 * 512) + 4 * 32);
@@ -252,11 +252,4 @@ static void work(void **state) {
   assert_true(mlaf_problem_work(pt(&p)).flops == 2.0 * 96 * 999 * (576 + 512)); /* 1000, 999 and 998 tokens are seen */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(limited_cache),
-                                     cmocka_unit_test(sets_rotate), cmocka_unit_test(shared_pool),
-                                     cmocka_unit_test(pool_pattern),
-                                     cmocka_unit_test(timed_data_is_checked),
-                                     cmocka_unit_test(refusals), cmocka_unit_test(work)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

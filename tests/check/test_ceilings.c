@@ -22,7 +22,7 @@ static mlaf_status no_product(mlaf_device *dev, int n, const void *a, const void
   return mlaf_fail(err, MLAF_E_NO_DEVICE, "the library says nothing");
 }
 
-static void errors_and_tables(void **state) {
+TEST(errors_and_tables) {
   built b;
   mlaf_device *dev = NULL;
   mlaf_err err = {MLAF_OK, ""};
@@ -53,7 +53,4 @@ static void errors_and_tables(void **state) {
   built_close(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(errors_and_tables)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -78,7 +78,7 @@ static void rig_close(rig *r) {
   assert_int_equal(r->dev.allocations, 0); /* every buffer went back, on every path */
 }
 
-static void right_kernels_pass(void **state) {
+TEST(right_kernels_pass) {
   static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b3,s90",
                                          "mla_decode:h3,r64,p0,q3,causal,f16,page1,b2,s70",
                                          "mla_decode:h2,r512,p64,q1,bf16,page64,b2,s200"};
@@ -105,7 +105,7 @@ static void right_kernels_pass(void **state) {
 }
 
 /* Launch numbers are those of the run: two first launches go before. */
-static void one_wrong_launch_is_named(void **state) {
+TEST(one_wrong_launch_is_named) {
   rig r;
   mlaf_soak_opts o = {.launches = 150};
   mlaf_soak_result out;
@@ -135,7 +135,7 @@ static void one_wrong_launch_is_named(void **state) {
   }
 }
 
-static void every_wrong_launch_is_counted(void **state) {
+TEST(every_wrong_launch_is_counted) {
   rig r;
   mlaf_soak_opts o = {.launches = 200};
   mlaf_soak_result out;
@@ -152,7 +152,7 @@ static void every_wrong_launch_is_counted(void **state) {
 }
 
 /* Rows that a launch leaves unwritten never hold the right values by chance: another set's output lies there. */
-static void unwritten_rows_are_found(void **state) {
+TEST(unwritten_rows_are_found) {
   for (int sets = 2; sets < 12; sets++) {
     rig r;
     mlaf_soak_result out;
@@ -171,7 +171,7 @@ static void unwritten_rows_are_found(void **state) {
 }
 
 /* A wrong first launch: found by fp64 where it is checked, else by what comes behind it, and called by its name. */
-static void wrong_first_launches(void **state) {
+TEST(wrong_first_launches) {
   rig r;
   mlaf_soak_opts o = {.launches = 60};
   mlaf_soak_result out;
@@ -193,7 +193,7 @@ static void wrong_first_launches(void **state) {
   rig_close(&r);
 }
 
-static void stops_when_told(void **state) {
+TEST(stops_when_told) {
   rig r;
   mlaf_soak_result out;
   mlaf_err err;
@@ -208,7 +208,7 @@ static void stops_when_told(void **state) {
 }
 
 /* 50 times L2, in as many page tables as go through it; every one with pages of its own. */
-static void pool_follows_the_caches(void **state) {
+TEST(pool_follows_the_caches) {
   rig r;
   mlaf_soak_opts o = {.launches = 1};
   mlaf_soak_result out;
@@ -225,7 +225,7 @@ static void pool_follows_the_caches(void **state) {
 }
 
 /* Two variants beside each other: each against its own first launches. */
-static void another_variant_beside(void **state) {
+TEST(another_variant_beside) {
   rig r;
   mlaf_soak_result out;
   mlaf_err err;
@@ -248,7 +248,7 @@ static mlaf_status no_tally(mlaf_device *dev, void *dst, int byte, size_t bytes,
 }
 
 /* The comparing kernel itself, executed: whole soaks on the emulator, with and without a wrong launch. */
-static void on_the_emulator(void **state) {
+TEST(on_the_emulator) {
   built b;
   mlaf_device *dev = NULL;
   mlaf_loaded *l = NULL;
@@ -291,7 +291,7 @@ static void on_the_emulator(void **state) {
 }
 
 /* The work beside a soak reads the inputs of all sets: they must be as long as they are said to be, wherever they lie. */
-static void inputs_are_as_long_as_said(void **state) {
+TEST(inputs_are_as_long_as_said) {
   static const char *const more[] = {"mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17",
                                      "mla_q_b:l256,h4,n64,p32,norm,bf16,append_paged,r96,append_norm,t64"};
   const int n_more = sizeof more / sizeof *more;
@@ -314,13 +314,4 @@ static void inputs_are_as_long_as_said(void **state) {
   mlaf_device_close(dev);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(right_kernels_pass),       cmocka_unit_test(one_wrong_launch_is_named),
-      cmocka_unit_test(every_wrong_launch_is_counted), cmocka_unit_test(unwritten_rows_are_found),
-      cmocka_unit_test(wrong_first_launches),     cmocka_unit_test(stops_when_told),
-      cmocka_unit_test(pool_follows_the_caches),  cmocka_unit_test(another_variant_beside),
-      cmocka_unit_test(on_the_emulator),          cmocka_unit_test(inputs_are_as_long_as_said),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

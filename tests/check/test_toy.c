@@ -48,7 +48,7 @@ static void expect(const char *text, const char *says) {
   if (!strstr(text, says)) fail_msg("'%s' does not say '%s'", text, says);
 }
 
-static void bench(void **state) {
+TEST(bench) {
   for (int i = 0; i < PROBLEMS; i++) {
     rig r;
     mlaf_bench *b = NULL;
@@ -76,7 +76,7 @@ static void bench(void **state) {
   }
 }
 
-static void soak(void **state) {
+TEST(soak) {
   for (int i = 0; i < PROBLEMS; i++) {
     rig r;
     mlaf_soak_result out;
@@ -117,7 +117,7 @@ static void soak(void **state) {
 }
 
 /* Marks are read and written: what the kernel changes there is the operation's to judge. */
-static void verify(void **state) {
+TEST(verify) {
   static const struct {
     toy_bug bug;
     const char *says;
@@ -145,7 +145,4 @@ static void verify(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bench), cmocka_unit_test(soak), cmocka_unit_test(verify)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

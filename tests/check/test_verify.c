@@ -26,7 +26,7 @@ static mlaf_status verify(const mlaf_problem *p, mlaf_inject inject, fake_bug bu
   return st;
 }
 
-static void right_kernels_pass(void **state) {
+TEST(right_kernels_pass) {
   static const char *const problems[] = {
       "mla_decode:h1,r64,p0,q1,bf16,page1,b1,s100",          "mla_decode:h5,r128,p32,q3,causal,bf16,page16,b1,s100",
       "mla_decode:h16,r256,p64,q1,f16,page64,b1,s100",       "mla_decode:h2,r32,p64,q8,causal,f16,page3,b1,s100",
@@ -50,7 +50,7 @@ static void right_kernels_pass(void **state) {
 }
 
 /* The bound must be of use: what correct rounding costs is more than a quarter of it, for both types. */
-static void bounds_are_tight(void **state) {
+TEST(bounds_are_tight) {
   static const char *const problems[] = {"mla_decode:h16,r512,p64,q1,bf16,page16,b1,s100",
                                          "mla_decode:h16,r512,p64,q1,f16,page16,b1,s100"};
   for (int i = 0; i < 2; i++) {
@@ -110,7 +110,7 @@ static const bug_case bugs[] = {
      "must be NaN"},
 };
 
-static void every_bug_is_found(void **state) {
+TEST(every_bug_is_found) {
   bool seen[BUG_COUNT] = {true};
   for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
     mlaf_problem p = parse(bugs[i].problem);
@@ -127,7 +127,7 @@ static void every_bug_is_found(void **state) {
   for (int b = 0; b < BUG_COUNT; b++) assert_true(seen[b]);
 }
 
-static void injections_pass_on_right_kernels(void **state) {
+TEST(injections_pass_on_right_kernels) {
   static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9",
                                          "mla_decode:h3,r64,p32,q4,causal,f16,page1,b1,s9"};
   static const mlaf_inject injects[] = {MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE};
@@ -142,7 +142,7 @@ static void injections_pass_on_right_kernels(void **state) {
 }
 
 /* Two suites of one seed are the same data; another seed is other data. */
-static void deterministic_by_seed(void **state) {
+TEST(deterministic_by_seed) {
   mlaf_problem p = parse("mla_decode:h4,r64,p32,q2,causal,bf16,page16,b1,s9");
   mlaf_case_spec spec = {.name = "x",
                          .problem = p,
@@ -175,11 +175,4 @@ static void deterministic_by_seed(void **state) {
   assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_OOB_PAGE, &a, &err), MLAF_E_ARG);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(right_kernels_pass),    cmocka_unit_test(bounds_are_tight),
-      cmocka_unit_test(every_bug_is_found),    cmocka_unit_test(injections_pass_on_right_kernels),
-      cmocka_unit_test(deterministic_by_seed),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "ops/mla_decode/fields.h"
 
-static void help_of_every_command(void **state) {
+TEST(help_of_every_command) {
   const cli_dir *d = *state;
   cli_result r = RUN(d, "--help");
   assert_exit(r, 0);
@@ -27,7 +27,7 @@ static void help_of_every_command(void **state) {
   release(&r);
 }
 
-static void usage_errors(void **state) {
+TEST(usage_errors) {
   static const struct {
     const char *args[6], *expect;
   } cases[] = {
@@ -85,14 +85,14 @@ static void usage_errors(void **state) {
   }
 }
 
-static void no_arguments_at_all(void **state) {
+TEST(no_arguments_at_all) {
   cli_result r = finish(*state, start(*state, (const char *const[]){NULL}, NULL));
   assert_exit(r, 2);
   assert_has(r.err, "usage: mlaforge COMMAND");
   release(&r);
 }
 
-static void errors_are_json_too(void **state) {
+TEST(errors_are_json_too) {
   cli_result r = RUN(*state, "tune", "--json", "--heads", "0");
   assert_exit(r, 2);
   cJSON *o = cJSON_Parse(r.out);
@@ -115,7 +115,7 @@ static void count_space(void *user, const char *schema, const cJSON *o) {
   assert_true(rejected || cJSON_GetObjectItem(o, "model_ns")->valuedouble > 0);
 }
 
-static void dry_run_prints_the_space(void **state) {
+TEST(dry_run_prints_the_space) {
   tally t = {0};
   cli_result r = RUN(*state, "tune", "--heads", "16", "--batch", "4", "--dry-run", "--json", "--device", "emu:gfx942");
   assert_exit(r, 0);
@@ -138,7 +138,7 @@ static void count_devices(void *user, const char *schema, const cJSON *o) {
   }
 }
 
-static void devices_and_env_as_json(void **state) {
+TEST(devices_and_env_as_json) {
   tally t = {0};
   cli_result r = RUN(*state, "devices", "--json");
   assert_exit(r, 0);
@@ -155,7 +155,7 @@ static void devices_and_env_as_json(void **state) {
   release(&r);
 }
 
-static void generated_files_match_their_manifest(void **state) {
+TEST(generated_files_match_their_manifest) {
   cli_dir *d = *state;
   char out[128], path[256];
   snprintf(out, sizeof out, "%s/src", d->dir);
@@ -193,7 +193,7 @@ static void generated_files_match_their_manifest(void **state) {
   release(&one);
 }
 
-static void nothing_partial_is_left_behind(void **state) {
+TEST(nothing_partial_is_left_behind) {
   cli_dir *d = *state;
   char in_the_way[128];
   snprintf(in_the_way, sizeof in_the_way, "%s/file", d->dir);
@@ -210,7 +210,7 @@ static void nothing_partial_is_left_behind(void **state) {
 }
 
 /* A text from before families were renamed: its choice serves, by the name of today. */
-static void names_of_before(void **state) {
+TEST(names_of_before) {
   cli_dir *d = *state;
   char path[128];
   mlaf_text text = MLAF_TEXT_INIT(65536);
@@ -235,7 +235,7 @@ static void names_of_before(void **state) {
   release(&r);
 }
 
-static void database_commands(void **state) {
+TEST(database_commands) {
   cli_dir *d = *state;
   char path[128];
   cli_result r = RUN(d, "db", "show");
@@ -287,7 +287,7 @@ static void database_commands(void **state) {
   mlaf_text_free(&text);
 }
 
-static void a_database_of_another_program(void **state) {
+TEST(a_database_of_another_program) {
   cli_dir *d = *state;
   FILE *f = fopen(d->db, "w");
   fputs(
@@ -307,20 +307,4 @@ static void a_database_of_another_program(void **state) {
   }
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(help_of_every_command),
-      T(usage_errors),
-      T(no_arguments_at_all),
-      T(errors_are_json_too),
-      T(dry_run_prints_the_space),
-      T(devices_and_env_as_json),
-      T(generated_files_match_their_manifest),
-      T(nothing_partial_is_left_behind),
-      T(names_of_before),
-      T(database_commands),
-      T(a_database_of_another_program),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

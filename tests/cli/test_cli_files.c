@@ -35,7 +35,7 @@ static pid_t copy_to(const char *from, const char *to) {
 }
 
 /* Every option that names a file to write: what stood there stays what it was, and gets the text. */
-static void outputs_go_through(void **state) {
+TEST(outputs_go_through) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   tuned(d);
@@ -73,7 +73,7 @@ static void outputs_go_through(void **state) {
 }
 
 /* report --out /dev/stdout > page.html: the page, and nothing but the page. */
-static void a_page_on_stdout(void **state) {
+TEST(a_page_on_stdout) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   tuned(d);
@@ -98,7 +98,7 @@ static void a_page_on_stdout(void **state) {
 }
 
 /* Nothing was tuned for such a device: not the model's choices in silence, and the ids that there are. */
-static void an_unknown_device_id_is_said(void **state) {
+TEST(an_unknown_device_id_is_said) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   const char *out = in_dir(d, "of-whom"), *source = getenv("MLAF_SOURCE_DIR");
@@ -119,7 +119,7 @@ static void an_unknown_device_id_is_said(void **state) {
   release(&r);
 }
 
-static void directories_honour_the_umask(void **state) {
+TEST(directories_honour_the_umask) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   const char *dirs[] = {in_dir(d, "src"), in_dir(d, "bundle"), in_dir(d, "kernels")};
@@ -156,7 +156,7 @@ static void directories_honour_the_umask(void **state) {
 }
 
 /* Whatever names a file to read: a FIFO that nobody writes is an error, soon, and not a command that waits for ever. */
-static void unwritten_fifos_are_refused(void **state) {
+TEST(unwritten_fifos_are_refused) {
   const cli_dir *d = *state;
   const char *fifo = in_dir(d, "fifo"), *bundle = in_dir(d, "bundle"), *manifest = in_dir(d, "bundle/manifest.tsv");
   char at[600];
@@ -198,7 +198,7 @@ static void unwritten_fifos_are_refused(void **state) {
 }
 
 /* A pipe that somebody writes is read: what a shell makes of <(command). */
-static void pipes_are_read(void **state) {
+TEST(pipes_are_read) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   tuned(d);
@@ -229,7 +229,7 @@ static void pipes_are_read(void **state) {
 }
 
 /* Neither a name of no file nor SQLite's names of none: what is tuned is kept, or the command does not begin. */
-static void databases_have_files(void **state) {
+TEST(databases_have_files) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   cli_result r = RUN(d, "tune", SMALL, EMU, "--max-candidates", "1", "--db", "");
@@ -246,7 +246,7 @@ static void databases_have_files(void **state) {
   assert_int_equal(access(in_dir(d, ":memory:"), R_OK), 0);
 }
 
-static void dry_runs_change_nothing(void **state) {
+TEST(dry_runs_change_nothing) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   tuned(d);
@@ -283,7 +283,7 @@ static void dry_runs_change_nothing(void **state) {
 }
 
 /* A device that the database does not know: nothing to show, and (under the sanitizers) nothing left behind. */
-static void unknown_devices(void **state) {
+TEST(unknown_devices) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   tuned(d);
@@ -298,7 +298,7 @@ static void unknown_devices(void **state) {
 }
 
 /* Slips of the command line are usage, and say no line of a generator's traceback. */
-static void wrong_names_are_usage(void **state) {
+TEST(wrong_names_are_usage) {
   const cli_dir *d = *state;
   cli_result r = RUN(d, "generate", "--heads", "4", "--gen-root", d->dir);
   assert_exit(r, 2);
@@ -315,11 +315,4 @@ static void wrong_names_are_usage(void **state) {
   release(&r);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      T(outputs_go_through), T(a_page_on_stdout), T(directories_honour_the_umask), T(an_unknown_device_id_is_said),
-      T(unwritten_fifos_are_refused), T(pipes_are_read), T(databases_have_files), T(dry_runs_change_nothing),
-      T(wrong_names_are_usage), T(unknown_devices)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

@@ -5,6 +5,7 @@
 #include "cli/cli_fixture.h"
 #include "db/db.h"
 #include "need.h"
+#include "files.h"
 
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64"
 #define TUNE "tune", PROBLEM, "--device", "emu:gfx942", "--max-candidates", "8", "--jobs", "2"
@@ -44,12 +45,6 @@ static double chosen_ns(const cli_dir *d) {
   return ns;
 }
 
-static void copy_tree(const char *from, const char *to) {
-  char *command = mlaf_format("rm -rf '%s' && cp -r '%s' '%s'", to, from, to);
-  assert_int_equal(system(command), 0);
-  free(command);
-}
-
 /* The run goes on to its end; the time of its choice. */
 static double finished_run(const cli_dir *d) {
   cli_result r = RUN(d, TUNE);
@@ -58,7 +53,7 @@ static double finished_run(const cli_dir *d) {
   return chosen_ns(d);
 }
 
-static void killed_tuners_lose_nothing(void **state) {
+TEST(killed_tuners_lose_nothing) {
   cli_dir *d = *state;
   need_compiler("gfx942");
   const double want = finished_run(d);
@@ -120,7 +115,7 @@ static char *layers_tuned(const cli_dir *d) {
 }
 
 /* Whatever was killed, the choices in the end are those of an undisturbed run. */
-static void killed_layer_tuners_lose_nothing(void **state) {
+TEST(killed_layer_tuners_lose_nothing) {
   cli_dir *d = *state;
   need_compiler("gfx942");
   char *want = layers_tuned(d); /* and the cache is warm */
@@ -147,9 +142,4 @@ static void killed_layer_tuners_lose_nothing(void **state) {
   free(want), free(got);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown),
-      cmocka_unit_test_setup_teardown(killed_layer_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

@@ -27,7 +27,7 @@ static void expect_line(const cli_dir *d, const char *model, const char *tp, con
   release(&r);
 }
 
-static void lists_problems_and_layers(void **state) {
+TEST(lists_problems_and_layers) {
   const cli_dir *d = *state;
   /* six operations with 1, 2 and 4 tokens, attention with two contexts */
   expect_line(d, "minicpm3-4b", "40", "batch=1:4,ctx=64:128", "21 problems and 6 layers on 1 x AMD Instinct MI300X (emulated): "
@@ -43,7 +43,7 @@ static void lists_problems_and_layers(void **state) {
   expect_line(d, "deepseek-v4-h64", "8", "batch=1:2,ctx=1024,q=1,2", "4 problems and 0 layers");
 }
 
-static void refuses(void **state) {
+TEST(refuses) {
   static const struct {
     const char *sizes, *option, *value, *says;
   } list[] = {{"batch=1,batch=2", NULL, NULL, "'batch=2' is given twice; wanted is batch=LIST,ctx=LIST,q=LIST,prefill=LIST"},
@@ -88,7 +88,7 @@ static void refuses(void **state) {
   release(&r);
 }
 
-static void several_problem_strings(void **state) {
+TEST(several_problem_strings) {
   cli_result r = RUN(*state, "tune", "mla_v_out:h1,r256,v64,bf16,t1", "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64",
                      "mla_v_out:h1,r256,v64,bf16,t1", "--device", "emu:gfx942", "--dry-run", "--json");
   assert_exit(r, 0);
@@ -133,7 +133,7 @@ static char *read_in(const char *dir, const char *name) {
   return slurp(path);
 }
 
-static void killed_and_taken_up_again(void **state) {
+TEST(killed_and_taken_up_again) {
   cli_dir *d = *state;
   char out[100];
   need_compiler("gfx942");
@@ -173,9 +173,4 @@ static void killed_and_taken_up_again(void **state) {
   release(&r);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-  const struct CMUnitTest tests[] = {T(lists_problems_and_layers), T(refuses), T(several_problem_strings),
-                                     T(killed_and_taken_up_again)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

@@ -61,7 +61,7 @@ static const long_run runs[] = {
      SIGTERM, 1000, false},
 };
 
-static void every_command_ends(void **state) {
+TEST(every_command_ends) {
   const cli_dir *d = *state;
   need_proc();
   need_compiler("gfx942");
@@ -97,7 +97,7 @@ static void every_command_ends(void **state) {
 }
 
 /* A table that is cut short has its rows, and a stream of JSON lines its last one. */
-static void what_is_done_is_printed(void **state) {
+TEST(what_is_done_is_printed) {
   const cli_dir *d = *state;
   static const char *const table[] = {"tune", "--heads", "1,2,3,4,5,6,7,8", "--batch", "1:1024", "--ctx", "1024:65536", EMU,
                                       "--dry-run", NULL};
@@ -125,7 +125,7 @@ static void what_is_done_is_printed(void **state) {
 }
 
 /* A grid says which of its problems have a choice, the one under way too, and names no more than it began. */
-static void an_interrupted_grid_counts_its_problems(void **state) {
+TEST(an_interrupted_grid_counts_its_problems) {
   const cli_dir *d = *state;
   static const char *const args[] = {"tune", "--heads", "16", "--batch", "1,2", "--ctx", "64", EMU, "--jobs", "1", NULL};
   const pid_t child = start(d, args, NULL);
@@ -150,7 +150,7 @@ static void an_interrupted_grid_counts_its_problems(void **state) {
 }
 
 /* A step that cannot be interrupted: a compile worker that hangs under a command that asks nobody meanwhile. */
-static void a_step_that_does_not_look(void **state) {
+TEST(a_step_that_does_not_look) {
   const cli_dir *d = *state;
   need_proc();
   need_compiler("gfx942");
@@ -175,9 +175,4 @@ static void a_step_that_does_not_look(void **state) {
   release(&r);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-int main(void) {
-  const struct CMUnitTest tests[] = {T(every_command_ends), T(what_is_done_is_printed),
-                                     T(an_interrupted_grid_counts_its_problems), T(a_step_that_does_not_look)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

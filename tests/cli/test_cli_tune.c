@@ -14,7 +14,7 @@ static void expect_axis(const char *text, const int32_t *values, size_t n) {
   free(axis.values);
 }
 
-static void axes(void **state) {
+TEST(axes) {
   expect_axis("7", (int32_t[]){7}, 1);
   expect_axis("1,8,64:256", (int32_t[]){1, 8, 64, 128, 256}, 5);
   expect_axis("64:256,8,1,8", (int32_t[]){1, 8, 64, 128, 256}, 5); /* sorted, once each */
@@ -53,7 +53,7 @@ static mlaf_status shard(const char *text, char *out, size_t size, mlaf_err *err
   return status;
 }
 
-static void shards(void **state) {
+TEST(shards) {
   static const struct {
     const char *set[4][2], *shard, *expect;
   } cases[] = {
@@ -106,7 +106,7 @@ static void add(const char *path, int batch, const char *variant, double ns) {
   mlaf_db_close(db);
 }
 
-static void merge_diff_check_gc(void **state) {
+TEST(merge_diff_check_gc) {
   const cli_dir *d = *state;
   char a[100], b[100];
   snprintf(a, sizeof a, "%s/a.db", d->dir);
@@ -163,7 +163,7 @@ static void merge_diff_check_gc(void **state) {
   release(&r);
 }
 
-static void why_names_every_rung(void **state) {
+TEST(why_names_every_rung) {
   const cli_dir *d = *state;
   add(d->db, 1, "mfma_reg:x=1/s1", 1000);
   cli_result r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
@@ -216,7 +216,7 @@ static void import_named(const cli_dir *d, const char *device, const char *const
 }
 
 /* Times of the emulator and of one H200. */
-static void why_says_what_was_measured_near(void **state) {
+TEST(why_says_what_was_measured_near) {
   const cli_dir *d = *state;
   unlink(d->db);
 #define AT  "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
@@ -259,7 +259,7 @@ static void why_says_what_was_measured_near(void **state) {
   release(&r);
 }
 
-static void report_is_one_self_contained_page(void **state) {
+TEST(report_is_one_self_contained_page) {
   const cli_dir *d = *state;
   char path[100], db[100];
   snprintf(path, sizeof path, "%s/r.html", d->dir);
@@ -293,7 +293,7 @@ static void write_text(const char *path, const char *text) {
   assert_int_equal(fclose(f), 0);
 }
 
-static void grids_on_the_command_line(void **state) {
+TEST(grids_on_the_command_line) {
   const cli_dir *d = *state;
   cli_result r = RUN(d, "tune", "--dry-run", "--device", "emu:gfx942", "--model", "deepseek-v3,kimi-k3", "--tp", "8,64",
                      "--batch",
@@ -342,7 +342,7 @@ static void grids_on_the_command_line(void **state) {
 
 #define LAYER "tune", "layer", "--model", "minicpm3-4b", "--tp", "40", "--ctx", "64", "--batch", "1,2", "--device", "emu:gfx942"
 
-static void tune_layer_says_what_it_tried(void **state) {
+TEST(tune_layer_says_what_it_tried) {
   cli_dir *d = *state;
   cli_result r = RUN(d, LAYER, "--dry-run");
   assert_exit(r, 0);
@@ -367,7 +367,7 @@ static void tune_layer_says_what_it_tried(void **state) {
   release(&r);
 }
 
-static void tune_layer_refuses(void **state) {
+TEST(tune_layer_refuses) {
   static const struct {
     const char *option, *value, *says;
   } list[] = {{"--strategy", "pruned", "--strategy says nothing of `tune layer`"},
@@ -384,16 +384,4 @@ static void tune_layer_refuses(void **state) {
   }
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-  const struct CMUnitTest tests[] = {T(axes),
-                                     T(shards),
-                                     T(merge_diff_check_gc),
-                                     T(why_names_every_rung),
-                                     T(why_says_what_was_measured_near),
-                                     T(report_is_one_self_contained_page),
-                                     T(grids_on_the_command_line),
-                                     T(tune_layer_says_what_it_tried),
-                                     T(tune_layer_refuses)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

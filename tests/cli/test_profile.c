@@ -49,7 +49,7 @@ static void read_profile(void *user, const char *schema, const cJSON *o) {
   s->clk += number(o, "clk");
 }
 
-static void of_the_planned_variant(void **state) {
+TEST(of_the_planned_variant) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char trace[128];
@@ -91,7 +91,7 @@ static int lines(const char *text) {
   return n;
 }
 
-static void as_text(void **state) {
+TEST(as_text) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   cli_result hot = RUN(d, "profile", PROBLEM), all = RUN(d, "profile", PROBLEM, "--all");
@@ -116,7 +116,7 @@ static void read_idle(void *user, const char *schema, const cJSON *o) {
 }
 
 /* A fitted launch fills the device, and three requests leave eight of nine workgroups nothing: one that works is replayed. */
-static void of_a_launch_with_idle_workgroups(void **state) {
+TEST(of_a_launch_with_idle_workgroups) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   double first[2] = {-1, 0};
@@ -154,7 +154,7 @@ static const char good[] =
     "{\"buffer\": 262144, \"fill\": \"random_f32\", \"name\": \"part_o\"}, {\"buffer\": 512, \"fill\": \"random_f32\"},\n"
     "{\"buffer\": 32768}, {\"buffer\": 128, \"values_i32\": [1, 2]}, {\"i64\": 32}, {\"i32\": 4}, {\"u32\": 0, \"at\": 44}]}";
 
-static void of_a_code_object(void **state) {
+TEST(of_a_code_object) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char symbol[64], path[128], text[2048];
@@ -242,7 +242,7 @@ static void assert_modelled(const char *text) {
 }
 
 /* "lds": dynamic LDS, counted in what limits occupancy, bounded by the compute unit's. */
-static void dynamic_lds(void **state) {
+TEST(dynamic_lds) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   static const char form[] = "{\"kernel\": \"dynamic_sum\", \"grid\": [8], \"block\": [256], %s\"args\": [{\"buffer\": 1024},"
@@ -267,7 +267,7 @@ static void dynamic_lds(void **state) {
 }
 
 /* A kernel without an end, and the first signal: it is done within its next slice, hours before any limit. */
-static void stopped_by_the_first_signal(void **state) {
+TEST(stopped_by_the_first_signal) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char code[128], args[128];
@@ -286,7 +286,7 @@ static void stopped_by_the_first_signal(void **state) {
   release(&r);
 }
 
-static void of_a_foreign_kernel(void **state) {
+TEST(of_a_foreign_kernel) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char code[128], args[128];
@@ -334,7 +334,7 @@ static void of_a_foreign_kernel(void **state) {
   release(&r);
 }
 
-static void usage(void **state) {
+TEST(usage) {
   const cli_dir *d = *state;
   static const struct {
     const char *args[6], *expect;
@@ -352,7 +352,7 @@ static void usage(void **state) {
 }
 
 /* Executed evidence of both families: what a round needs, not what its rare paths hold. */
-static void evidence_by_execution(void **state) {
+TEST(evidence_by_execution) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   static const char *const variants[] = {REG, LDS};
@@ -369,12 +369,4 @@ static void evidence_by_execution(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text),
-                                     cmocka_unit_test(of_a_launch_with_idle_workgroups),
-                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(dynamic_lds),
-                                         cmocka_unit_test(stopped_by_the_first_signal), cmocka_unit_test(of_a_foreign_kernel),
-                                     cmocka_unit_test(usage),
-                                     cmocka_unit_test(evidence_by_execution)};
-  return cmocka_run_group_tests(tests, cli_dir_setup, cli_dir_teardown);
-}
+TESTS(cli_dir_setup, cli_dir_teardown)

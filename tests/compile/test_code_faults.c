@@ -11,6 +11,7 @@
 #include "compile/cache_walk.h"
 #include "compile_fixture.h"
 #include "op/numeric.h"
+#include "files.h"
 
 static int from_env(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
 
@@ -61,19 +62,12 @@ static size_t mutate(unsigned char *data, size_t size, const unsigned char *othe
 
 static char *file_of(const char *folder, const char *key) { return mlaf_format("%s/v1/gfx942/%.2s/%s.co", folder, key, key); }
 
-static void write_file(const char *path, const void *data, size_t size) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, size, f), size);
-  assert_int_equal(fclose(f), 0);
-}
-
 static bool note_fault(void *user, const mlaf_cache_entry *e) {
   *(int *)user += e->fault != NULL;
   return true;
 }
 
-static void damaged_entries_are_never_loaded(void **state) {
+TEST(damaged_entries_are_never_loaded) {
   char *folder = make_folder();
   mlaf_cache c;
   mlaf_rng rng = {11};
@@ -153,7 +147,7 @@ static void compile_in_peace(char sources[JOBS][sizeof KERNEL + 32], mlaf_compil
   mlaf_compiler_close(c);
 }
 
-static void killed_workers_spoil_nothing(void **state) {
+TEST(killed_workers_spoil_nothing) {
   need_proc();
   need_compiler("gfx942");
   char *folder = make_folder(), sources[JOBS][sizeof KERNEL + 32];
@@ -269,7 +263,7 @@ static int compile_in(const surroundings *s, const char *folder, const char *dir
   return 1;
 }
 
-static void no_kernel_is_blamed_for_its_surroundings(void **state) {
+TEST(no_kernel_is_blamed_for_its_surroundings) {
   need_compiler("gfx942");
   setenv("MLAF_WORKER_TEST", "1", 1);
   int bad = 0;
@@ -301,7 +295,7 @@ static void no_kernel_is_blamed_for_its_surroundings(void **state) {
 }
 
 /* A kernel's fault is not held against the next one: the compiler runs out of memory at any of its allocations. */
-static void any_limit_of_memory_is_named(void **state) {
+TEST(any_limit_of_memory_is_named) {
   need_compiler("gfx942");
   int out_of_memory = 0;
   for (rlim_t mib = 160; !SANITIZED && mib <= 340; mib += 36) {
@@ -323,9 +317,4 @@ static void any_limit_of_memory_is_named(void **state) {
   print_message("%d limits of memory were too low\n", out_of_memory);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(damaged_entries_are_never_loaded), cmocka_unit_test(killed_workers_spoil_nothing),
-      cmocka_unit_test(no_kernel_is_blamed_for_its_surroundings), cmocka_unit_test(any_limit_of_memory_is_named)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -33,7 +33,7 @@ static int clear_sample(void **state) {
   return 0;
 }
 
-static void both_kernels_state_their_resources(void **state) {
+TEST(both_kernels_state_their_resources) {
   mlaf_kernel_meta m[4];
   size_t n = 0;
   mlaf_err err = {MLAF_OK, ""};
@@ -59,7 +59,7 @@ static void both_kernels_state_their_resources(void **state) {
 }
 
 /* Assembled by hand, no metadata note: the descriptor alone must do. */
-static void descriptors_do_where_there_is_no_note(void **state) {
+TEST(descriptors_do_where_there_is_no_note) {
   static const char source[] =
       ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\n.globl hand\n.p2align 8\n.type hand,@function\nhand:\n  s_endpgm\n"
       ".section .rodata\n.p2align 6\n.amdhsa_kernel hand\n  .amdhsa_next_free_vgpr 40\n  .amdhsa_next_free_sgpr 16\n"
@@ -93,7 +93,7 @@ static mlaf_status meta_of_copy(const void *bytes, size_t size, mlaf_kernel_meta
   return status;
 }
 
-static void damaged_code_objects_are_errors_not_crashes(void **state) {
+TEST(damaged_code_objects_are_errors_not_crashes) {
   unsigned char *bytes = malloc(sample.code_size);
   uint32_t x = 2024;
   int refused = 0;
@@ -117,7 +117,7 @@ static void damaged_code_objects_are_errors_not_crashes(void **state) {
   free(bytes);
 }
 
-static void every_torn_length_is_refused(void **state) {
+TEST(every_torn_length_is_refused) {
   for (size_t size = 0; size < sample.code_size; size += size < 4096 ? 1 : 13) {
     mlaf_kernel_meta m[4];
     size_t n;
@@ -125,7 +125,7 @@ static void every_torn_length_is_refused(void **state) {
   }
 }
 
-static void offload_bundles_are_opened(void **state) {
+TEST(offload_bundles_are_opened) {
   static const char id[] = "hipv4-amdgcn-amd-amdhsa--gfx942", host[] = "host-x86_64-unknown-linux-gnu-";
   mlaf_text b = MLAF_TEXT_INIT(1 << 20);
   uint64_t head = 24 + 8 + 24 + strlen(host) + 24 + strlen(id), count = 2, zero = 0, len = strlen(host), size = sample.code_size;
@@ -157,7 +157,7 @@ static void offload_bundles_are_opened(void **state) {
   mlaf_text_free(&b);
 }
 
-static void other_files_are_named_for_what_they_are(void **state) {
+TEST(other_files_are_named_for_what_they_are) {
   size_t n;
   mlaf_kernel_meta m;
   mlaf_err err = {MLAF_OK, ""};
@@ -169,7 +169,7 @@ static void other_files_are_named_for_what_they_are(void **state) {
   assert_non_null(strstr(err.text, "compressed"));
 }
 
-static void msgpack_reads_every_form(void **state) {
+TEST(msgpack_reads_every_form) {
   static const struct {
     const char *bytes;
     size_t size;
@@ -228,7 +228,7 @@ static void msgpack_reads_every_form(void **state) {
   assert_int_equal(mlaf_mp_next(&m).kind, MLAF_MP_BAD);
 }
 
-static void wire_messages_survive_and_torn_ones_do_not(void **state) {
+TEST(wire_messages_survive_and_torn_ones_do_not) {
   mlaf_wire_field in[3] = {{"gfx942", 6}, {"", 0}, {"source", 6}}, out[MLAF_WIRE_FIELDS];
   mlaf_text message = MLAF_TEXT_INIT(4096);
   mlaf_wire_encode(&message, MLAF_WIRE_COMPILE, 7, in, 3);
@@ -255,16 +255,4 @@ static void wire_messages_survive_and_torn_ones_do_not(void **state) {
   mlaf_text_free(&message);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(both_kernels_state_their_resources),
-      cmocka_unit_test(descriptors_do_where_there_is_no_note),
-      cmocka_unit_test(damaged_code_objects_are_errors_not_crashes),
-      cmocka_unit_test(every_torn_length_is_refused),
-      cmocka_unit_test(offload_bundles_are_opened),
-      cmocka_unit_test(other_files_are_named_for_what_they_are),
-      cmocka_unit_test(msgpack_reads_every_form),
-      cmocka_unit_test(wire_messages_survive_and_torn_ones_do_not),
-  };
-  return cmocka_run_group_tests(tests, compile_sample, clear_sample);
-}
+TESTS(compile_sample, clear_sample)

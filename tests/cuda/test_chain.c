@@ -70,7 +70,7 @@ static void set_busy(void *stream, int busy) {
 }
 
 /* A graph of two for a stream with nothing to do, which is asked at every eighth call; launches behind work. */
-static void chains_on_idle_streams(void **state) {
+TEST(chains_on_idle_streams) {
   use_fake();
   chained c;
   open_chained(&c);
@@ -90,7 +90,7 @@ static void chains_on_idle_streams(void **state) {
 }
 
 /* A chain as long as a layer's is a graph behind work, too, and nobody asks whether there is any. */
-static void long_chains_behind_work(void **state) {
+TEST(long_chains_behind_work) {
   use_fake();
   chained c;
   open_chained(&c);
@@ -117,7 +117,7 @@ static void long_chains_behind_work(void **state) {
 }
 
 /* Nobody's graph but the first stream's; none while something is captured there, and a question does not disturb who captures. */
-static void chains_of_one_stream(void **state) {
+TEST(chains_of_one_stream) {
   use_fake();
   chained c;
   open_chained(&c);
@@ -147,7 +147,7 @@ static void chains_of_one_stream(void **state) {
 }
 
 /* While launches are recorded a chain's are, too: none runs, and the copies are launches. */
-static void chains_are_recorded(void **state) {
+TEST(chains_are_recorded) {
   use_fake();
   chained c;
   mlaf_record record = {.n = 0};
@@ -172,7 +172,7 @@ static void chains_are_recorded(void **state) {
 
 /* A chain that the driver does not take as a graph is launched kernel by kernel from then on; so it does with other kernels than
  * the chain's. */
-static void chains_that_do_not_hold(void **state) {
+TEST(chains_that_do_not_hold) {
   use_fake();
   mlaf_device_close(open_device("cuda")); /* loads the fake */
   const int before = fake_int("fake_leaks");
@@ -215,7 +215,7 @@ static void chains_that_do_not_hold(void **state) {
 
 /* A series keeps copies of parameters, runs nothing before its end, and becomes a graph then, whose chain is made once. While the
  * stream is captured it makes none. */
-static void series_become_graphs(void **state) {
+TEST(series_become_graphs) {
   use_fake();
   chained c;
   open_chained(&c);
@@ -258,7 +258,7 @@ static void series_become_graphs(void **state) {
 }
 
 /* More launches than a chain has are launched, in order; so is what a series is told not to keep. */
-static void series_that_are_too_long(void **state) {
+TEST(series_that_are_too_long) {
   use_fake();
   chained c;
   open_chained(&c);
@@ -280,12 +280,4 @@ static void series_that_are_too_long(void **state) {
   close_chained(&c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(chains_on_idle_streams),  cmocka_unit_test(long_chains_behind_work),
-      cmocka_unit_test(chains_of_one_stream),    cmocka_unit_test(chains_are_recorded),
-      cmocka_unit_test(chains_that_do_not_hold), cmocka_unit_test(series_become_graphs),
-      cmocka_unit_test(series_that_are_too_long),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

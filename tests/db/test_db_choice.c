@@ -19,7 +19,7 @@ static void assert_chosen(mlaf_db *db, const mlaf_device_info *dev, const mlaf_p
   assert_int_equal(rung, MLAF_RUNG_EXACT);
 }
 
-static void what_goes_in_comes_out(void **state) {
+TEST(what_goes_in_comes_out) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
   mlaf_point p = make_point(16, 4, 1024);
@@ -55,7 +55,7 @@ static void what_goes_in_comes_out(void **state) {
 }
 
 /* Kernels of an earlier tree with the same text: today's hash, and no source hash, which covered comments then. */
-static void hashes_of_earlier_trees_are_known(void **state) {
+TEST(hashes_of_earlier_trees_are_known) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   mlaf_rung rung;
@@ -80,7 +80,7 @@ static void hashes_of_earlier_trees_are_known(void **state) {
   mlaf_db_close(db);
 }
 
-static void impossible_samples_are_refused(void **state) {
+TEST(impossible_samples_are_refused) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 4, 1024);
@@ -97,7 +97,7 @@ static void impossible_samples_are_refused(void **state) {
 }
 
 /* Within one run only the times count, in whatever order they come. */
-static void lowest_median_whatever_the_order(void **state) {
+TEST(lowest_median_whatever_the_order) {
   db_dir *d = *state;
   mlaf_device_info dev = make_device("d");
   static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
@@ -120,7 +120,7 @@ static void lowest_median_whatever_the_order(void **state) {
 }
 
 /* A later run: the incumbent yields only above max(2 %, 3 MAD). */
-static void incumbent_yields_to_a_clear_win_only(void **state) {
+TEST(incumbent_yields_to_a_clear_win_only) {
   static const struct {
     double challenger, mad;
     bool yields;
@@ -146,7 +146,7 @@ static void incumbent_yields_to_a_clear_win_only(void **state) {
   }
 }
 
-static void failures_and_noise_are_never_chosen(void **state) {
+TEST(failures_and_noise_are_never_chosen) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
@@ -178,7 +178,7 @@ static void note_stale(void *user, const char *text) {
 }
 
 /* A sample goes, by hand, and leaves a choice behind that the others do not bear out: found by a check, mended by a clean-up. */
-static void choices_without_their_samples_are_found(void **state) {
+TEST(choices_without_their_samples_are_found) {
   const char *path = ((db_dir *)*state)->path;
   mlaf_db *db = open_db(path);
   mlaf_device_info dev = make_device("d");
@@ -208,7 +208,7 @@ static void choices_without_their_samples_are_found(void **state) {
   mlaf_db_close(db);
 }
 
-static void samples_of_an_edited_template_do_not_count(void **state) {
+TEST(samples_of_an_edited_template_do_not_count) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
@@ -230,7 +230,7 @@ static bool refuse_version_1(void *user, const mlaf_choice *c) {
   return strcmp(c->kernels[0].template_hash, hash) != 0;
 }
 
-static void nearest_bucket_by_log_distance(void **state) {
+TEST(nearest_bucket_by_log_distance) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d"), other = make_device("e");
   static const struct {
@@ -284,7 +284,7 @@ static void nearest_bucket_by_log_distance(void **state) {
   mlaf_db_close(db);
 }
 
-static void a_point_serves_what_rounds_to_the_same(void **state) {
+TEST(a_point_serves_what_rounds_to_the_same) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   static const struct {
@@ -324,7 +324,7 @@ static void a_point_serves_what_rounds_to_the_same(void **state) {
   mlaf_db_close(db);
 }
 
-static void soft_fields_flag_but_do_not_refuse(void **state) {
+TEST(soft_fields_flag_but_do_not_refuse) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
@@ -364,7 +364,7 @@ static bool note_miss(void *user, const char *device, const char *problem, int64
   return true;
 }
 
-static void misses_are_remembered_until_tuned(void **state) {
+TEST(misses_are_remembered_until_tuned) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024), q = make_point(16, 2, 1024);
@@ -393,20 +393,4 @@ static void misses_are_remembered_until_tuned(void **state) {
   mlaf_db_close(db);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(what_goes_in_comes_out),
-      T(hashes_of_earlier_trees_are_known),
-      T(impossible_samples_are_refused),
-      T(lowest_median_whatever_the_order),
-      T(incumbent_yields_to_a_clear_win_only),
-      T(failures_and_noise_are_never_chosen),
-      T(choices_without_their_samples_are_found),
-      T(samples_of_an_edited_template_do_not_count),
-      T(nearest_bucket_by_log_distance), T(a_point_serves_what_rounds_to_the_same),
-      T(soft_fields_flag_but_do_not_refuse),
-      T(misses_are_remembered_until_tuned),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

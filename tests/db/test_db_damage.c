@@ -9,6 +9,7 @@
 #include "op/numeric.h"
 #include "db/db_fixture.h"
 #include "limit.h"
+#include "files.h"
 
 enum { PROBLEMS = 6, VARIANTS = 5, PAGE = 4096, LIMIT_S = 20 };
 
@@ -102,19 +103,6 @@ static size_t mutate(unsigned char *data, size_t n, mlaf_rng *rng) {
   }
 }
 
-static void put(const char *path, const void *data, size_t n) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, n, f), n);
-  assert_int_equal(fclose(f), 0);
-}
-
-static void *get(const char *path, size_t *n) {
-  void *data = NULL;
-  assert_int_equal(mlaf_file_read(path, 64 << 20, &data, n, NULL), MLAF_OK);
-  return data;
-}
-
 static void fill(const char *path) {
   mlaf_db *db = open_db(path);
   mlaf_device_info dev = make_device("d");
@@ -142,8 +130,8 @@ static void fill_with_wal(const char *path, const char *copy) {
   for (int i = 0; i < 2; i++) {
     snprintf(from, sizeof from, "%s%s", path, ends[i]);
     snprintf(to, sizeof to, "%s%s", copy, ends[i]);
-    void *data = get(from, &n);
-    put(to, data, n);
+    void *data = read_file(from, &n);
+    write_file(to, data, n);
     free(data);
   }
   mlaf_db_close(db);
@@ -162,16 +150,16 @@ static void expect_alive(const char *path, unsigned seed) {
                                         : "a failure without a detail");
 }
 
-static void damaged_files(void **state) {
+TEST(damaged_files) {
   db_dir *d = *state;
   size_t n;
   fill(d->path);
-  unsigned char *good = get(d->path, &n), *bad = malloc(n);
+  unsigned char *good = read_file(d->path, &n), *bad = malloc(n);
   char side[160];
   for (int i = 0; i < mutations(); i++) {
     mlaf_rng rng = {(uint64_t)i + 1};
     memcpy(bad, good, n);
-    put(d->path, bad, mutate(bad, n, &rng));
+    write_file(d->path, bad, mutate(bad, n, &rng));
     const char *const ends[] = {"-wal", "-shm", "-journal"};
     for (int k = 0; k < 3; k++) {
       snprintf(side, sizeof side, "%s%s", d->path, ends[k]);
@@ -183,7 +171,7 @@ static void damaged_files(void **state) {
   free(bad);
 }
 
-static void damaged_logs(void **state) {
+TEST(damaged_logs) {
   db_dir *d = *state;
   char copy[120], wal[160], shm[160];
   size_t n, main_n;
@@ -191,13 +179,13 @@ static void damaged_logs(void **state) {
   snprintf(wal, sizeof wal, "%s-wal", copy);
   snprintf(shm, sizeof shm, "%s-shm", copy);
   fill_with_wal(d->path, copy);
-  unsigned char *main_file = get(copy, &main_n), *good = get(wal, &n), *bad = malloc(n);
+  unsigned char *main_file = read_file(copy, &main_n), *good = read_file(wal, &n), *bad = malloc(n);
   assert_true(n > PAGE);
   for (int i = 0; i < mutations() / 3; i++) {
     mlaf_rng rng = {(uint64_t)i + 77};
     memcpy(bad, good, n);
-    put(copy, main_file, main_n);
-    put(wal, bad, mutate(bad, n, &rng));
+    write_file(copy, main_file, main_n);
+    write_file(wal, bad, mutate(bad, n, &rng));
     unlink(shm);
     expect_alive(copy, (unsigned)i);
   }
@@ -230,14 +218,14 @@ static size_t saved(const char *path, const char *to) {
   return n;
 }
 
-static void pages_are_saved(void **state) {
+TEST(pages_are_saved) {
   db_dir *d = *state;
   char to[160], copy[120];
   size_t n;
   snprintf(to, sizeof to, "%s/saved.db", d->dir);
   snprintf(copy, sizeof copy, "%s/copy.db", d->dir);
   fill(d->path);
-  unsigned char *good = get(d->path, &n), *bad = malloc(n);
+  unsigned char *good = read_file(d->path, &n), *bad = malloc(n);
   static const struct {
     size_t at, n;
     int with;
@@ -245,14 +233,14 @@ static void pages_are_saved(void **state) {
   for (size_t i = 0; i < sizeof first_page / sizeof *first_page; i++) { /* all of it comes back */
     memcpy(bad, good, n);
     memset(bad + first_page[i].at, first_page[i].with, first_page[i].n);
-    put(d->path, bad, n);
+    write_file(d->path, bad, n);
     assert_int_equal(saved(d->path, to), PROBLEMS * VARIANTS);
   }
   size_t whole = 0;
   for (int i = 0; i < mutations() / 3; i++) { /* never more than there was, and mostly something */
     mlaf_rng rng = {(uint64_t)i + 1};
     memcpy(bad, good, n);
-    put(d->path, bad, mutate(bad, n, &rng));
+    write_file(d->path, bad, mutate(bad, n, &rng));
     const size_t k = saved(d->path, to);
     assert_true(k <= PROBLEMS * VARIANTS);
     whole += k == PROBLEMS * VARIANTS;
@@ -263,12 +251,12 @@ static void pages_are_saved(void **state) {
   /* The log counts, too. */
   unlink(d->path);
   fill_with_wal(d->path, copy);
-  unsigned char *main_file = get(copy, &n);
+  unsigned char *main_file = read_file(copy, &n);
   memset(main_file, 0, n < PAGE ? n : PAGE);
-  put(copy, main_file, n);
+  write_file(copy, main_file, n);
   assert_int_equal(saved(copy, to), VARIANTS);
   free(main_file);
-  put(d->path, "nothing of ours", 15);
+  write_file(d->path, "nothing of ours", 15);
   mlaf_db *none = NULL;
   mlaf_err err;
   assert_int_equal(mlaf_db_recover(d->path, NULL, &none, &err), MLAF_E_DB);
@@ -276,7 +264,7 @@ static void pages_are_saved(void **state) {
 }
 
 /* Someone with an editor: a kernel's launch size, a choice's keys, a problem's family. */
-static void edited_rows_are_not_used(void **state) {
+TEST(edited_rows_are_not_used) {
   static const char *const edits[] = {
       "UPDATE kernel SET threads = 1024",
       "UPDATE kernel SET params = replace(params, 'p0', 'p1')",
@@ -293,15 +281,15 @@ static void edited_rows_are_not_used(void **state) {
   db_dir *d = *state;
   size_t n;
   fill(d->path);
-  void *good = get(d->path, &n);
+  void *good = read_file(d->path, &n);
   for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
     sqlite3 *raw;
-    put(d->path, good, n);
+    write_file(d->path, good, n);
     assert_int_equal(sqlite3_open(d->path, &raw), SQLITE_OK);
     assert_int_equal(sqlite3_exec(raw, edits[i], NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(raw), SQLITE_OK);
     expect_alive(d->path, 1);
-    put(d->path, good, n); /* and once more: what was written onto it just now does not count */
+    write_file(d->path, good, n); /* and once more: what was written onto it just now does not count */
     assert_int_equal(sqlite3_open(d->path, &raw), SQLITE_OK);
     sqlite3_exec(raw, edits[i], NULL, NULL, NULL);
     sqlite3_close(raw);
@@ -315,8 +303,4 @@ static void edited_rows_are_not_used(void **state) {
   free(good);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(damaged_files), T(damaged_logs), T(pages_are_saved), T(edited_rows_are_not_used)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

@@ -6,19 +6,7 @@
 #include <sys/wait.h>
 
 #include "db/db_fixture.h"
-
-static void write_file(const char *path, const void *data, size_t n) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, n, f), n);
-  assert_int_equal(fclose(f), 0);
-}
-
-static char *read_file(const char *path, size_t *n) {
-  void *data = NULL;
-  assert_int_equal(mlaf_file_read(path, 64 << 20, &data, n, NULL), MLAF_OK);
-  return data;
-}
+#include "files.h"
 
 static void run_sql(const char *path, const char *sql) {
   sqlite3 *raw;
@@ -57,7 +45,7 @@ static void fill(const char *path, int samples) {
   mlaf_db_close(db);
 }
 
-static void files_of_others_are_refused_and_named(void **state) {
+TEST(files_of_others_are_refused_and_named) {
   db_dir *d = *state;
   write_file(d->path,
              "\x7f"
@@ -80,7 +68,7 @@ static void files_of_others_are_refused_and_named(void **state) {
   assert_has(err.text, "not a regular file");
 }
 
-static void missing_files(void **state) {
+TEST(missing_files) {
   db_dir *d = *state;
   mlaf_db *db;
   mlaf_err err;
@@ -109,7 +97,7 @@ static void count_warning(void *user, mlaf_log_level level, const char *line) {
   *(int *)user += level == MLAF_LOG_WARN;
 }
 
-static void newer_schema_opens_for_reading(void **state) {
+TEST(newer_schema_opens_for_reading) {
   db_dir *d = *state;
   fill(d->path, 3);
   run_sql(d->path, "PRAGMA user_version=99; ALTER TABLE choice ADD COLUMN future TEXT");
@@ -176,7 +164,7 @@ static void remove_side_files(const char *path) {
   unlink(side);
 }
 
-static void truncated_and_overwritten_files(void **state) {
+TEST(truncated_and_overwritten_files) {
   db_dir *d = *state;
   fill(d->path, 120);
   size_t size;
@@ -241,7 +229,7 @@ static int create_in_sealed_directory(const char *path) {
   return strstr(err.text, "--db") ? 0 : 2;
 }
 
-static void read_only_directory(void **state) {
+TEST(read_only_directory) {
   db_dir *d = *state;
   fill(d->path, 9);
   remove_side_files(d->path);
@@ -307,14 +295,14 @@ static void full_disk_at(const db_dir *d, rlim_t limit) {
   unlink(d->path);
 }
 
-static void full_disk_loses_nothing(void **state) {
+TEST(full_disk_loses_nothing) {
   const char *all = getenv("MLAF_DISK_POINTS");
   int step = all ? 60000 / atoi(all) : 9000;
   full_disk_at(*state, 300000);
   for (rlim_t limit = 70000; limit < 130000; limit += (rlim_t)step) full_disk_at(*state, limit);
 }
 
-static void default_path_follows_the_environment(void **state) {
+TEST(default_path_follows_the_environment) {
   db_dir *d = *state;
   setenv("MLAF_DB", d->path, 1);
   mlaf_db *db = open_db(NULL);
@@ -334,16 +322,4 @@ static void default_path_follows_the_environment(void **state) {
   assert_has(err.text, expect);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(files_of_others_are_refused_and_named),
-      T(missing_files),
-      T(newer_schema_opens_for_reading),
-      T(truncated_and_overwritten_files),
-      T(read_only_directory),
-      T(full_disk_loses_nothing),
-      T(default_path_follows_the_environment),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

@@ -49,7 +49,7 @@ static void on_step(void *user, const mlaf_db_considered *x) {
 
 static bool refuse_named(void *user, const mlaf_choice *c) { return strcmp(c->variant, user) != 0; }
 
-static void outer_layers_add_entry_by_entry(void **state) {
+TEST(outer_layers_add_entry_by_entry) {
   db_dir *d = *state;
   char site[160], shipped[160], scratch[160];
   path_in(d, "site.db", site);
@@ -116,7 +116,7 @@ static void outer_layers_add_entry_by_entry(void **state) {
   unsetenv("MLAF_TUNING_DIR");
 }
 
-static void shards_become_one(void **state) {
+TEST(shards_become_one) {
   db_dir *d = *state;
   char shard[2][160], whole_path[160];
   path_in(d, "a.db", shard[0]);
@@ -160,7 +160,7 @@ static void shards_become_one(void **state) {
   mlaf_db_close(into);
 }
 
-static void gc_keeps_what_counts(void **state) {
+TEST(gc_keeps_what_counts) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
@@ -199,7 +199,7 @@ static void gc_keeps_what_counts(void **state) {
   mlaf_db_close(db);
 }
 
-static void request_lengths_are_kept_apart(void **state) {
+TEST(request_lengths_are_kept_apart) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
@@ -236,7 +236,7 @@ static void collect(void *user, mlaf_log_level level, const char *line) {
   strncat(out, line, 900 - strlen(out));
 }
 
-static void no_wal_on_network_file_systems(void **state) {
+TEST(no_wal_on_network_file_systems) {
   db_dir *d = *state;
   bool local = false;
   assert_string_equal(mlaf_db_fs_name(0xEF53, &local), "ext");
@@ -269,7 +269,7 @@ static void no_wal_on_network_file_systems(void **state) {
 }
 
 /* An estimate of one shape is no estimate of a far one: there the model is asked. */
-static void defaults_do_not_reach_far(void **state) {
+TEST(defaults_do_not_reach_far) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info arch = make_device("arch:gfx942"), dev = make_device("d");
@@ -294,10 +294,4 @@ static void defaults_do_not_reach_far(void **state) {
   mlaf_db_close(db);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(outer_layers_add_entry_by_entry), T(shards_become_one), T(gc_keeps_what_counts),
-                                     T(request_lengths_are_kept_apart), T(defaults_do_not_reach_far),
-                                         T(no_wal_on_network_file_systems)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

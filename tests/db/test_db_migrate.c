@@ -210,7 +210,7 @@ static void as_text_1(char *text) {
   *to = 0;
 }
 
-static void nothing_is_lost(void **state) {
+TEST(nothing_is_lost) {
   const db_dir *d = *state;
   char other[128];
   mlaf_err err = {0};
@@ -259,7 +259,7 @@ static void nothing_is_lost(void **state) {
 }
 
 /* Each choice answers for its own problem, and each family for its neighbours, as the old columns had it. */
-static void choices_answer_as_before(void **state) {
+TEST(choices_answer_as_before) {
   const db_dir *d = *state;
   sqlite3_stmt *s = NULL;
   raw r;
@@ -311,7 +311,7 @@ static void choices_answer_as_before(void **state) {
 }
 
 /* A neighbour is of the same operation. */
-static void another_operation_is_no_neighbour(void **state) {
+TEST(another_operation_is_no_neighbour) {
   const db_dir *d = *state;
   mlaf_err err;
   raw r;
@@ -351,7 +351,7 @@ static void another_operation_is_no_neighbour(void **state) {
 static void note_line(void *user, const char *line) { mlaf_text_fmt(user, "%s\n", line); }
 
 /* Rows that were damaged before are damaged afterwards, and no others. */
-static void damage_stays_damage(void **state) {
+TEST(damage_stays_damage) {
   const db_dir *d = *state;
   mlaf_text said = MLAF_TEXT_INIT(1 << 16);
   size_t findings = 0;
@@ -375,7 +375,7 @@ static void damage_stays_damage(void **state) {
 }
 
 /* For reading alone it is brought forward in memory, and the file stays what it was. */
-static void a_reader_leaves_the_file_alone(void **state) {
+TEST(a_reader_leaves_the_file_alone) {
   const db_dir *d = *state;
   mlaf_db *db;
   mlaf_err err;
@@ -398,7 +398,7 @@ static void a_reader_leaves_the_file_alone(void **state) {
 }
 
 /* All or nothing, whenever it is interrupted. */
-static void killed_while_it_migrates(void **state) {
+TEST(killed_while_it_migrates) {
   const db_dir *d = *state;
   killing k = killing_begin(12, 5, 60000);
   int old = 0;
@@ -436,7 +436,7 @@ static void killed_while_it_migrates(void **state) {
   free(before);
 }
 
-static void schema_1_is_brought_forward(void **state) {
+TEST(schema_1_is_brought_forward) {
   const db_dir *d = *state;
   mlaf_db *db;
   mlaf_err err;
@@ -500,7 +500,7 @@ static void has(mlaf_db *db, size_t wanted) {
 static void has_lists(mlaf_db *db) { has(db, 2); }
 static void has_choices(mlaf_db *db) { has(db, 0); }
 
-static void lists_are_found_again(void **state) {
+TEST(lists_are_found_again) {
   const db_dir *d = *state;
   mlaf_db *db;
   mlaf_err err;
@@ -522,7 +522,7 @@ static void lists_are_found_again(void **state) {
   raw_close(&r);
 }
 
-static void a_damaged_list_stays_damaged(void **state) {
+TEST(a_damaged_list_stays_damaged) {
   const db_dir *d = *state;
   mlaf_err err;
   raw r;
@@ -538,7 +538,7 @@ static void a_damaged_list_stays_damaged(void **state) {
 }
 
 /* A tuning text of before is imported as what it means, and a layer of texts answers by either. */
-static void texts_of_before_are_read(void **state) {
+TEST(texts_of_before_are_read) {
   const db_dir *d = *state;
   char other[512], file[512], dir[400];
   mlaf_err err;
@@ -584,12 +584,4 @@ static void texts_of_before_are_read(void **state) {
   free(now);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(nothing_is_lost),           T(choices_answer_as_before), T(another_operation_is_no_neighbour), T(damage_stays_damage),
-      T(a_reader_leaves_the_file_alone), T(killed_while_it_migrates), T(schema_1_is_brought_forward),
-      T(lists_are_found_again),     T(a_damaged_list_stays_damaged), T(texts_of_before_are_read),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

@@ -32,7 +32,7 @@ static int write_samples(const char *path, int who) {
   return 0;
 }
 
-static void eight_writers_lose_nothing(void **state) {
+TEST(eight_writers_lose_nothing) {
   db_dir *d = *state;
   pid_t children[WRITERS];
   for (int w = 0; w < WRITERS; w++) { /* all create the same new file, too */
@@ -55,7 +55,7 @@ static void eight_writers_lose_nothing(void **state) {
 
 /* The child reports each sample after its commit and never stops by itself: each kill, some commits later and anywhere within a
  * few transactions, is one in mid-work. */
-static void kill_9_keeps_what_was_committed(void **state) {
+TEST(kill_9_keeps_what_was_committed) {
   db_dir *d = *state;
   int committed = 0;
   killing k = killing_begin(12, 17, 8e3);
@@ -118,7 +118,7 @@ static mlaf_status take_in(const char *path, const char *text, const char *from)
 }
 
 /* All of it or nothing, and the next one does it. */
-static void kill_9_leaves_imports_and_merges_whole(void **state) {
+TEST(kill_9_leaves_imports_and_merges_whole) {
   db_dir *d = *state;
   char path[128], from[128];
   mlaf_device_info dev = make_device("d");
@@ -165,7 +165,7 @@ static void kill_9_leaves_imports_and_merges_whole(void **state) {
 }
 
 /* A reader plans while a writer holds the lock: it is answered at once and its miss is dropped, not waited for. */
-static void planning_does_not_wait_for_a_writer(void **state) {
+TEST(planning_does_not_wait_for_a_writer) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
@@ -205,10 +205,4 @@ static void planning_does_not_wait_for_a_writer(void **state) {
   mlaf_db_close(db);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(eight_writers_lose_nothing), T(kill_9_keeps_what_was_committed),
-                                     T(kill_9_leaves_imports_and_merges_whole),
-                                     T(planning_does_not_wait_for_a_writer)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

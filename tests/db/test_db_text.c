@@ -36,7 +36,7 @@ static void populate(mlaf_db *db) {
   }
 }
 
-static void export_of_import_is_identity(void **state) {
+TEST(export_of_import_is_identity) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   populate(db);
@@ -62,7 +62,7 @@ static void export_of_import_is_identity(void **state) {
   free(text);
 }
 
-static void lines_are_sorted_and_free_of_time(void **state) {
+TEST(lines_are_sorted_and_free_of_time) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   populate(db);
   char *text = export_text(db, NULL), *previous = NULL, *save = NULL;
@@ -105,7 +105,7 @@ static char *with_column(const char *text, int line, int column, const char *val
 
 #define TEN "0123456789"
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
-static void errors_name_their_line(void **state) {
+TEST(errors_name_their_line) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   for (int i = 0; i < 3; i++) {
@@ -189,7 +189,7 @@ static void errors_name_their_line(void **state) {
   mlaf_db_close(db);
 }
 
-static void imported_choices_serve_and_give_way(void **state) {
+TEST(imported_choices_serve_and_give_way) {
   db_dir *d = *state;
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
@@ -225,7 +225,7 @@ static void imported_choices_serve_and_give_way(void **state) {
   mlaf_db_close(db);
 }
 
-static void arch_defaults_and_waived_fields(void **state) {
+TEST(arch_defaults_and_waived_fields) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
   mlaf_point p = make_point(16, 1, 1024);
@@ -260,11 +260,4 @@ static void arch_defaults_and_waived_fields(void **state) {
   mlaf_db_close(db);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(export_of_import_is_identity),        T(lines_are_sorted_and_free_of_time), T(errors_name_their_line),
-      T(imported_choices_serve_and_give_way), T(arch_defaults_and_waived_fields),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

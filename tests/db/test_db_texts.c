@@ -93,7 +93,7 @@ static bool ask(void *user, const char *device, const mlaf_choice *c) {
   return true;
 }
 
-static void every_shipped_choice_as_if_imported(void **state) {
+TEST(every_shipped_choice_as_if_imported) {
   static const char *const files[] = {"gfx942.tsv", "nvidia-h200.tsv"};
   char dir[400], path[500];
   snprintf(dir, sizeof dir, "%s/tuning", getenv("MLAF_SOURCE_DIR"));
@@ -178,7 +178,7 @@ static bool count_one(void *user, const char *device, const mlaf_choice *c) {
   return true;
 }
 
-static void a_plan_reads_the_rows_of_its_shape(void **state) {
+TEST(a_plan_reads_the_rows_of_its_shape) {
   db_dir *d = *state;
   char *a = make_text(d, "d|tab", "first"), *b = make_text(d, "e", "other");
   publish(d, "a.tsv", a);
@@ -213,7 +213,7 @@ static void a_plan_reads_the_rows_of_its_shape(void **state) {
   free(b);
 }
 
-static void later_files_and_damaged_rows(void **state) {
+TEST(later_files_and_damaged_rows) {
   db_dir *d = *state;
   char *a = make_text(d, "d", "first"), *b = make_text(d, "d", "later");
   edit(b, "h7,r512,p64,q1,bf16,page64,b8,", "\tmeasured", "\tmeasaber"); /* passed over, with a word */
@@ -260,7 +260,7 @@ static missed misses_of(mlaf_db *db) {
   return m;
 }
 
-static void misses_wait_beside_the_database(void **state) {
+TEST(misses_wait_beside_the_database) {
   db_dir *d = *state;
   char path[160];
   mlaf_device_info dev = make_device("d");
@@ -304,7 +304,7 @@ static void misses_wait_beside_the_database(void **state) {
 }
 
 /* A database nobody reads for long: the file ends somewhere, and planning goes on. */
-static void misses_have_an_end(void **state) {
+TEST(misses_have_an_end) {
   db_dir *d = *state;
   char path[160];
   struct stat st;
@@ -324,9 +324,4 @@ static void misses_have_an_end(void **state) {
   mlaf_db_close(db);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(every_shipped_choice_as_if_imported), T(a_plan_reads_the_rows_of_its_shape),
-                                     T(later_files_and_damaged_rows), T(misses_wait_beside_the_database), T(misses_have_an_end)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

@@ -41,7 +41,7 @@ static mlaf_timing run(made_up *m, const mlaf_time_opts *o) {
 
 /* From about 3.5 ms on nothing had seven samples, soon not five, and whatever was tried was "noisy: few": no problem of 128 heads
  * with 128 x 65536 tokens could be tuned. */
-static void long_kernels_have_enough_samples(void **state) {
+TEST(long_kernels_have_enough_samples) {
   static const double ms[] = {0.5, 2, 3.5, 6, 15, 60};
   for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
     made_up m = {.sequence_ns = ms[i] * 1e6};
@@ -57,7 +57,7 @@ static void long_kernels_have_enough_samples(void **state) {
 }
 
 /* A retry asks for more samples and gets the time that they take. */
-static void more_samples_take_more_time(void **state) {
+TEST(more_samples_take_more_time) {
   made_up m = {.sequence_ns = 8e6};
   mlaf_time_opts more = rested;
   more.min_samples *= 2;
@@ -66,7 +66,7 @@ static void more_samples_take_more_time(void **state) {
 }
 
 /* Few sequences at a time go through all sets in turn; many begin at the first. */
-static void sets_are_gone_through(void **state) {
+TEST(sets_are_gone_through) {
   made_up slow = {.sequence_ns = 15e6}, fast = {.sequence_ns = 2e3};
   run(&slow, &rested);
   assert_int_equal(slow.repeats[0], 1); /* the glance */
@@ -81,7 +81,7 @@ static void sets_are_gone_through(void **state) {
   }
 }
 
-static void ends_when_told(void **state) {
+TEST(ends_when_told) {
   made_up m = {.sequence_ns = 5e6, .cancel_at = 5};
   mlaf_time_opts o = rested;
   mlaf_timing t = {.ns = 0};
@@ -98,12 +98,4 @@ static void ends_when_told(void **state) {
   assert_non_null(strstr(t.detail, "time limit"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(long_kernels_have_enough_samples),
-      cmocka_unit_test(more_samples_take_more_time),
-      cmocka_unit_test(sets_are_gone_through),
-      cmocka_unit_test(ends_when_told),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

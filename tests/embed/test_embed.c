@@ -73,7 +73,7 @@ static const mlaf_embed_plan *plan_of(mlaf_embed *e, int heads, int q_len, int b
   return plan;
 }
 
-static void takes_its_target(void **state) {
+TEST(takes_its_target) {
   mlaf_embed *e = open_it(&both);
   assert_string_equal(mlaf_embed_target_name(e), "sm_90a");
   mlaf_embed_close(e);
@@ -92,7 +92,7 @@ static void takes_its_target(void **state) {
   assert_int_equal(leaks(), 0);
 }
 
-static void nearest_plan(void **state) {
+TEST(nearest_plan) {
   mlaf_embed *e = open_it(&both);
   const mlaf_embed_plan *small = plan_of(e, 16, 1, 1, 1024), *large = plan_of(e, 16, 1, 64, 1024);
   assert_int_equal(mlaf_embed_plan_knob(small), 4);
@@ -125,7 +125,7 @@ static mlaf_embed_decode_args arguments(const mlaf_embed_plan *plan, void *to, i
                            .workspace = workspace, .workspace_size = sizeof workspace, .scale = 0.1f};
 }
 
-static void launches_what_the_kernel_wants(void **state) {
+TEST(launches_what_the_kernel_wants) {
   static _Alignas(16) uint32_t to[4];
   mlaf_embed *e = open_it(&both);
   const mlaf_embed_plan *plan = plan_of(e, 16, 1, 1, 1024);
@@ -152,7 +152,7 @@ static void launches_what_the_kernel_wants(void **state) {
 }
 
 /* The same kernel with one split: the launch of its clusters can then be looked at, as no combine comes behind. */
-static void clusters_and_maps(void **state) {
+TEST(clusters_and_maps) {
   static const mlaf_embed_row one[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, one, 4, 1};
   const mlaf_embed_index index = index_of(&target);
@@ -171,7 +171,7 @@ static void clusters_and_maps(void **state) {
 }
 
 /* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
-static void turns(void **state) {
+TEST(turns) {
   static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, {.flags = MLAF_EMBED_KERNEL_TURNS}}};
   static const mlaf_embed_row one[] = {{0, {32, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
@@ -189,7 +189,7 @@ static void turns(void **state) {
 }
 
 /* A problem that rotates what it reads has kernels of its own, and wants a table; others want none. */
-static void rotation_wants_its_table(void **state) {
+TEST(rotation_wants_its_table) {
   static const mlaf_embed_row both_kinds[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}},
                                               {0, {16, 512, 64, 1, 0, 0, 2, 0, 0, 64, 1, 1024}, 0, 1, {3}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, both_kinds, 4, 2};
@@ -218,7 +218,7 @@ static void rotation_wants_its_table(void **state) {
   mlaf_embed_close(e);
 }
 
-static void caches_of_8_bits(void **state) {
+TEST(caches_of_8_bits) {
   static const mlaf_embed_row formats[] = {{0, {16, 512, 64, 1, 0, 0, 0, 1, 0, 64, 1, 1024}, 0, 1, {1}},
                                            {0, {16, 512, 64, 1, 0, 0, 0, 3, 0, 64, 1, 1024}, 0, 1, {3}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, formats, 4, 2};
@@ -245,7 +245,7 @@ static void caches_of_8_bits(void **state) {
   mlaf_embed_close(e);
 }
 
-static void refuses_bad_arguments(void **state) {
+TEST(refuses_bad_arguments) {
   static _Alignas(16) uint32_t to[4];
   mlaf_embed *e = open_it(&both);
   const mlaf_embed_plan *plan = plan_of(e, 16, 1, 1, 1024);
@@ -281,7 +281,7 @@ static void refuses_bad_arguments(void **state) {
   mlaf_embed_close(e);
 }
 
-static void driver_failures_come_back(void **state) {
+TEST(driver_failures_come_back) {
   static const char *const calls[] = {"cuInit:1:100", "cuDeviceGetCount:1:3", "cuDevicePrimaryCtxRetain:1:2"};
   mlaf_embed *e = NULL;
   void (*reset)(void);
@@ -309,12 +309,4 @@ static void driver_failures_come_back(void **state) {
   assert_int_equal(leaks(), 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_its_target),  cmocka_unit_test(nearest_plan),
-      cmocka_unit_test(clusters_and_maps), cmocka_unit_test(turns), cmocka_unit_test(launches_what_the_kernel_wants),
-      cmocka_unit_test(rotation_wants_its_table), cmocka_unit_test(caches_of_8_bits), cmocka_unit_test(refuses_bad_arguments),
-      cmocka_unit_test(driver_failures_come_back),
-  };
-  return cmocka_run_group_tests(tests, setup, NULL);
-}
+TESTS(setup, NULL)

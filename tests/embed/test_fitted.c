@@ -255,7 +255,7 @@ static uint32_t blocks_behind(const batch *x, const variant *v) {
   return v->splits == 1 || (v->behind && full > each) ? full : each;
 }
 
-static void library_and_loader_agree(void **state) {
+TEST(library_and_loader_agree) {
   int cut = 0, whole = 0;
   fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA");
   mlaf_device *dev = open_device("cuda");
@@ -286,7 +286,7 @@ static void library_and_loader_agree(void **state) {
 }
 
 /* As many blocks as run at once, the batch whatever it is; a combine kernel behind one split no larger than the device. */
-static void grids(void **state) {
+TEST(grids) {
   static const struct { int batch, variant; uint32_t decode[3], add; } cases[] = {
       {1, 0, {2, 1, 66}, 6},   {7, 0, {2, 1, 66}, 2112}, {7, 1, {2, 2, 33}, 2477}, {5, 2, {2, 1, 150}, 843},
       {0, 5, {2, 1, 66}, 0},   {0, 8, {2, 2, 33}, 0},    {0, 10, {2, 4, 5}, 0},    {0, 9, {2, 6, 11}, 15},
@@ -311,7 +311,4 @@ static void grids(void **state) {
   mlaf_device_close(dev);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(library_and_loader_agree), cmocka_unit_test(grids)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

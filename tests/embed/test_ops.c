@@ -141,7 +141,7 @@ static int setup(void **state) {
   return 0;
 }
 
-static void rows_and_caches(void **state) {
+TEST(rows_and_caches) {
   SAME(append, mla_append, mlaf_embed_append_args,
        ASKED("mla_append:h16,r256,p32,f16,fp8_ds_mla,halves,norm,t64", 0, .counts = {AT(append_args, tokens)}),
        .heads = 16, .rank = 256, .rope = 32, .dtype = 1, .layout = 2, .style = 1, .norm = 1, .tokens = 64);
@@ -164,7 +164,7 @@ static void rows_and_caches(void **state) {
 }
 
 /* Numbers of 32 bits are members one behind the other: what the one before left in the next is written over. */
-static void selection(void **state) {
+TEST(selection) {
   SAME(index, mla_index, mlaf_embed_index_args,
        ASKED("mla_index:h32,s4096,t64", 0, .second = true,
              .counts = {AT(index_args, tokens), AT(index_args, max_length), AT(index_args, topk), AT(index_args, page_tokens),
@@ -177,7 +177,7 @@ static void selection(void **state) {
        .heads = 32, .dtype = 1, .style = 1, .hadamard = 1, .tokens = 64);
 }
 
-static void attention(void **state) {
+TEST(attention) {
   SAME(prefill, mla_prefill, mlaf_embed_prefill_args,
        ASKED("mla_prefill:h8,n96,p48,v128,f16,e4m3fnuz,causal,b4,t1024,s2048", MLAF_KERNEL_SCALES,
              .counts = {AT(prefill_args, total_q), AT(prefill_args, total_k), AT(prefill_args, batch)}),
@@ -189,7 +189,7 @@ static void attention(void **state) {
        .rotate = 2);
 }
 
-static void products(void **state) {
+TEST(products) {
   SAME(qkv_a, mla_qkv_a, mlaf_embed_projection_args,
        ASKED("mla_qkv_a:d2048,l512,r256,p32,f16,e4m3fn,t8", MLAF_KERNEL_SCALES, .counts = {AT(projection_args, tokens)}),
        .hidden = 2048, .q_rank = 512, .rank = 256, .rope = 32, .dtype = 1, .weights = 1, .tokens = 8);
@@ -205,7 +205,7 @@ static void products(void **state) {
 }
 
 /* The product alone, with rows beside it, and with queries that go on. */
-static void lists(void **state) {
+TEST(lists) {
   SAME(q_b, mla_q_b, mlaf_embed_q_b_args,
        ASKED("mla_q_b:l512,h16,n128,p64,norm,f16,t8", 0, .counts = {AT(q_b_args, projection.tokens)}),
        .q_rank = 512, .heads = 16, .nope = 128, .rope = 64, .norm = 1, .dtype = 1, .tokens = 8);
@@ -223,7 +223,7 @@ static void lists(void **state) {
 }
 
 /* Members of a list's struct go where the functions for programs say. */
-static void a_list_is_refused_by_parts(void **state) {
+TEST(a_list_is_refused_by_parts) {
   const question q = {.text = "mla_q_b:l512,h1,n128,p64,norm,f16,append_paged,r256,append_norm,absorb_halves,t8",
                       .flags = SECOND | THIRD};
   const mlaf_embed_q_b_problem p = {.q_rank = 512, .heads = 1, .nope = 128, .rope = 64, .norm = 1, .dtype = 1, .append = 1,
@@ -250,9 +250,4 @@ static void a_list_is_refused_by_parts(void **state) {
   mlaf_embed_close(e);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_caches), cmocka_unit_test(selection), cmocka_unit_test(attention),
-                                     cmocka_unit_test(products), cmocka_unit_test(lists),
-                                     cmocka_unit_test(a_list_is_refused_by_parts)};
-  return cmocka_run_group_tests(tests, setup, NULL);
-}
+TESTS(setup, NULL)

@@ -100,7 +100,7 @@ static int teardown(void **state) {
   return 0;
 }
 
-static void nearest_in_all_sizes(void **state) {
+TEST(nearest_in_all_sizes) {
   static const struct {
     toy_problem asked;
     int row, knob;
@@ -126,7 +126,7 @@ static void nearest_in_all_sizes(void **state) {
   }
 }
 
-static void says_what_is_missing(void **state) {
+TEST(says_what_is_missing) {
   static const toy_problem absent = {5, 1, 6, 8, 8, 8}, moot = {5, 2, 6, 8, 8, 8}, plain = {5, 0, 6, 8, 8, 8},
                            none = {4, 1, 5, 8, 0, 8};
   static const struct {
@@ -150,7 +150,7 @@ static void says_what_is_missing(void **state) {
   assert_null(plan);
 }
 
-static void launches(void **state) {
+TEST(launches) {
   static uint32_t to[4];
   static const toy_problem asked = {4, 1, 5, 8, 8, 8};
   const toy_args args = {to, 0x70, 2};
@@ -177,8 +177,4 @@ static void launches(void **state) {
   assert_int_equal(last().total, l.total);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(nearest_in_all_sizes), cmocka_unit_test(says_what_is_missing),
-                                     cmocka_unit_test(launches)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

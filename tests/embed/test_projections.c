@@ -63,7 +63,7 @@ static int teardown(void **state) {
   return 0;
 }
 
-static void a_projection(void **state) {
+TEST(a_projection) {
   mlaf_embed_projection_args a = {.tokens = 5, .x = at, .w = at, .y = at};
   char why[300] = "";
   if (mlaf_embed_qkv_a_execute(product, &a, NULL, why, sizeof why)) fail_msg("%s", why);
@@ -76,7 +76,7 @@ static void a_projection(void **state) {
   assert_int_equal(last().total, l.total);
 }
 
-static void a_prefill(void **state) {
+TEST(a_prefill) {
   mlaf_embed_prefill_args a = {.batch = 3, .total_q = 3000, .total_k = 9000, .scale = 0.1f, .q = at, .k = at, .k_pe = at,
                                .v = at, .o = at, .cu_seqlens_q = at, .cu_seqlens_k = at};
   char why[300] = "";
@@ -90,7 +90,7 @@ static void a_prefill(void **state) {
   assert_int_equal(last().grid[0], 2 * 16);
 }
 
-static void says_what_is_wrong(void **state) {
+TEST(says_what_is_wrong) {
   mlaf_embed_projection_args a = {.tokens = 5, .x = at, .w = at, .y = at, .norm_weight = at};
   mlaf_embed_prefill_args b = {.batch = 3, .total_q = 30, .scale = 0.1f};
   const uint64_t before = last().total;
@@ -107,8 +107,4 @@ static void says_what_is_wrong(void **state) {
   assert_int_equal(last().total, before);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_projection), cmocka_unit_test(a_prefill),
-                                     cmocka_unit_test(says_what_is_wrong)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

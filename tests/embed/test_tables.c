@@ -17,6 +17,7 @@
 #include "embed/index.h"
 #include "fake/fake_test.h"
 #include "mlaforge/mlaforge.h"
+#include "files.h"
 
 enum { WIDE = FW_RANK + FW_ROPE, REQUESTS = 5, WIDTH = 63, STRIDE = 70, POOL = 150, ROWS = REQUESTS * FW_Q_LEN * FW_HEADS };
 #define PROBLEM "mla_decode:h3,r32,p32,q2,causal,bf16,page16,b5,s512"
@@ -33,19 +34,12 @@ static struct {
 
 static char *in_dir(const char *name) { return mlaf_format("%s/%s", made.dir, name); }
 
-static void write_bytes(const char *path, const void *data, size_t size) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, size, f), size);
-  assert_int_equal(fclose(f), 0);
-}
-
 static char *code_path(int which) { return mlaf_format("%s/bundle/code/%s.co", made.dir, made.hash[which]); }
 
 static void write_code(void) {
   for (int i = 0; i < 2; i++) {
     char *path = code_path(i);
-    write_bytes(path, &made.code[i], sizeof made.code[i]);
+    write_file(path, &made.code[i], sizeof made.code[i]);
     free(path);
   }
 }
@@ -60,7 +54,7 @@ static void write_manifest(bool with_tables) {
                            with_tables ? tables : "", made.hash[0], sizeof(cubin), FW_ROWS);
   mlaf_sha256_hex(text, strlen(text), hash);
   char *whole = mlaf_format("%s# sha256 %s\n", text, hash);
-  write_bytes(path, whole, strlen(whole));
+  write_file(path, whole, strlen(whole));
   free(whole);
   free(text);
   free(tables);
@@ -255,7 +249,7 @@ static fake_launch by_loader(batch *x) {
   return launched("fakecuda_before");
 }
 
-static void library_and_loader_serve_them(void **state) {
+TEST(library_and_loader_serve_them) {
   batch *x = make_batch();
   const fake_launch a = by_library(x), b = by_loader(x);
   assert_memory_equal(a.grid, b.grid, sizeof a.grid);
@@ -268,7 +262,7 @@ static void library_and_loader_serve_them(void **state) {
 }
 
 /* Grids of any batch and width are the library's; the fake runs none that does not cover its batch. */
-static void grids_agree(void **state) {
+TEST(grids_agree) {
   static const struct { int32_t batch, width; } cases[] = {{1, 1}, {8, 1024}, {9, 1025}, {4097, 2}, {9000, 3}, {2, 70000}};
   const mlaf_embed_plan *of = NULL;
   mlaf_embed *e = open_loader(2, &of);
@@ -307,11 +301,11 @@ static void grids_agree(void **state) {
 }
 
 /* A bundle of an earlier version, and a damaged one: nothing else helps here, so that it is said what is wrong. */
-static void what_is_missing_is_said(void **state) {
+TEST(what_is_missing_is_said) {
   mlaf_plan *of = NULL;
   char why[4096] = "", *path = code_path(1);
   mlaf_ctx *ctx;
-  write_bytes(path, "ELF", 3);
+  write_file(path, "ELF", 3);
   ctx = open_ctx();
   assert_int_not_equal(plan(ctx, MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES, &of, why, sizeof why), MLAF_OK);
   if (!strstr(why, path) || !strstr(why, "is damaged") || !strstr(why, "the kernel that reads block tables")) fail_msg("%s", why);
@@ -329,7 +323,7 @@ static void what_is_missing_is_said(void **state) {
   free(path);
 }
 
-static void the_loader_refuses(void **state) {
+TEST(the_loader_refuses) {
   const mlaf_embed_plan *of = NULL;
   mlaf_embed *e = open_loader(1, &of);
   char why[500] = "";
@@ -370,8 +364,4 @@ static void the_loader_refuses(void **state) {
   mlaf_embed_close(e);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(library_and_loader_serve_them), cmocka_unit_test(grids_agree),
-                                     cmocka_unit_test(what_is_missing_is_said), cmocka_unit_test(the_loader_refuses)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

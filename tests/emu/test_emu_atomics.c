@@ -172,7 +172,7 @@ static void run_memory(snip *s, const row *r, int space, bool rtn) {
   check(s, r, op, rtn, 64);
 }
 
-static void memory_atomics(void **state) {
+TEST(memory_atomics) {
   for (int i = 0; i < MEMORY_ROWS; i++)
     for (int space = 0; space < 4; space++)
       for (int rtn = 0; rtn < 2; rtn++) {
@@ -181,7 +181,7 @@ static void memory_atomics(void **state) {
       }
 }
 
-static void lds_atomics(void **state) {
+TEST(lds_atomics) {
   snip *s = *state;
   for (size_t i = 0; i < sizeof lds_rows / sizeof *lds_rows; i++)
     for (int rtn = lds_rows[i].rtn_only; rtn < 2; rtn++) {
@@ -200,7 +200,7 @@ static void lds_atomics(void **state) {
 }
 
 /* Scalar memory: 16 "lanes" one after the other, plain and through a descriptor. */
-static void scalar_atomics(void **state) {
+TEST(scalar_atomics) {
   snip *s = *state;
   for (int i = 0; i < SCALAR_ROWS; i++)
     for (int form = 0; form < 4; form++) {
@@ -226,8 +226,4 @@ static void scalar_atomics(void **state) {
     }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_atomics), cmocka_unit_test(lds_atomics),
-                                     cmocka_unit_test(scalar_atomics)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

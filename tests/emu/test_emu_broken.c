@@ -32,7 +32,7 @@ static const broken kernels[] = {
     {"jump into nowhere", 1, 0, "s_branch 1f\n1: s_setpc_b64 s[4:5]\n", {"not an instruction of this code object"}},
 };
 
-static void each_has_its_message(void **state) {
+TEST(each_has_its_message) {
   snip *s = *state;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const broken *k = &kernels[i];
@@ -45,7 +45,7 @@ static void each_has_its_message(void **state) {
 }
 
 /* A loop without an end is given up after max_insts of a wave, 2^33 unless the launch says otherwise. */
-static void endless_loop(void **state) {
+TEST(endless_loop) {
   snip *s = *state;
   mlaf_module *m;
   mlaf_function *fn = snip_load(s, 64, 0, "1: s_branch 1b\n", &m);
@@ -59,7 +59,4 @@ static void endless_loop(void **state) {
   mlaf_emu_ops.module_unload(s->dev, m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_its_message), cmocka_unit_test(endless_loop)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

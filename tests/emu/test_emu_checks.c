@@ -7,7 +7,7 @@
 #define LGKM "s_waitcnt lgkmcnt(0)\n"
 
 /* A buffer whose contents were declared undefined may be read only where it was written since. */
-static void global_memory_nobody_wrote(void **state) {
+TEST(global_memory_nobody_wrote) {
   snip *s = *state;
   static const struct { const char *body; bool ok; } cases[] = {
       {"global_load_dword v9, v1, s[6:7]\n" VM, false},
@@ -44,7 +44,7 @@ static void global_memory_nobody_wrote(void **state) {
 
 /* By +global-unwritten every allocation is watched from its beginning; kernel arguments and constants are none of the kernel's.
  * */
-static void watched_from_the_start(void **state) {
+TEST(watched_from_the_start) {
   snip *s = *state;
   snip watched = *s;
   void *in, *out;
@@ -60,7 +60,7 @@ static void watched_from_the_start(void **state) {
   mlaf_emu_ops.close(watched.dev);
 }
 
-static void misaligned_scalar_loads(void **state) {
+TEST(misaligned_scalar_loads) {
   snip *s = *state;
   emu_device *d = (emu_device *)s->dev;
   static const char *const bad[] = {
@@ -78,7 +78,7 @@ static void misaligned_scalar_loads(void **state) {
 }
 
 /* A negative offset of a buffer is a huge one: beyond its records. */
-static void buffers_do_not_wrap(void **state) {
+TEST(buffers_do_not_wrap) {
   snip *s = *state;
   s->in[0] = 77;
   snip_ok(s, 1, 0, "s_add_u32 s12, s12, 4\ns_mov_b32 s21, -4\ns_buffer_load_dword s20, s[12:15], s21\n" LGKM "v_mov_b32 v9,"
@@ -86,7 +86,7 @@ static void buffers_do_not_wrap(void **state) {
   assert_int_equal(s->out[0], 0);
 }
 
-static void hardware_ids(void **state) {
+TEST(hardware_ids) {
   snip *s = *state;
   mlaf_module *m;
   void *args[2] = {s->in, s->out};
@@ -108,9 +108,4 @@ static void hardware_ids(void **state) {
   mlaf_emu_ops.module_unload(s->dev, m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(misaligned_scalar_loads), cmocka_unit_test(buffers_do_not_wrap),
-                                     cmocka_unit_test(hardware_ids), cmocka_unit_test(watched_from_the_start),
-                                     cmocka_unit_test(global_memory_nobody_wrote)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

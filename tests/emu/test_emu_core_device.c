@@ -94,7 +94,7 @@ static uint64_t rnd(void) {
   return seed ^= seed << 17;
 }
 
-static void softmax(void **state) {
+TEST(softmax) {
   enum { ROWS = 24, N = 777 };
   static float x[ROWS * N], y[ROWS * N];
   for (int i = 0; i < ROWS * N; i++) x[i] = (float)(rnd() % 100000) / 5000 - 10;
@@ -132,7 +132,7 @@ static bool same32(float a, float b) { return memcmp(&a, &b, 4) == 0 || (isnan(a
 static bool same64(double a, double b) { return memcmp(&a, &b, 8) == 0 || (isnan(a) && isnan(b)); }
 
 /* The compiled division sequences (div_scale, rcp, fma, div_fmas, div_fixup) are correctly rounded on silicon. */
-static void division_is_correctly_rounded(void **state) {
+TEST(division_is_correctly_rounded) {
   enum { N = 1 << 16 };
   static uint32_t x[N], y[N];
   static uint64_t dx[N], dy[N];
@@ -153,7 +153,7 @@ static void division_is_correctly_rounded(void **state) {
   }
 }
 
-static void square_roots_are_correctly_rounded(void **state) {
+TEST(square_roots_are_correctly_rounded) {
   enum { N = 1 << 14 };
   static uint32_t x[N];
   static uint64_t dx[N];
@@ -173,7 +173,7 @@ static void square_roots_are_correctly_rounded(void **state) {
   }
 }
 
-static void integer_division(void **state) {
+TEST(integer_division) {
   enum { N = 1 << 13 };
   static uint64_t x[N], y[N], o[4 * N];
   for (int i = 0; i < N; i++) x[i] = rnd() >> rnd() % 60, y[i] = rnd() >> rnd() % 60 | 1;
@@ -188,7 +188,7 @@ static void integer_division(void **state) {
 }
 
 /* Three-dimensional ids, implicit arguments, constant memory, a last wave that is not full. */
-static void ids(void **state) {
+TEST(ids) {
   static const int table[] = {3, 1, 4, 1, 5, 9, 2, 6};
   enum { N = 3 * 2 * 2 * 5 * 3 * 7 };
   int o[N];
@@ -198,7 +198,7 @@ static void ids(void **state) {
   for (int i = 0; i < N; i++) assert_int_equal(o[i], i * 10 + table[(i % 5 + N) & 7]);
 }
 
-static void identity(void **state) {
+TEST(identity) {
   const mlaf_device_info *info = mlaf_info(f.dev);
   assert_string_equal(info->id, "emu:gfx942|cu304|xcc8|SPX|NPS1");
   assert_string_equal(info->target, "gfx942");
@@ -210,7 +210,7 @@ static void identity(void **state) {
 }
 
 /* Truncated and flipped code objects: refused or opened, never a crash or a read outside (the sanitizer build looks). */
-static void torn_code_objects(void **state) {
+TEST(torn_code_objects) {
   const uint8_t *good = f.job.code;
   size_t size = f.job.code_size;
   int opened = 0;
@@ -242,10 +242,4 @@ static void torn_code_objects(void **state) {
   assert_true(opened > 100); /* most flips hit code or padding */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(softmax), cmocka_unit_test(division_is_correctly_rounded),
-    cmocka_unit_test(square_roots_are_correctly_rounded),
-    cmocka_unit_test(integer_division), cmocka_unit_test(ids), cmocka_unit_test(identity), cmocka_unit_test(torn_code_objects)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

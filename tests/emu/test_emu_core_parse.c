@@ -22,7 +22,7 @@ static emu_code *decode(const char *const *lines, int n) {
 
 static emu_code *one(const char *line) { return decode(&line, 1); }
 
-static void operands(void **state) {
+TEST(operands) {
   static const struct {
     const char *word;
     int kind, reg, count;
@@ -63,7 +63,7 @@ static void operands(void **state) {
   }
 }
 
-static void modifiers(void **state) {
+TEST(modifiers) {
   emu_code *c = one("v_pk_fma_f32 v[0:1], v[2:3], v[4:5], s[0:1] op_sel:[0,1,0] op_sel_hi:[1,0,1] neg_lo:[1,0,0] neg_hi:[0,1,0]");
   const emu_inst *in = c->insts;
   assert_string_equal(in->mnemonic, "v_pk_fma_f32");
@@ -119,7 +119,7 @@ static void modifiers(void **state) {
   emu_code_close(c);
 }
 
-static void dpp_controls(void **state) {
+TEST(dpp_controls) {
   static const struct { const char *word; int ctrl; } t[] = {
     {"quad_perm:[0,1,2,3]", 0xe4}, {"quad_perm:[3,1,0,2]", 0x87}, {"row_shl:1", 0x101}, {"row_shr:15", 0x11f},
     {"row_ror:4", 0x124}, {"wave_shl:1", 0x130}, {"wave_rol:1", 0x134}, {"wave_shr:1", 0x138}, {"wave_ror:1", 0x13c},
@@ -137,7 +137,7 @@ static void dpp_controls(void **state) {
   }
 }
 
-static void waits_and_immediates(void **state) {
+TEST(waits_and_immediates) {
   static const struct { const char *line; int vm, lgkm, exp; } waits[] = {
     {"s_waitcnt vmcnt(0)", 0, 255, 255},           {"s_waitcnt lgkmcnt(3)", 255, 3, 255},
     {"s_waitcnt vmcnt(63) expcnt(7) lgkmcnt(15)", 63, 15, 7}, {"s_waitcnt vmcnt(0) lgkmcnt(0)", 0, 0, 255},
@@ -166,7 +166,7 @@ static void waits_and_immediates(void **state) {
   }
 }
 
-static void branches(void **state) {
+TEST(branches) {
   static const char *const lines[] = {"s_cbranch_scc1 3", "s_nop 0", "s_branch 65531", "s_branch 12000", "s_endpgm"};
   emu_code *c = decode(lines, 5);
   assert_int_equal(c->insts[0].target, 2);  /* 0 + 4 + 12 = 16 */
@@ -179,7 +179,7 @@ static void branches(void **state) {
 }
 
 /* Lines nobody can understand decode (to a fault on execution); text out of sequence does not. */
-static void damaged_text(void **state) {
+TEST(damaged_text) {
   static const char *const odd[] = {
     "v_add_u32_e32 v0, v1", "v_add_u32_e32 v0, v1, v2, v3, v4, v5, v6, v7", "v_add_u32_e32 v0, v1, w2",
     "v_add_u32_e32 v0,, v1", "", "v_bogus v1", "v_add_u32_e32 v0, v1, v2 bogus:3", "s_waitcnt foo(1)", ".long",
@@ -205,9 +205,4 @@ static void damaged_text(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(operands), cmocka_unit_test(modifiers), cmocka_unit_test(dpp_controls),
-                                     cmocka_unit_test(waits_and_immediates), cmocka_unit_test(branches),
-                                     cmocka_unit_test(damaged_text)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -19,9 +19,6 @@ static const diff_case cases[] = {
 #include "salu_cases.h"
 };
 
-static void scalar_instructions(void **state) { diff_run(cases, sizeof cases / sizeof *cases); }
+TEST(scalar_instructions) { diff_run(cases, sizeof cases / sizeof *cases); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_instructions)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -80,7 +80,7 @@ static bool contains_all(const char *text, const char *const says[4]) {
   return true;
 }
 
-static void faults_name_the_cause(void **state) {
+TEST(faults_name_the_cause) {
   emu_asm a;
   int bad = 0;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
@@ -112,7 +112,7 @@ static void faults_name_the_cause(void **state) {
 }
 
 /* One faulty workgroup among many: its id is in the message, whatever the number of threads. */
-static void the_faulty_workgroup_is_named(void **state) {
+TEST(the_faulty_workgroup_is_named) {
   emu_asm a;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
   emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0, "s_cmp_lg_u32 s2, 37\ns_cbranch_scc1 1f\nv_not_b32 v1, v9\n1:\ns_endpgm");
@@ -128,7 +128,7 @@ static void the_faulty_workgroup_is_named(void **state) {
 }
 
 /* A wave that spins on what another writes must let it run: slices, not run-to-completion. */
-static void spinning_waves_make_progress(void **state) {
+TEST(spinning_waves_make_progress) {
   emu_asm a;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
   emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0,
@@ -147,7 +147,7 @@ static void spinning_waves_make_progress(void **state) {
 }
 
 /* 24 registers, AGPRs from 16 on: v0..v15 and a0..a7. */
-static void registers_outside_the_allocation(void **state) {
+TEST(registers_outside_the_allocation) {
   static const struct { const char *name, *body; bool ok; } t[] = {
     {"v15", "v_mov_b32 v15, 0\ns_endpgm", true},           {"v16", "v_mov_b32 v16, 0\ns_endpgm", false},
     {"a7", "v_accvgpr_write_b32 a7, 0\ns_endpgm", true},   {"a8", "v_accvgpr_write_b32 a8, 0\ns_endpgm", false},
@@ -168,7 +168,7 @@ static void registers_outside_the_allocation(void **state) {
 }
 
 /* The same allocation, forgiven: v16..v23 are the wave's own as long as nothing is kept there as an AGPR. */
-static void vgprs_in_the_place_of_agprs(void **state) {
+TEST(vgprs_in_the_place_of_agprs) {
   static const struct { const char *name, *body; bool ok; } t[] = {
     {"own", "v_mov_b32 v23, 7\ns_nop 4\nv_readfirstlane_b32 s20, v23\ns_nop 4\ns_cmp_eq_u32 s20, 7\ns_cbranch_scc1 1f\n"
             "s_trap 2\n1:\ns_endpgm", true},
@@ -194,7 +194,7 @@ static void vgprs_in_the_place_of_agprs(void **state) {
   emu_asm_close(&a);
 }
 
-static void launches_are_checked(void **state) {
+TEST(launches_are_checked) {
   emu_asm a;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
   emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0, "s_endpgm");
@@ -212,11 +212,4 @@ static void launches_are_checked(void **state) {
   emu_asm_close(&a);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(faults_name_the_cause), cmocka_unit_test(the_faulty_workgroup_is_named),
-    cmocka_unit_test(spinning_waves_make_progress), cmocka_unit_test(registers_outside_the_allocation),
-    cmocka_unit_test(vgprs_in_the_place_of_agprs),
-    cmocka_unit_test(launches_are_checked)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -4,7 +4,7 @@
 /* out[thread] = v9 */
 #define STORE "s_nop 1\nglobal_store_dword v1, v9, s[6:7]\n"
 
-static void every_width_round_trips(void **state) {
+TEST(every_width_round_trips) {
   static const struct { const char *type; int dwords; } w[] = {{"b32", 1}, {"b64", 2}, {"b96", 3}, {"b128", 4}};
   snip *s = *state;
   for (int i = 0; i < 4; i++) {
@@ -23,7 +23,7 @@ static void every_width_round_trips(void **state) {
   }
 }
 
-static void pairs_use_both_offsets(void **state) {
+TEST(pairs_use_both_offsets) {
   snip *s = *state;
   snip_ok(s, 1, 8192,
           "v_add_u32 v10, 1000, v0\nv_add_u32 v11, 2000, v0\n"
@@ -40,7 +40,7 @@ static void pairs_use_both_offsets(void **state) {
   }
 }
 
-static void narrow_forms_extend_and_merge(void **state) {
+TEST(narrow_forms_extend_and_merge) {
   static const struct { const char *op; uint32_t old, want; } t[] = {
       {"ds_read_u8 v9, v2", 0, 0x9c}, {"ds_read_i8 v9, v2", 0, 0xffffff9c}, {"ds_read_u16 v9, v2", 0, 0x8b9c},
       {"ds_read_i16 v9, v2", 0, 0xffff8b9c}, {"ds_read_u8_d16 v9, v2", 0x11223344, 0x1122009c},
@@ -62,7 +62,7 @@ static void narrow_forms_extend_and_merge(void **state) {
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 0xaabbddbb);
 }
 
-static void swizzle_in_all_modes(void **state) {
+TEST(swizzle_in_all_modes) {
   snip *s = *state;
   static const char *const modes[] = {"swizzle(BITMASK_PERM, \"01pip\")", "swizzle(SWAP, 16)", "swizzle(BROADCAST, 8, 3)",
                                       "swizzle(QUAD_PERM, 2, 3, 1, 0)", "swizzle(REVERSE, 32)", "0xc0a0" /* rotate by 5 */,
@@ -83,7 +83,7 @@ static void swizzle_in_all_modes(void **state) {
   }
 }
 
-static void permutes_push_and_pull(void **state) {
+TEST(permutes_push_and_pull) {
   snip *s = *state;
   const char *index = "v_mul_u32_u24 v3, 20, v0\nv_add_u32 v10, 500, v0\n"; /* lane 5 * l, as bytes */
   char body[512];
@@ -100,7 +100,7 @@ static void permutes_push_and_pull(void **state) {
   assert_int_equal(s->out[1], 7);
 }
 
-static void atomics_return_the_old_value(void **state) {
+TEST(atomics_return_the_old_value) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
       {"add_rtn_u32", 5, 7, 12}, {"sub_rtn_u32", 5, 7, 0xfffffffe}, {"rsub_rtn_u32", 5, 7, 2}, {"inc_rtn_u32", 5, 5, 0},
       {"inc_rtn_u32", 4, 5, 5}, {"dec_rtn_u32", 0, 9, 9}, {"dec_rtn_u32", 6, 9, 5}, {"min_rtn_i32", 3, 0xffffffff, 0xffffffff},
@@ -135,7 +135,7 @@ static void atomics_return_the_old_value(void **state) {
   assert_int_equal(s->out[65], (uint32_t)(sum >> 32));
 }
 
-static void checks_name_what_is_wrong(void **state) {
+TEST(checks_name_what_is_wrong) {
   snip *s = *state;
   FAULT(s, 1, 256, "ds_read_b32 v9, v2\n", "read of LDS byte 0x0 that nothing has written", "lane 0", "ds_read_b32");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b16 v2, v9\nds_read_b32 v9, v2\n", "LDS byte 0x2 that nothing has written");
@@ -150,11 +150,4 @@ static void checks_name_what_is_wrong(void **state) {
   snip_ok(s, 1, 256, "v_mov_b32 v9, 5\nv_lshlrev_b32 v3, 12, v0\ns_mov_b64 exec, 1\nds_write_b32 v3, v9\ns_waitcnt lgkmcnt(0)\n");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_width_round_trips), cmocka_unit_test(pairs_use_both_offsets),
-      cmocka_unit_test(narrow_forms_extend_and_merge), cmocka_unit_test(swizzle_in_all_modes),
-      cmocka_unit_test(permutes_push_and_pull), cmocka_unit_test(atomics_return_the_old_value),
-      cmocka_unit_test(checks_name_what_is_wrong)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -16,7 +16,7 @@ static void expect(const snip *s, uint32_t lane, uint32_t a, uint32_t b, uint32_
              s->out[4 * lane + 2], s->out[4 * lane + 3], a, b, c, d);
 }
 
-static void pairs(void **state) {
+TEST(pairs) {
   static const struct { const char *write, *read; } t[] = {
     {"write2_b64 v3, v[10:11], v[12:13]", "read2_b64 v[20:23], v3"},
     {"write2st64_b64 v3, v[10:11], v[12:13]", "read2st64_b64 v[20:23], v3"}};
@@ -32,7 +32,7 @@ static void pairs(void **state) {
   }
 }
 
-static void exchanges(void **state) {
+TEST(exchanges) {
   static const struct { const char *op; int words, unit, second; } t[] = {
     {"wrxchg2_rtn_b32 v[20:21], v3, v12, v13 offset0:2 offset1:66", 1, 4, 66},
     {"wrxchg2st64_rtn_b32 v[20:21], v3, v12, v13 offset0:1 offset1:3", 1, 256, 3},
@@ -60,7 +60,7 @@ static void exchanges(void **state) {
   }
 }
 
-static void counting(void **state) {
+TEST(counting) {
   snip *s = *state;
   snip_ok(s, 2, 64, "v_mov_b32 v10, 100\nv_mov_b32 v3, 12\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 1f\nds_write_b32 v3, v10\n1:\n"
                     "s_waitcnt lgkmcnt(0)\ns_barrier\ns_mov_b32 m0, 8\ns_mov_b32 exec_hi, 0\ns_mov_b32 exec_lo, 0x1ff\n"
@@ -77,7 +77,7 @@ static void counting(void **state) {
   assert_int_equal(s->out[192], 100);
 }
 
-static void add_tid(void **state) {
+TEST(add_tid) {
   snip *s = *state;
   numbers(s);
   snip_ok(s, 1, 1024, IN ZERO "s_movk_i32 m0, 0x40\ns_nop 0\nds_write_addtid_b32 v10 offset:16\n"
@@ -87,7 +87,7 @@ static void add_tid(void **state) {
 }
 
 /* Every width at every byte of a dword; two lanes never meet. */
-static void any_byte(void **state) {
+TEST(any_byte) {
   static const struct { const char *type, *data, *back; int bytes; } w[] = {
     {"b16", "v10", "", 2}, {"b32", "v10", "v20", 4}, {"b64", "v[10:11]", "v[20:21]", 8}, {"b96", "v[10:12]", "v[20:22]", 12},
     {"b128", "v[10:13]", "v[20:23]", 16}};
@@ -108,7 +108,7 @@ static void any_byte(void **state) {
     }
 }
 
-static void any_byte_is_still_checked(void **state) {
+TEST(any_byte_is_still_checked) {
   snip *s = *state;
   /* A dword write two bytes on covers half of the next dword, no more. */
   FAULT(s, 1, 256, "v_mov_b32 v9, 1\nv_mov_b32 v3, 2\nds_write_b32 v3, v9\nds_read_b32 v10, v3 offset:2\n", "LDS byte 0x6");
@@ -136,9 +136,4 @@ static void any_byte_is_still_checked(void **state) {
   FAULT(s, 1, 1024, "v_mov_b32 v3, 0\ns_mov_b32 m0, 2\ns_nop 1\nglobal_load_lds_dword v3, s[4:5]\n", "not aligned to 4 bytes");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pairs), cmocka_unit_test(exchanges), cmocka_unit_test(counting),
-                                     cmocka_unit_test(add_tid), cmocka_unit_test(any_byte),
-                                         cmocka_unit_test(any_byte_is_still_checked)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

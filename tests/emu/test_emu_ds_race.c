@@ -10,14 +10,14 @@
   "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 one" label "\n" zero "s_branch end" label "\none" label ":\n" one "end" label ":\n"
 #define PRE "v_mov_b32 v9, 1\n"
 
-static void write_then_read(void **state) {
+TEST(write_then_read) {
   snip *s = *state;
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"), "LDS race", "read of byte 0x0",
         "write by wave 0", "pc 0x", "ds_write_b32", "wave 1", "no barrier");
   snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
 }
 
-static void read_then_write(void **state) {
+TEST(read_then_write) {
   snip *s = *state;
   /* Both waves may read what was there before; then wave 1 overwrites. */
   const char *fill = PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR;
@@ -29,7 +29,7 @@ static void read_then_write(void **state) {
   snip_ok(s, 2, 256, body);
 }
 
-static void write_then_write(void **state) {
+TEST(write_then_write) {
   snip *s = *state;
   FAULT(s, 2, 256, "ds_write_b32 v2, v0\n" WAIT, "LDS race", "write of byte 0x0", "write by wave 0");
   /* Different dwords, and different halves of a dword, are nobody's business. */
@@ -41,7 +41,7 @@ static void write_then_write(void **state) {
 }
 
 /* Two waves may write the same value to one byte: whichever comes last, it holds that. Nothing else becomes legal by it. */
-static void the_same_value_twice(void **state) {
+TEST(the_same_value_twice) {
   snip *s = *state;
   emu_device *d = (emu_device *)s->dev;
   static const char *const same[] = {"ds_write_b32 v2, v9\n" WAIT, "ds_write_b16 v2, v9 offset:1\n" WAIT,
@@ -77,7 +77,7 @@ static void the_same_value_twice(void **state) {
 }
 
 /* Only by its own name, and then counted. */
-static void races_forgiven_by_name(void **state) {
+TEST(races_forgiven_by_name) {
   snip *s = *state;
   emu_device *d = (emu_device *)s->dev;
   const char *body = "ds_write_b32 v2, v0\nds_read_b32 v10, v2\n" WAIT;
@@ -88,7 +88,7 @@ static void races_forgiven_by_name(void **state) {
   d->forgiven = 0;
 }
 
-static void barrier_without_wait(void **state) {
+TEST(barrier_without_wait) {
   snip *s = *state;
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n", "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"), "LDS race",
         "read of byte", "write by wave 0", "s_waitcnt lgkmcnt", "ds_write_b32");
@@ -107,12 +107,12 @@ static void barrier_without_wait(void **state) {
         BOTH("", "ds_read_b32 v10, v2 offset:256\n" WAIT, "b"), "LDS race", "s_waitcnt lgkmcnt");
 }
 
-static void own_wave_is_in_order(void **state) {
+TEST(own_wave_is_in_order) {
   snip *s = *state;
   snip_ok(s, 1, 256, PRE "ds_write_b32 v2, v9\nds_read_b32 v10, v2\nds_write_b32 v2, v9\nds_read_b32 v11, v2\n" WAIT);
 }
 
-static void atomics(void **state) {
+TEST(atomics) {
   snip *s = *state;
   const char *fill = PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR;
   char body[1024];
@@ -126,7 +126,7 @@ static void atomics(void **state) {
 
 #define DMA "s_mov_b32 m0, 0\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\n"
 
-static void direct_to_lds(void **state) {
+TEST(direct_to_lds) {
   snip *s = *state;
   for (uint32_t i = 0; i < 64; i++) s->in[i] = 3 * i;
   /* The wave itself: not before its s_waitcnt vmcnt. */
@@ -154,7 +154,7 @@ static void direct_to_lds(void **state) {
 }
 
 /* A load to LDS stays outstanding over any number of DS operations. */
-static void direct_to_lds_is_not_forgotten(void **state) {
+TEST(direct_to_lds_is_not_forgotten) {
   snip *s = *state;
   const char *busy = "v_mov_b32 v9, 1\nv_mov_b32 v3, 0x200\nv_add_u32 v3, v3, v2\ns_mov_b32 s20, 40\nloop:\nds_write_b32 v3, v9\n"
                      "ds_read_b32 v10, v3\n" WAIT "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n";
@@ -167,7 +167,7 @@ static void direct_to_lds_is_not_forgotten(void **state) {
   snip_ok(s, 2, 1024, body);
 }
 
-static void many_barriers(void **state) {
+TEST(many_barriers) {
   snip *s = *state;
   /* More epochs than 16 bits hold: the shadow starts over without forgetting what is initialised. */
   snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f")
@@ -177,12 +177,4 @@ static void many_barriers(void **state) {
                    BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"), "LDS race");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(write_then_read), cmocka_unit_test(read_then_write), cmocka_unit_test(write_then_write),
-      cmocka_unit_test(the_same_value_twice), cmocka_unit_test(races_forgiven_by_name),
-      cmocka_unit_test(barrier_without_wait), cmocka_unit_test(own_wave_is_in_order), cmocka_unit_test(atomics),
-      cmocka_unit_test(direct_to_lds), cmocka_unit_test(direct_to_lds_is_not_forgotten),
-      cmocka_unit_test(many_barriers)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -2,6 +2,7 @@
  * a buffer descriptor, its cache instructions; and matrices that flush what gfx942 keeps. */
 #include <math.h>
 
+#include "base/bits.h"
 #include "target_rig.h"
 
 static rig r;
@@ -17,16 +18,8 @@ static int close_rig(void **state) {
   return 0;
 }
 
-static float float_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static uint32_t bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
+static float float_of(uint32_t u) { return mlaf_bits_float(u); }
+static uint32_t bits_of(float f) { return mlaf_float_bits(f); }
 
 typedef enum type { BF16, F16, I8, F32, F64 } type;
 static int bits(type t) { return t == I8 ? 8 : t == F32 ? 32 : t == F64 ? 64 : 16; }
@@ -85,7 +78,7 @@ static double result(const shape *s, int block, int i, int j) {
 }
 
 /* Whole numbers, exact in every type: D = A B, every element of every block. */
-static void matrices(void **state) {
+TEST(matrices) {
   for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
     const shape *s = &shapes[n];
     int words = s->m * s->k * s->blocks / 64 * bits(s->t), d_regs = s->m * s->m * s->blocks / 64 * (s->t == F64 ? 2 : 1);
@@ -123,7 +116,7 @@ static void matrices(void **state) {
 }
 
 /* MIOpen's note on MI200: 16-bit shapes flush subnormal inputs and results, f32 ones do not. */
-static void subnormals(void **state) {
+TEST(subnormals) {
   for (int l = 0; l < 64; l++)
     in[l] = 0x00010001, in[64 + l] = 0x3c003c00, in[128 + l] = 0x007f007f, in[192 + l] = 0x3f803f80, in[256 + l] = 1;
   rig_run(&r, 5, "v_mov_b32 v10, v2\nv_mov_b32 v11, v2\nv_mov_b32 v12, v3\nv_mov_b32 v13, v3\ns_nop 1\n"
@@ -137,7 +130,7 @@ static void subnormals(void **state) {
 }
 
 /* Two roundings, and neither inputs nor results below the normal numbers. */
-static void multiply_add(void **state) {
+TEST(multiply_add) {
   for (int l = 0; l < 64; l++) {
     for (int k = 0; k < 3; k++) in[64 * k + l] = (rig_random() & 0x807fffff) | (rig_random() % 20 + (l % 4 ? 117 : 0)) << 23;
     if (l % 8 == 1) in[l] = 0;
@@ -164,7 +157,7 @@ static void multiply_add(void **state) {
 
 /* Stores to and loads from private memory through s[0:3] and by flat addresses are the same bytes; its bounds are checked. The
  * descriptor comes in s[0:3], the arguments' address behind it, the wave's offset last. */
-static void private_memory(void **state) {
+TEST(private_memory) {
   static const char head[] =
     ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
     "s_add_u32 s0, s0, s9\ns_addc_u32 s1, s1, 0\ns_add_u32 flat_scratch_lo, s6, s9\ns_addc_u32 flat_scratch_hi, s7, 0\n"
@@ -206,12 +199,8 @@ static void private_memory(void **state) {
   }
 }
 
-static void cache_instructions(void **state) {
+TEST(cache_instructions) {
   run_ok(&r, "buffer_wbl2\ns_waitcnt vmcnt(0)\nbuffer_invl2\nbuffer_wbinvl1_vol\nbuffer_wbinvl1\ns_waitcnt vmcnt(0)");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(matrices), cmocka_unit_test(subnormals), cmocka_unit_test(multiply_add),
-                                     cmocka_unit_test(private_memory), cmocka_unit_test(cache_instructions)};
-  return cmocka_run_group_tests(tests, open_rig, close_rig);
-}
+TESTS(open_rig, close_rig)

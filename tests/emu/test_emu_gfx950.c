@@ -2,6 +2,7 @@
  * with the emulator: formats as lists of their numbers, matrices element by element, LDS byte by byte. */
 #include <math.h>
 
+#include "base/bits.h"
 #include "target_rig.h"
 
 static rig r;
@@ -17,16 +18,8 @@ static int close_rig(void **state) {
   return 0;
 }
 
-static float float_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static uint32_t bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
+static float float_of(uint32_t u) { return mlaf_bits_float(u); }
+static uint32_t bits_of(float f) { return mlaf_float_bits(f); }
 
 /* --- formats --- */
 
@@ -162,7 +155,7 @@ static void check_conversion(const conversion *c, const char *op_sel, int from_a
 }
 
 #define TEXT(name, operands) "v_cvt_scalef32_" name " " operands " %s"
-static void scaled_small(void **state) {
+TEST(scaled_small) {
   static const struct {
     const format *f;
     const char *name;
@@ -203,7 +196,7 @@ static void scaled_small(void **state) {
   }
 }
 
-static void scaled_four(void **state) {
+TEST(scaled_four) {
   static const conversion all[] = {
     {TEXT("pk_fp4_f32", "v40, v2, v3, v36"), &f32, &fp4, 2, 1, 1, false, true, true},
     {TEXT("sr_pk_fp4_f32", "v40, v[2:3], v37, v36"), &f32, &fp4, 2, 2, 1, true, true, false},
@@ -225,7 +218,7 @@ static void scaled_four(void **state) {
   }
 }
 
-static void scaled_six(void **state) {
+TEST(scaled_six) {
 #define SIX(f)                                                                                                      \
   {TEXT("2xpk16_" #f "_f32", "v[40:45], v[2:17], v[18:33], v36"), &f32, &f, 32, 16, 6, false, true, true},          \
   {TEXT("sr_pk32_" #f "_f32", "v[40:45], v[2:33], v37, v36"), &f32, &f, 32, 32, 6, true, true, false},              \
@@ -241,7 +234,7 @@ static void scaled_six(void **state) {
 }
 
 /* The instructions of gfx942 whose 8-bit floats are OCP's here, and stochastic rounding to 16 bits. */
-static void unscaled(void **state) {
+TEST(unscaled) {
   static const struct { conversion c; const char *op_sel; int from, to; } all[] = {
     {{"v_cvt_pk_fp8_f32 v40, v2, v3 %s", &f32, &fp8, 2, 1, 1, false, false, true}, "", 0, 0},
     {{"v_cvt_pk_bf8_f32 v40, v2, v3 %s", &f32, &bf8, 2, 1, 1, false, false, true}, "op_sel:[0,0,1]", 0, 16},
@@ -265,7 +258,7 @@ static void unscaled(void **state) {
 
 /* --- lanes and LDS --- */
 
-static void lane_swaps(void **state) {
+TEST(lane_swaps) {
   static const int width[] = {32, 16};
   for (int k = 0; k < 2; k++) {
     char text[80];
@@ -283,7 +276,7 @@ static void lane_swaps(void **state) {
 }
 
 /* Sixteen lanes read a matrix of 16 columns, wherever its rows lie, and each gets a column. */
-static void transposing_reads(void **state) {
+TEST(transposing_reads) {
   static const struct { const char *name; int bits, words; } reads[] = {
     {"b64_tr_b16", 16, 2}, {"b64_tr_b8", 8, 2}, {"b64_tr_b4", 4, 2}, {"b96_tr_b6", 6, 3}};
   for (int k = 0; k < 4; k++) {
@@ -314,7 +307,7 @@ static void transposing_reads(void **state) {
 }
 
 /* 12 and 16 bytes a lane from memory to LDS, at M0 beyond what 16 bits hold; not there before vmcnt says so. */
-static void wide_loads_to_lds(void **state) {
+TEST(wide_loads_to_lds) {
   for (uint32_t i = 0; i < 1024; i++) in[i] = rig_random();
   r.lds = 100000;
   rig_run(&r, 0,
@@ -378,7 +371,7 @@ static double d_at(int m, int i, int j) {
 }
 
 /* All pairs of formats, both shapes, with and without scales; whole numbers of f32 bits, so that sums are exact. */
-static void small_floats(void **state) {
+TEST(small_floats) {
   static const format *const formats[] = {&fp8, &bf8, &fp6, &bf6, &fp4};
   static const int regs[] = {8, 8, 6, 6, 4};
   for (int n = 0; n < 100; n++) {
@@ -416,7 +409,7 @@ static void small_floats(void **state) {
 }
 
 /* Twice the k of gfx942 for whole numbers, dense and sparse. */
-static void wide_k(void **state) {
+TEST(wide_k) {
   static const struct {
     const char *name;
     int m, k;
@@ -484,7 +477,7 @@ static void wide_k(void **state) {
 }
 
 /* The dense 8-bit shapes of gfx942 read OCP's floats, A and B each its own. */
-static void ocp_matrices(void **state) {
+TEST(ocp_matrices) {
   static const format *const of[] = {&fp8, &bf8};
   for (int n = 0; n < 8; n++) {
     const format *fa = of[n / 2 % 2], *fb = of[n % 2];
@@ -514,7 +507,7 @@ static void ocp_matrices(void **state) {
 
 static int clamp(int v, int low, int high) { return v < low ? low : v > high ? high : v; }
 
-static void others(void **state) {
+TEST(others) {
   for (int i = 0; i < 4 * 64; i++) in[i] = rig_random();
   rig_run(
       &r, 3,
@@ -566,18 +559,11 @@ static void others(void **state) {
 }
 
 /* buffer_atomic_pk_add_bf16, a scale by constant, and D of an in-place multiply over A and B. */
-static void accumulators(void **state) {
+TEST(accumulators) {
   for (int l = 0; l < 64; l++) out[l] = 0x3f803f80;
   run_ok(&r, "s_mov_b32 s12, s6\ns_mov_b32 s13, s7\ns_mov_b32 s14, 4096\ns_mov_b32 s15, 0x20000\nv_mov_b32 v2, 0x40003f80\n"
              "buffer_atomic_pk_add_bf16 v2, v1, s[12:15], 0 offen\ns_waitcnt vmcnt(0)");
   for (int l = 0; l < 64; l++) assert_int_equal(out[l], 0x40404000);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(scaled_small), cmocka_unit_test(scaled_four), cmocka_unit_test(scaled_six), cmocka_unit_test(unscaled),
-    cmocka_unit_test(lane_swaps), cmocka_unit_test(transposing_reads), cmocka_unit_test(wide_loads_to_lds),
-    cmocka_unit_test(small_floats), cmocka_unit_test(wide_k), cmocka_unit_test(ocp_matrices), cmocka_unit_test(others),
-    cmocka_unit_test(accumulators)};
-  return cmocka_run_group_tests(tests, open_rig, close_rig);
-}
+TESTS(open_rig, close_rig)

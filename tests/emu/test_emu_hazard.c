@@ -147,14 +147,14 @@ static void check(snip *s, const rule *rules, size_t n) {
 }
 #define CHECK(rules) check(*state, rules, sizeof rules / sizeof rules[0])
 
-static void results_of_mfma(void **state) { CHECK(mfma_results); }
-static void accumulating(void **state) { CHECK(mfma_accumulate); }
-static void overwriting_mfma(void **state) { CHECK(mfma_overwrite); }
-static void operands_of_mfma(void **state) { CHECK(into_mfma); }
-static void valu_rules(void **state) { CHECK(valu); }
-static void memory_rules(void **state) { CHECK(memory); }
+TEST(results_of_mfma) { CHECK(mfma_results); }
+TEST(accumulating) { CHECK(mfma_accumulate); }
+TEST(overwriting_mfma) { CHECK(mfma_overwrite); }
+TEST(operands_of_mfma) { CHECK(into_mfma); }
+TEST(valu_rules) { CHECK(valu); }
+TEST(memory_rules) { CHECK(memory); }
 
-static void any_instruction_is_a_wait_state(void **state) {
+TEST(any_instruction_is_a_wait_state) {
   static char body[1 << 14];
   int n = set_up(body, sizeof body);
   n += snprintf(body + n, sizeof body - (size_t)n, X4 "\n");
@@ -164,7 +164,7 @@ static void any_instruction_is_a_wait_state(void **state) {
 }
 
 /* Three more MFMAs are three wait states by LLVM's count, but twelve passes on the pipe. */
-static void physical_mode_counts_stalls(void **state) {
+TEST(physical_mode_counts_stalls) {
   static char body[1 << 14];
   int n = set_up(body, sizeof body);
   snprintf(body + n, sizeof body - (size_t)n, X4 "\n"
@@ -179,10 +179,4 @@ static void physical_mode_counts_stalls(void **state) {
   unsetenv("MLAF_EMU_HAZARDS");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(results_of_mfma), cmocka_unit_test(accumulating), cmocka_unit_test(overwriting_mfma),
-      cmocka_unit_test(operands_of_mfma), cmocka_unit_test(valu_rules), cmocka_unit_test(memory_rules),
-      cmocka_unit_test(any_instruction_is_a_wait_state), cmocka_unit_test(physical_mode_counts_stalls)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

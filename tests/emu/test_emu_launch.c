@@ -48,7 +48,7 @@ static void says(mlaf_status want, mlaf_status got, const char *words, const cha
 
 /* --- endings --- */
 
-static void loops_that_do_not_end(void **state) {
+TEST(loops_that_do_not_end) {
   void *x = hip_rig_buffer(&r, 4096);
   const emu_launch_opts opts = {.max_insts = 200000};
   const char *words = "the wave does not terminate: ";
@@ -67,7 +67,7 @@ static void loops_that_do_not_end(void **state) {
   says(MLAF_E_FAULT, st, words, "54");
 }
 
-static void recordings_that_do_not_end(void **state) {
+TEST(recordings_that_do_not_end) {
   setenv("MLAF_EMU_MAX_MEMORY", "8", 1);
   hip_rig mine;
   hip_rig_open(&mine, &mlaf_emu_ops, "gfx942", "-O3", source);
@@ -90,7 +90,7 @@ static void recordings_that_do_not_end(void **state) {
   hip_rig_close(&mine);
 }
 
-static void bad_limits_are_named(void **state) {
+TEST(bad_limits_are_named) {
   static const char *const names[] = {"MLAF_EMU_MAX_INSTS", "MLAF_EMU_MAX_MEMORY", "MLAF_EMU_THREADS"};
   mlaf_device *dev;
   for (int i = 0; i < 3; i++) {
@@ -114,7 +114,7 @@ static void *soon(void *flag) {
   return NULL;
 }
 
-static void stopped_on_request(void **state) {
+TEST(stopped_on_request) {
   for (int i = 0; i < 3; i++) {
     atomic_bool flag = false;
     pthread_t thread;
@@ -138,7 +138,7 @@ static void stopped_on_request(void **state) {
 /* --- addresses --- */
 
 /* Any address: at both ends of all, in the apertures, one short of an allocation, across its end. */
-static void any_pointer(void **state) {
+TEST(any_pointer) {
   uintptr_t buffer = (uintptr_t)hip_rig_buffer(&r, 4096);
   const uintptr_t bad[] = {0, 4, 16, (uintptr_t)-4, (uintptr_t)-16, (uintptr_t)-256, (uintptr_t)-260, (uintptr_t)-1024,
       (uintptr_t)-1040,
@@ -169,7 +169,7 @@ typedef struct five {
 } five;
 
 /* The hidden arguments stand where the metadata says, however many bytes the caller's struct has. */
-static void hidden_arguments(void **state) {
+TEST(hidden_arguments) {
   for (size_t size = 12; size <= 24; size += 4) { /* the arguments, then as padded by hand */
     uint32_t *out = hip_rig_buffer(&r, 64);
     five a = {out, 99, {0xffffffff, 0xffffffff, 0xffffffff}};
@@ -188,21 +188,21 @@ static void hidden_arguments(void **state) {
   assert_int_equal(a.out[2], 2);
 }
 
-static void too_few_arguments(void **state) {
+TEST(too_few_arguments) {
   void *args[2] = {hip_rig_buffer(&r, 4096), NULL};
   says(MLAF_E_ARG, hip_rig_try(&r, "two", 1, 64, args, 8, NULL), "takes 16 bytes of arguments", "only 8 were given");
   says(MLAF_E_ARG, hip_rig_try(&r, "two", 1, 64, args, 0, NULL), "takes 16 bytes of arguments", "only 0 were given");
   assert_int_equal(hip_rig_try(&r, "two", 1, 64, args, 16, NULL), MLAF_OK);
 }
 
-static void larger_than_it_was_compiled_for(void **state) {
+TEST(larger_than_it_was_compiled_for) {
   void *x = hip_rig_buffer(&r, 4096);
   assert_int_equal(hip_rig_try(&r, "bounded", 1, 128, &x, 8, NULL), MLAF_OK);
   says(MLAF_E_ARG, hip_rig_try(&r, "bounded", 1, 192, &x, 8, NULL), "block of 192 work-items",
        "at most 128 (.max_flat_workgroup_size)");
 }
 
-static void dynamic_lds(void **state) {
+TEST(dynamic_lds) {
   uint32_t *out = hip_rig_buffer(&r, 256);
   mlaf_launch l = {.fn = hip_rig_kernel(&r, "dynamic"), .grid = {2, 1, 1}, .block = {64, 1, 1}, .args = &out, .args_size = 8};
   says(MLAF_E_FAULT, mlaf_emu_ops.launch(r.dev, NULL, &l, &r.err), "LDS access", "outside the workgroup's 256 bytes");
@@ -222,7 +222,7 @@ static void dynamic_lds(void **state) {
 }
 
 /* A kernel that needs a runtime's service faults where it reaches it, and only there. */
-static void what_is_not_served(void **state) {
+TEST(what_is_not_served) {
   struct { void *out; uint32_t n; } args = {hip_rig_buffer(&r, 4096), 0};
   assert_int_equal(hip_rig_try(&r, "prints", 1, 64, &args, 12, NULL), MLAF_OK);
   assert_int_equal(hip_rig_try(&r, "allocates", 1, 64, &args, 12, NULL), MLAF_OK);
@@ -231,12 +231,4 @@ static void what_is_not_served(void **state) {
   says(MLAF_E_FAULT, hip_rig_try(&r, "allocates", 1, 64, &args, 12, NULL), "malloc", "pass");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(loops_that_do_not_end), cmocka_unit_test(recordings_that_do_not_end),
-          cmocka_unit_test(bad_limits_are_named),
-      cmocka_unit_test(stopped_on_request), cmocka_unit_test(any_pointer), cmocka_unit_test(hidden_arguments),
-      cmocka_unit_test(too_few_arguments), cmocka_unit_test(larger_than_it_was_compiled_for), cmocka_unit_test(dynamic_lds),
-      cmocka_unit_test(what_is_not_served)};
-  return cmocka_run_group_tests(tests, open_rig, close_rig);
-}
+TESTS(open_rig, close_rig)

@@ -103,7 +103,7 @@ static void race(const char *kernel, uint32_t *out) {
   print_message("%s %s: %s\n", level, kernel, r.err.text);
 }
 
-static void flags_order_what_they_guard(void **state) {
+TEST(flags_order_what_they_guard) {
   static const char *const levels[] = {"-O3", "-O1"};
   for (int i = 0; i < 2; i++) {
     level = levels[i];
@@ -123,7 +123,4 @@ static void flags_order_what_they_guard(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(flags_order_what_they_guard)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -9,7 +9,7 @@ static void number_input(snip *s) {
   for (uint32_t i = 0; i < SNIP_BYTES / 4; i++) s->in[i] = 0x9e3779b9u * (i + 1), s->out[i] = 0xaaaaaaaau;
 }
 
-static void loads_and_stores_of_every_width(void **state) {
+TEST(loads_and_stores_of_every_width) {
   static const char *const kind[] = {"global_load_%s v[20:%d], v3, s[4:5] offset:64\n"
       WAIT "global_store_%s v3, v[20:%d], s[6:7] offset:64\n",
                                      "v_mov_b32 v10, s4\nv_mov_b32 v11, s5\nv_add_co_u32 v10, vcc, v10, v3\ns_nop 1\n"
@@ -33,7 +33,7 @@ static void loads_and_stores_of_every_width(void **state) {
     }
 }
 
-static void agprs_are_loaded_and_stored(void **state) {
+TEST(agprs_are_loaded_and_stored) {
   snip *s = *state;
   number_input(s);
   snip_ok(s, 1, 0, "v_lshlrev_b32 v3, 4, v0\nglobal_load_dwordx4 a[8:11], v3, s[4:5]\n"
@@ -41,7 +41,7 @@ static void agprs_are_loaded_and_stored(void **state) {
   assert_memory_equal(s->in, s->out, 1024);
 }
 
-static void narrow_forms_extend_and_merge(void **state) {
+TEST(narrow_forms_extend_and_merge) {
   static const struct { const char *op; uint32_t old, want; } t[] = {
       {"ubyte", 0, 0x9c}, {"sbyte", 0, 0xffffff9c}, {"ushort", 0, 0x8b9c}, {"sshort", 0, 0xffff8b9c},
       {"ubyte_d16", 0x11223344, 0x1122009c}, {"ubyte_d16_hi", 0x11223344, 0x009c3344}, {"sbyte_d16", 0x11223344, 0x1122ff9c},
@@ -63,7 +63,7 @@ static void narrow_forms_extend_and_merge(void **state) {
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 0xaabbddbb);
 }
 
-static void addressing(void **state) {
+TEST(addressing) {
   snip *s = *state;
   number_input(s);
   /* Negative offsets, and a 32-bit lane offset that is not sign-extended. */
@@ -80,7 +80,7 @@ static void addressing(void **state) {
   assert_int_equal(s->out[0], s->in[0] >> 16 | s->in[1] << 16);
 }
 
-static void buffer_bounds_are_silent_zero(void **state) {
+TEST(buffer_bounds_are_silent_zero) {
   snip *s = *state;
   number_input(s);
   /* num_records 100: lane 24 has its dword, lane 25 does not; partly outside is dword by dword; stores are dropped. */
@@ -101,7 +101,7 @@ static void buffer_bounds_are_silent_zero(void **state) {
   assert_int_equal(s->out[0], 0);
 }
 
-static void outside_allocations_is_a_fault(void **state) {
+TEST(outside_allocations_is_a_fault) {
   snip *s = *state;
   FAULT(s, 1, 0, "v_mov_b32 v3, 0x10000\nglobal_load_dword v9, v3, s[4:5]\n", "load outside every allocation", "65536 bytes at",
         "offset 65536", "lane 0", "global_load_dword");
@@ -117,7 +117,7 @@ static void outside_allocations_is_a_fault(void **state) {
   snip_ok(s, 1, 0, "v_lshlrev_b32 v3, 20, v0\ns_mov_b64 exec, 1\nglobal_load_dword v9, v3, s[4:5]\n" WAIT);
 }
 
-static void freed_memory_is_named(void **state) {
+TEST(freed_memory_is_named) {
   snip *s = *state;
   void *p;
   mlaf_err err = {MLAF_OK, ""};
@@ -143,7 +143,7 @@ static void freed_memory_is_named(void **state) {
 #define REGISTER(p, n, read_only) assert_int_equal(mlaf_emu_ops.mem_register(s->dev, p, n, read_only, &err), MLAF_OK)
 #define UNREGISTER(p, n) assert_int_equal(mlaf_emu_ops.mem_unregister(s->dev, p, n, &err), MLAF_OK)
 
-static void host_memory_is_reached_while_it_is_registered(void **state) {
+TEST(host_memory_is_reached_while_it_is_registered) {
   snip *s = *state;
   mlaf_err err = {MLAF_OK, ""};
   uint32_t host[64], *in = s->in, *out = s->out;
@@ -182,7 +182,7 @@ static void host_memory_is_reached_while_it_is_registered(void **state) {
   }
 }
 
-static void loads_are_in_flight_until_waited_for(void **state) {
+TEST(loads_are_in_flight_until_waited_for) {
   snip *s = *state;
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v10, v9\n", "v9", "vmcnt");
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v9, 0\n", "v9", "vmcnt"); /* the load would land on top */
@@ -207,7 +207,7 @@ static void loads_are_in_flight_until_waited_for(void **state) {
   snip_ok(s, 1, 0, body);
 }
 
-static void atomics(void **state) {
+TEST(atomics) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
       {"swap", 5, 7, 7}, {"add", 5, 7, 12}, {"sub", 5, 7, 0xfffffffe}, {"smin", 3, 0xffffffff, 0xffffffff}, {"umin", 3,
           0xffffffff, 3},
@@ -244,7 +244,7 @@ static void atomics(void **state) {
   FAULT(s, 1, 0, "v_mov_b32 v3, 2\nglobal_atomic_add v3, v1, s[4:5]\n", "not aligned to 4 bytes");
 }
 
-static void loads_to_lds(void **state) {
+TEST(loads_to_lds) {
   snip *s = *state;
   number_input(s);
   /* M0 plus the instruction's offset, which moves both addresses; a dword per lane whatever the width. */
@@ -263,7 +263,7 @@ static void loads_to_lds(void **state) {
 }
 
 /* Lanes that are off keep their dword; lanes out of the buffer get 0; what does not fit the LDS is a fault. */
-static void loads_to_lds_edges(void **state) {
+TEST(loads_to_lds_edges) {
   snip *s = *state;
   number_input(s);
   snip_ok(s, 1, 256, "v_mov_b32 v9, 7\nds_write_b32 v2, v9\ns_waitcnt lgkmcnt(0)\ns_movk_i32 s14, 40\ns_mov_b32 m0, 0\n"
@@ -276,14 +276,4 @@ static void loads_to_lds_edges(void **state) {
   FAULT(s, 1, 256, "buffer_load_dword v1, s[12:15], 0 offen lds\n", "uninitialised", "m0");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(loads_and_stores_of_every_width), cmocka_unit_test(agprs_are_loaded_and_stored),
-      cmocka_unit_test(narrow_forms_extend_and_merge), cmocka_unit_test(addressing),
-          cmocka_unit_test(buffer_bounds_are_silent_zero),
-      cmocka_unit_test(outside_allocations_is_a_fault), cmocka_unit_test(freed_memory_is_named),
-      cmocka_unit_test(host_memory_is_reached_while_it_is_registered),
-      cmocka_unit_test(loads_are_in_flight_until_waited_for), cmocka_unit_test(atomics), cmocka_unit_test(loads_to_lds),
-      cmocka_unit_test(loads_to_lds_edges)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -77,7 +77,7 @@ static void numbers(snip *s) {
   for (int i = 0; i < SNIP_BYTES / 4; i++) s->in[i] = rnd(&seed), s->out[i] = 0x5a5a5a5a;
 }
 
-static void every_load(void **state) {
+TEST(every_load) {
   snip *s = *state;
   for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
     for (int space = 0; space < SPACES; space++)
@@ -106,7 +106,7 @@ static void every_load(void **state) {
       }
 }
 
-static void every_store(void **state) {
+TEST(every_store) {
   snip *s = *state;
   for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
     for (int space = 0; space < SPACES; space++) {
@@ -145,7 +145,7 @@ static void every_store(void **state) {
 }
 
 /* Four ways to say where in private memory, what a lane may see, and what each mistake is called. */
-static void private_memory(void **state) {
+TEST(private_memory) {
   snip *s = *state;
   numbers(s);
   run_ok(s, "s_mov_b32 s20, 8\nv_mov_b32 v3, 16\nv_add_u32 v10, 100, v0\nv_add_u32 v11, 200, v0\nv_add_u32 v12, 300, v0\n"
@@ -175,7 +175,7 @@ static void private_memory(void **state) {
 }
 
 /* LDS, private and global lanes in one flat instruction; the LDS part is checked as LDS. */
-static void flat_in_three_places(void **state) {
+TEST(flat_in_three_places) {
   snip *s = *state;
   char body[4096];
   numbers(s);
@@ -199,7 +199,7 @@ static void flat_in_three_places(void **state) {
 }
 
 /* A dword per lane in LDS, whatever the width in memory; from buffers, global and private memory. */
-static void loads_to_lds(void **state) {
+TEST(loads_to_lds) {
   static const char *const from[] = {"global_load_lds_%s v3, s[4:5] offset:4\n",
       "buffer_load_%s v3, s[12:15], 0 offen offset:4 lds\n",
                                      "scratch_load_lds_%s off, off offset:4\n"};
@@ -227,7 +227,7 @@ static void loads_to_lds(void **state) {
 }
 
 /* --- typed buffers --- */
-static float f32(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+static float f32(uint32_t u) { return mlaf_bits_float(u); }
 static uint32_t to_half(float f) { return test_half_of(f); }
 
 typedef struct fmt { int data, number, n; uint32_t in[4], want[4]; } fmt; /* memory and components of lane 0 */
@@ -246,7 +246,7 @@ static const fmt formats[] = {
       6}, {9, 8, 7, 6}},
   {1, 4, 1, {0x1234}, {0x34}}, {2, 5, 1, {0x8001}, {0xffff8001}}, {3, 0, 2, {0x00ff}, {0x3f800000, 0}}};
 
-static void typed_loads(void **state) {
+TEST(typed_loads) {
   static const char *const name[] = {"", "x", "xy", "xyz", "xyzw"};
   snip *s = *state;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -276,7 +276,7 @@ static void typed_loads(void **state) {
   assert_int_equal(s->out[0], 0x00401234);
 }
 
-static void typed_stores(void **state) {
+TEST(typed_stores) {
   snip *s = *state;
   static const char *const name[] = {"", "x", "xy", "xyz", "xyzw"};
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -321,7 +321,7 @@ static void typed_stores(void **state) {
 }
 
 /* Eight records of 16 bytes interleaved by 4 bytes; add-tid counts the lanes as records. */
-static void swizzled_descriptors(void **state) {
+TEST(swizzled_descriptors) {
   snip *s = *state;
   numbers(s);
   snip_ok(s, 1, 0, "s_or_b32 s13, s13, 0x80100000\ns_movk_i32 s14, 40\ns_mov_b32 s15, 0xa0000\nv_mov_b32 v4, v0\n"
@@ -338,17 +338,11 @@ static void swizzled_descriptors(void **state) {
 }
 
 /* Cache control has nothing to do, and does nothing. */
-static void cache_control(void **state) {
+TEST(cache_control) {
   snip *s = *state;
   snip_ok(s, 1, 0, "buffer_wbl2 sc0 sc1\ns_waitcnt vmcnt(0)\nbuffer_inv sc0 sc1\ns_dcache_inv\ns_dcache_inv_vol\ns_dcache_wb\n"
                    "s_dcache_wb_vol\ns_icache_inv\nv_mov_b32 v9, 5\nglobal_store_dword v1, v9, s[6:7]\n");
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 5);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_load), cmocka_unit_test(every_store), cmocka_unit_test(private_memory),
-    cmocka_unit_test(flat_in_three_places), cmocka_unit_test(loads_to_lds), cmocka_unit_test(typed_loads),
-    cmocka_unit_test(typed_stores), cmocka_unit_test(swizzled_descriptors), cmocka_unit_test(cache_control)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

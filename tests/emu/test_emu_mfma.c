@@ -87,7 +87,7 @@ static uint32_t mix(uint32_t h, place p) {
   return h;
 }
 
-static void formulas_are_the_calculators(void **state) {
+TEST(formulas_are_the_calculators) {
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
     uint32_t a = 2166136261u, b = a, d = a;
@@ -105,26 +105,16 @@ static void formulas_are_the_calculators(void **state) {
 
 /* --- values --- */
 
-static float f32_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static uint32_t bits_f32(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
 
 static double decode(type t, uint64_t u) {
   int e, m;
   switch (t) {
-    case BF16: return f32_of((uint32_t)u << 16);
+    case BF16: return mlaf_bits_float((uint32_t)u << 16);
     case F16: return test_half_value((uint16_t)u);
     case I8: return (int8_t)u;
-    case F32: return f32_of((uint32_t)u);
+    case F32: return mlaf_bits_float((uint32_t)u);
     case XF32: { /* 10 mantissa bits, nearest even */
-      double x = f32_of((uint32_t)u);
+      double x = mlaf_bits_float((uint32_t)u);
       int exp;
       double f = frexp(x, &exp);
       return x == 0 ? x : ldexp(nearbyint(ldexp(f, 11)), exp - 11);
@@ -135,11 +125,7 @@ static double decode(type t, uint64_t u) {
     case BF8:
       e = (int)(u >> 2 & 31), m = (int)(u & 3);
       return (u == 0x80 ? NAN : e ? ldexp(4 + m, e - 16 - 2) : ldexp(m, 1 - 16 - 2)) * (u >> 7 ? -1 : 1);
-    default: {
-      double x;
-      memcpy(&x, &u, 8);
-      return x;
-    }
+    default: return mlaf_bits_double(u);
   }
 }
 
@@ -149,11 +135,11 @@ static uint64_t encode_int(type t, int v) {
   double d = v;
   uint64_t u = 0;
   switch (t) {
-    case BF16: return bits_f32(f) >> 16;
+    case BF16: return mlaf_float_bits(f) >> 16;
     case F16: return test_half_of(f);
     case I8: return (uint8_t)v;
-    case F32: case XF32: return bits_f32(f);
-    case F64: memcpy(&u, &d, 8); return u;
+    case F32: case XF32: return mlaf_float_bits(f);
+    case F64: return mlaf_double_bits(d);
     default:
       for (u = 0; u < 256; u++)
         if (u != 0x80 && decode(t, u) == v) return u;
@@ -168,16 +154,11 @@ static uint32_t rnd(void) { return (seed = seed * 1664525u + 1013904223u) >> 8; 
 static uint64_t random_bits(type t) {
   float f = (float)((double)rnd() / (1 << 23) - 1) * (float)(1 << rnd() % 4);
   switch (t) {
-    case BF16: return bits_f32(f) >> 16;
+    case BF16: return mlaf_float_bits(f) >> 16;
     case F16: return test_half_of(f);
     case I8: return rnd() & 255;
-    case F32: case XF32: return bits_f32(f);
-    case F64: {
-      double d = f + 1e-9 * rnd();
-      uint64_t u;
-      memcpy(&u, &d, 8);
-      return u;
-    }
+    case F32: case XF32: return mlaf_float_bits(f);
+    case F64: return mlaf_double_bits(f + 1e-9 * rnd());
     default: {
       uint64_t u = rnd() & 0xff;
       return u == 0x80 ? 0 : u;
@@ -270,7 +251,7 @@ static void check(snip *t, const job *q, double tolerance, bool agpr, const char
     for (int i = 0; i < s->m; i++)
       for (int j = 0; j < s->m; j++) {
         uint64_t cu = q->c[(blk * s->m + i) * s->m + j];
-        double want = s->a == I8 ? (int32_t)cu : s->a == F64 ? decode(F64, cu) : f32_of((uint32_t)cu), size = fabs(want);
+        double want = s->a == I8 ? (int32_t)cu : s->a == F64 ? decode(F64, cu) : mlaf_bits_float((uint32_t)cu), size = fabs(want);
         if (neg & 4) want = -want;
         for (int k = 0; k < s->k; k++) {
           int ablk = (blk >> q->cbsz << q->cbsz) + q->abid;
@@ -281,7 +262,7 @@ static void check(snip *t, const job *q, double tolerance, bool agpr, const char
         }
         place p = d_place(s, blk, i, j);
         uint64_t u = out[p.reg][p.lane] | (s->a == F64 ? (uint64_t)out[p.reg + 1][p.lane] << 32 : 0);
-        double got = s->a == I8 ? (int32_t)u : s->a == F64 ? decode(F64, u) : f32_of((uint32_t)u);
+        double got = s->a == I8 ? (int32_t)u : s->a == F64 ? decode(F64, u) : mlaf_bits_float((uint32_t)u);
         if (!(fabs(got - want) <= tolerance * size))
           fail_msg("v_mfma_%s%s: D[%d][%d] of block %d is %.9g, expected %.9g", s->name, modifiers, i, j, blk, got, want);
       }
@@ -301,7 +282,7 @@ static void integers(job *q, const shape *s) {
 
 /* --- tests --- */
 
-static void every_element_is_where_the_map_says(void **state) {
+TEST(every_element_is_where_the_map_says) {
   static job q;
   for (int n = 0; n < SHAPES; n++) {
     seed = 1000u + (uint32_t)n;
@@ -310,7 +291,7 @@ static void every_element_is_where_the_map_says(void **state) {
   }
 }
 
-static void random_products(void **state) {
+TEST(random_products) {
   static job q;
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
@@ -322,7 +303,7 @@ static void random_products(void **state) {
   }
 }
 
-static void broadcast_and_lane_modifiers(void **state) {
+TEST(broadcast_and_lane_modifiers) {
   static const struct { const char *name; int cbsz, abid, blgp; } m[] = {
       {"f32_32x32x4_2b_bf16", 1, 0, 0}, {"f32_32x32x4_2b_bf16", 1, 1, 1}, {"f32_32x32x4_2b_f16", 0, 0, 2},
       {"f32_16x16x4_4b_f16", 1, 1, 3}, {"f32_16x16x4_4b_bf16", 2, 3, 4}, {"f32_16x16x1_4b_f32", 2, 0, 5},
@@ -341,7 +322,7 @@ static void broadcast_and_lane_modifiers(void **state) {
     }
 }
 
-static void f64_negation(void **state) {
+TEST(f64_negation) {
   static job q;
   for (int n = 0; n < SHAPES; n++)
     for (int neg = 1; neg < 8 && shapes[n].a == F64; neg++) {
@@ -354,7 +335,7 @@ static void f64_negation(void **state) {
 }
 
 /* All 256 codes of both 8-bit formats, through B = 1. */
-static void fp8_codes(void **state) {
+TEST(fp8_codes) {
   snip *t = *state;
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
@@ -370,7 +351,7 @@ static void fp8_codes(void **state) {
       program(body, sizeof body, s, "", false);
       snip_ok(t, 1, 0, body);
       for (int i = 0; i < 16; i++) {
-        double want = decode(s->a, (uint64_t)(16 * round + i)), got = f32_of(t->out[64 * (i % 4) + 16 * (i / 4)]);
+        double want = decode(s->a, (uint64_t)(16 * round + i)), got = mlaf_bits_float(t->out[64 * (i % 4) + 16 * (i / 4)]);
         if (!(got == want || (isnan(got) && isnan(want))))
           fail_msg("%s code 0x%02x: %g, expected %g", s->name, 16 * round + i, got, want);
       }
@@ -378,22 +359,22 @@ static void fp8_codes(void **state) {
   }
 }
 
-static void subnormals_and_specials(void **state) {
+TEST(subnormals_and_specials) {
   static job q;
   snip *t = *state;
   q = (job){.s = &shapes[0]};
   q.a[0] = 0x0001; /* 2^-133 */
-  q.b[0] = bits_f32(1024.0f) >> 16;
+  q.b[0] = mlaf_float_bits(1024.0f) >> 16;
   check(t, &q, 0, false, "");
-  assert_true(f32_of(t->out[0]) == 0x1p-123f);
-  q.b[0] = bits_f32(0.5f) >> 16; /* the result is subnormal too */
+  assert_true(mlaf_bits_float(t->out[0]) == 0x1p-123f);
+  q.b[0] = mlaf_float_bits(0.5f) >> 16; /* the result is subnormal too */
   check(t, &q, 0, false, "");
-  assert_true(f32_of(t->out[0]) == 0x1p-134f);
+  assert_true(mlaf_bits_float(t->out[0]) == 0x1p-134f);
   q.s = &shapes[5];
   q.a[0] = 0x0001; /* f16 2^-24 */
   q.b[0] = 0x0001;
   check(t, &q, 0, false, "");
-  assert_true(f32_of(t->out[0]) == 0x1p-48f);
+  assert_true(mlaf_bits_float(t->out[0]) == 0x1p-48f);
   /* inf * 0 is NaN in its row and column only. */
   static char body[1 << 16];
   q = (job){.s = &shapes[0]};
@@ -402,23 +383,23 @@ static void subnormals_and_specials(void **state) {
   memcpy(t->in, image, sizeof image);
   program(body, sizeof body, q.s, "", false);
   snip_ok(t, 1, 0, body);
-  for (int i = 0; i < 16; i++) assert_int_equal(isnan(f32_of(t->out[64 * (i % 4) + 16 * (i / 4)])) != 0, i == 0);
+  for (int i = 0; i < 16; i++) assert_int_equal(isnan(mlaf_bits_float(t->out[64 * (i % 4) + 16 * (i / 4)])) != 0, i == 0);
 }
 
-static void constants_and_exec(void **state) {
+TEST(constants_and_exec) {
   snip *t = *state;
   /* C as an inline constant; EXEC is ignored by reads and by the write. */
   snip_ok(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\ns_mov_b64 exec, 3\n"
                    "v_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 2.0\ns_mov_b64 exec, -1\ns_nop 7\n"
                    "global_store_dword v1, v33, s[6:7]\n");
-  for (int l = 0; l < 64; l++) assert_true(f32_of(t->out[l]) == 2.0f);
+  for (int l = 0; l < 64; l++) assert_true(mlaf_bits_float(t->out[l]) == 2.0f);
   snip_ok(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\nv_mfma_i32_16x16x32_i8 a[32:35], v[10:11], v[10:11], -5\n"
       "s_nop 7\n"
                    "global_store_dword v1, a35, s[6:7]\n");
   for (int l = 0; l < 64; l++) assert_int_equal((int32_t)t->out[l], -5);
 }
 
-static void operands_are_checked(void **state) {
+TEST(operands_are_checked) {
   snip *t = *state;
   FAULT(t, 1, 0, "v_mov_b32 v10, 0\ns_nop 1\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n", "uninitialised", "v11");
   FAULT(t, 1, 0, "global_load_dwordx2 v[10:11], v1, s[4:5]\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n",
@@ -430,11 +411,4 @@ static void operands_are_checked(void **state) {
       "32x32x8");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(formulas_are_the_calculators), cmocka_unit_test(every_element_is_where_the_map_says),
-      cmocka_unit_test(random_products), cmocka_unit_test(broadcast_and_lane_modifiers), cmocka_unit_test(f64_negation),
-      cmocka_unit_test(fp8_codes), cmocka_unit_test(subnormals_and_specials), cmocka_unit_test(constants_and_exec),
-      cmocka_unit_test(operands_are_checked)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

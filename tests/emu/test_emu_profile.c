@@ -64,7 +64,7 @@ static const mlaf_profile_inst *find(const mlaf_profile *p, const char *text) {
 
 static double share(const mlaf_profile *p, emu_state s) { return p->state[0][s] / (double)p->clk; }
 
-static void executions_and_the_hot_path(void **state) {
+TEST(executions_and_the_hot_path) {
   run r = profile(*state, 512, 0, 4, 2, loop("v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v20, 0\ns_nop 1", 64,
       "v_mfma_f32_32x32x8_bf16 v[32:47], v[10:11], v[10:11], 0\n"
       "v_mfma_f32_32x32x8_bf16 v[48:63], v[10:11], v[10:11], 0\n"
@@ -90,7 +90,7 @@ static void executions_and_the_hot_path(void **state) {
   done(&r);
 }
 
-static void vector_work_and_issue(void **state) {
+TEST(vector_work_and_issue) {
   run r = profile(*state, 64, 0, 1, 4, loop("v_mov_b32 v9, 0", 200,
                   "v_add_u32 v9, v9, v9\nv_exp_f32 v10, v9\nv_add_u32 v9, v9, v9"));
   assert_whole(&r.p);
@@ -106,7 +106,7 @@ static void vector_work_and_issue(void **state) {
   done(&r);
 }
 
-static void waits(void **state) {
+TEST(waits) {
   run r = profile(*state, 64, 0, 8, 1, loop("v_lshlrev_b32 v3, 4, v0", 50,
                   "global_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)"));
   assert_whole(&r.p);
@@ -127,7 +127,7 @@ static void waits(void **state) {
 }
 
 /* Strides of 16, 32, 64 and 128 bytes: none, 2-, 4- and 8-way conflicts of a 128-bit read. */
-static void lds_conflicts(void **state) {
+TEST(lds_conflicts) {
   static const char *const stride[] = {"v_lshlrev_b32 v3, 4, v0", "v_lshlrev_b32 v3, 5, v0", "v_lshlrev_b32 v3, 6, v0",
                                        "v_lshlrev_b32 v3, 7, v0"};
   double last = -1;
@@ -150,7 +150,7 @@ static void lds_conflicts(void **state) {
   assert_true(last > 0.4);
 }
 
-static void repeats_exactly(void **state) {
+TEST(repeats_exactly) {
   static const char body[] = "v_lshlrev_b32 v3, 4, v0\nglobal_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
                              "v_add_u32 v9, v20, v21\ns_barrier\ns_nop 3";
   run a = profile(*state, 64, 0, 700, 4, body), b = profile(*state, 64, 0, 700, 4, body);
@@ -170,7 +170,7 @@ static void repeats_exactly(void **state) {
   done(&b);
 }
 
-static void counts_without_a_replay(void **state) {
+TEST(counts_without_a_replay) {
   snip *s = *state;
   mlaf_module *m;
   mlaf_function *fn = snip_load(s, 64, 0, loop("v_mov_b32 v9, 0", 10, "v_add_u32 v9, v9, v9"), &m);
@@ -188,9 +188,4 @@ static void counts_without_a_replay(void **state) {
   assert_non_null(strstr(s->err.text, "use --device emu:gfx942"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(executions_and_the_hot_path), cmocka_unit_test(vector_work_and_issue),
-                                     cmocka_unit_test(waits), cmocka_unit_test(lds_conflicts), cmocka_unit_test(repeats_exactly),
-                                     cmocka_unit_test(counts_without_a_replay)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

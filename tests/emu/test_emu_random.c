@@ -5,7 +5,7 @@
 
 static void report(rh_batch *b, int i, const char *where) { print_error("%s: %s\n", where, b->why); }
 
-static void programs_agree_with_the_host(void **state) {
+TEST(programs_agree_with_the_host) {
   static const mlaf_device_ops *const targets[] = {&mlaf_emu_ops, &mlaf_emu_gfx950_ops, &mlaf_emu_gfx90a_ops};
   static const char *const levels[] = {"-O0", "-O1", "-O3"};
   enum { N = 6 };
@@ -18,7 +18,7 @@ static void programs_agree_with_the_host(void **state) {
 }
 
 /* 0xffffffffu / (T | 1u) and 0xffffffffu % (T | 1u): see DIVISOR in random_hip.h */
-static void divisions_of_all_ones_agree(void **state) {
+TEST(divisions_of_all_ones_agree) {
   static const mlaf_device_ops *const targets[] = {&mlaf_emu_ops, &mlaf_emu_gfx950_ops, &mlaf_emu_gfx90a_ops};
   static const uint64_t programs[] = {121, 185};
   need_compiler("gfx942");
@@ -30,10 +30,4 @@ static void divisions_of_all_ones_agree(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(programs_agree_with_the_host),
-    cmocka_unit_test(divisions_of_all_ones_agree),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -212,7 +212,7 @@ static void check_program(hip_rig *r, int i, const char *where, const char *text
   }
 }
 
-static void random_programs(void **state) {
+TEST(random_programs) {
   static const struct { const mlaf_device_ops *ops; const char *target; } devices[] = {
       {&mlaf_emu_ops, "gfx942"}, {&mlaf_emu_gfx950_ops, "gfx950"}, {&mlaf_emu_gfx90a_ops, "gfx90a"}};
   static const char *const levels[] = {"-O0", "-O1", "-O3"};
@@ -237,7 +237,4 @@ static void random_programs(void **state) {
       }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

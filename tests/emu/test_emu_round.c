@@ -123,7 +123,7 @@ LIST(DEFINE)
 #define ROW_3(name, mode, kind, text, ...) {mode("3") text, kind, 0, want_##name},
 DIRECTIONS(ROWS)
 
-static void every_direction(void **state) {
+TEST(every_direction) {
   static const diff_case *const rows[] = {rows_0, rows_1, rows_2, rows_3};
   for (dir = 0; dir < 4; dir++) diff_run_all(rows[dir], sizeof rows_0 / sizeof *rows_0);
   dir = 0;
@@ -157,7 +157,7 @@ static void every_direction(void **state) {
 FLUSH_LIST(FLUSH_DEFINE)
 #define FLUSH_ROW(name, text, kind, ...) {text, kind, 0, flush_##name},
 static const diff_case flushes[] = {FLUSH_LIST(FLUSH_ROW)};
-static void subnormals(void **state) { diff_run_all(flushes, sizeof flushes / sizeof *flushes); }
+TEST(subnormals) { diff_run_all(flushes, sizeof flushes / sizeof *flushes); }
 
 /* fp16_ovfl: results too large become the largest number; infinities that come in stay. */
 #define OVFL "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\n"
@@ -180,10 +180,6 @@ static uint32_t held(double x) {
 OVFL_LIST(OVFL_DEFINE)
 #define OVFL_ROW(name, text, kind, ...) {text, kind, 0, ovfl_##name},
 static const diff_case overflows[] = {OVFL_LIST(OVFL_ROW)};
-static void overflow_is_held(void **state) { diff_run_all(overflows, sizeof overflows / sizeof *overflows); }
+TEST(overflow_is_held) { diff_run_all(overflows, sizeof overflows / sizeof *overflows); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_direction), cmocka_unit_test(subnormals), cmocka_unit_test(overflow_is_held)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

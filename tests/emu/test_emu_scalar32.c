@@ -69,7 +69,7 @@ static const op32 ops[] = {
 
 static bool compares(const op32 *o) { return strncmp(o->text, "s_cmp", 5) == 0 || strncmp(o->text, "s_bitcmp", 8) == 0; }
 
-static void every_pair(void **state) {
+TEST(every_pair) {
   snip *s = *state;
   for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
     const op32 *o = &ops[k];
@@ -89,7 +89,7 @@ static void every_pair(void **state) {
   }
 }
 
-static void others(void **state) {
+TEST(others) {
   snip *s = *state;
   snip_ok(s, 1, 0, "s_setprio 3\nv_nop\nv_accvgpr_write_b32 a4, v0\ns_nop 1\nv_accvgpr_mov_b32 a7, a4\ns_nop 1\n"
                    "v_accvgpr_read_b32 v10, a7\ns_setprio 0\nv_mov_b32 v11, 7\nv_cmp_eq_u32 vcc, 5, v0\ns_cbranch_vccnz 1f\n"
@@ -101,7 +101,4 @@ static void others(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_pair), cmocka_unit_test(others)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -4,7 +4,7 @@
 #define STORE9 "v_mov_b32 v9, s20\nglobal_store_dword v1, v9, s[6:7]\n"
 
 /* Loads of every width; what lies beyond num_records reads as zero. */
-static void buffer_loads(void **state) {
+TEST(buffer_loads) {
   static const struct { const char *name; int n; } w[] = {{"dword", 1}, {"dwordx2", 2}, {"dwordx4", 4}, {"dwordx8", 8},
       {"dwordx16", 16}};
   snip *s = *state;
@@ -28,7 +28,7 @@ static void buffer_loads(void **state) {
     }
 }
 
-static void stores(void **state) {
+TEST(stores) {
   static const char *const name[] = {"dword", "dwordx2", "dwordx4"};
   snip *s = *state;
   for (int i = 0; i < 3; i++)
@@ -51,7 +51,7 @@ static void stores(void **state) {
 }
 
 /* Both clocks only grow, and not by themselves. */
-static void clocks(void **state) {
+TEST(clocks) {
   snip *s = *state;
   snip_ok(s, 1, 0, "s_memtime s[20:21]\ns_memrealtime s[22:23]\ns_waitcnt lgkmcnt(0)\ns_nop 15\ns_nop 15\ns_memtime s[24:25]\n"
                    "s_memrealtime s[26:27]\ns_waitcnt lgkmcnt(0)\ns_sub_u32 s28, s24, s20\ns_sub_u32 s29, s26, s22\n"
@@ -62,7 +62,7 @@ static void clocks(void **state) {
   FAULT(s, 1, 0, "s_memtime s[20:21]\nv_mov_b32 v9, s20\n", "s20", "lgkmcnt(0)");
 }
 
-static void nothing_to_do(void **state) {
+TEST(nothing_to_do) {
   snip *s = *state;
   snip_ok(s, 1, 0, "s_mov_b32 s20, 77\ns_mov_b32 m0, 0\ns_incperflevel 1\ns_decperflevel 1\ns_wakeup\ns_ttracedata\ns_sleep 1\n"
                    "s_atc_probe 0, s[4:5], 0x0\ns_atc_probe_buffer 0, s[12:15], 0x0\ns_sendmsg sendmsg(MSG_INTERRUPT)\n"
@@ -72,7 +72,7 @@ static void nothing_to_do(void **state) {
   FAULT(s, 1, 0, "s_mov_b32 m0, 0\ns_nop 0\ns_sendmsghalt sendmsg(MSG_INTERRUPT)\n", "halted");
 }
 
-static void relative_moves_are_checked(void **state) {
+TEST(relative_moves_are_checked) {
   snip *s = *state;
   FAULT(s, 1, 0, "s_mov_b32 m0, 100\ns_mov_b32 s20, 0\ns_nop 0\ns_movrels_b32 s21, s20\n", "s20 plus M0 = 100");
   FAULT(s, 1, 0, "s_mov_b32 m0, 1\ns_mov_b64 s[20:21], 0\ns_nop 0\ns_movrels_b64 s[22:23], s[20:21]\n", "plus M0 = 1");
@@ -81,7 +81,7 @@ static void relative_moves_are_checked(void **state) {
 }
 
 /* Instructions that only graphics, debuggers and trap handlers use keep their named fault. */
-static void left_out(void **state) {
+TEST(left_out) {
   static const char *const text[] = {"s_rfe_b64 s[4:5]", "s_setkill 1", "s_dcache_discard s[4:5], 0x0", "s_endpgm_saved",
                                      "v_screen_partition_4se_b32 v9, v0", "s_scratch_load_dword s20, s[4:5], 0x0",
                                      "s_mov_b32 m0, 0\ns_nop 0\nds_gws_barrier v0 gds"};
@@ -89,9 +89,4 @@ static void left_out(void **state) {
   for (size_t i = 0; i < sizeof text / sizeof *text; i++) FAULT(s, 1, 0, text[i], "unimplemented instruction");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(buffer_loads), cmocka_unit_test(stores), cmocka_unit_test(clocks),
-                                     cmocka_unit_test(nothing_to_do), cmocka_unit_test(relative_moves_are_checked),
-                                     cmocka_unit_test(left_out)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

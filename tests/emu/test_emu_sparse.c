@@ -22,9 +22,8 @@ static uint32_t rnd(void) { return seed = seed * 1664525u + 1013904223u, seed >>
 
 /* The code of a small integer in each format. */
 static uint32_t code(int type, int v) {
-  float f = (float)v;
-  uint32_t u;
-  memcpy(&u, &f, 4);
+  const float f = (float)v;
+  const uint32_t u = mlaf_float_bits(f);
   int mant = type == FP8 ? 3 : 2, bias = type == FP8 ? 8 : 16, e = (int)(u >> 23 & 255) - 127;
   if (type == F16) return test_half_of(f);
   if (type == BF16) return u >> 16;
@@ -81,16 +80,15 @@ static void run(snip *t, const shape *s, int cbsz, int abid) {
   for (int i = 0; i < s->m; i++)
     for (int j = 0; j < s->m; j++) {
       int reg = s->m == 32 ? i / 8 * 4 + i % 4 : i % 4, lane = (s->m == 32 ? i / 4 % 2 : i / 4) * s->m + j, want = c[i][j];
-      uint32_t got = t->out[64 * reg + lane], u;
+      uint32_t got = t->out[64 * reg + lane];
       for (int k = 0; k < s->k; k++) want += a[i][k] * b[k][j];
-      float f = (float)want;
-      memcpy(&u, &f, 4);
+      const uint32_t u = mlaf_float_bits((float)want);
       if (got != (s->a == I8 ? (uint32_t)want : u))
         fail_msg("v_smfmac_%s cbsz:%d abid:%d: D[%d][%d] is 0x%x, want %d", s->name, cbsz, abid, i, j, got, want);
     }
 }
 
-static void every_shape_and_set(void **state) {
+TEST(every_shape_and_set) {
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     seed = (uint32_t)i + 1;
     for (int abid = 0; abid < (shapes[i].a <= BF16 ? 4 : 2); abid++) run(*state, &shapes[i], 0, abid);
@@ -98,7 +96,7 @@ static void every_shape_and_set(void **state) {
   }
 }
 
-static void checks(void **state) {
+TEST(checks) {
   snip *t = *state;
   const char *zero = "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v20, 0\nv_mov_b32 v21, 0\nv_mov_b32 v22, 0\n"
       "v_mov_b32 v23, 0\n"
@@ -118,7 +116,4 @@ static void checks(void **state) {
   FAULT(t, 1, 0, body, "hazard", "reading an MFMA result: 7 in all"); /* the positions are read early, like A and B */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_shape_and_set), cmocka_unit_test(checks)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "target_rig.h"
 
 /* D = A B with small whole numbers, exact in 16 bits: A row i and B column j of k = group * per_lane + e in lane 16 group + i
@@ -18,9 +19,7 @@ static void multiply(rig *r, const char *name, int m, int k, bool bf16) {
     for (int i = 0; i < m; i++)
       for (int x = 0; x < k; x++) {
         int value = (7 * i + 3 * x + 5 * which + i * x) % 9 - 4;
-        float f = (float)value;
-        uint32_t bits;
-        memcpy(&bits, &f, 4);
+        const uint32_t bits = mlaf_float_bits((float)value);
         (which ? b : a)[i][x] = value;
         /* f16 of a small whole number: sign, exponent rebiased, the top ten bits of the mantissa */
         uint32_t half = value ? (bits >> 16 & 0x8000) | ((bits >> 23 & 0xff) - 112) << 10 | (bits >> 13 & 0x3ff) : 0;
@@ -44,7 +43,7 @@ static void multiply(rig *r, const char *name, int m, int k, bool bf16) {
     }
 }
 
-static void matrices(void **state) {
+TEST(matrices) {
   rig r;
   rig_open(&r, &mlaf_emu_gfx950_ops);
   multiply(&r, "v_mfma_f32_16x16x16_bf16", 16, 16, true);
@@ -62,7 +61,7 @@ static void matrices(void **state) {
 }
 
 /* Wait states between an MFMA and a reader of its result: one too few is a fault, enough is none. */
-static void wait_states(void **state) {
+TEST(wait_states) {
   static const struct { int target; const char *mfma; int states; } cases[] = {
     {0, "v_mfma_f32_16x16x16_bf16", 7}, {1, "v_mfma_f32_16x16x16_bf16", 8}, {2, "v_mfma_f32_16x16x16bf16_1k", 11},
     {0, "v_mfma_f32_32x32x8_bf16", 11}, {1, "v_mfma_f32_32x32x8_bf16", 12}, {2, "v_mfma_f32_32x32x8bf16_1k", 19}};
@@ -83,7 +82,7 @@ static void wait_states(void **state) {
 }
 
 /* Shadows that came with gfx940: a transcendental result read at once, a VALU-written SGPR. */
-static void shadows(void **state) {
+TEST(shadows) {
   static const char body[] = "v_mov_b32 v2, 1.0\nv_exp_f32 v3, v2\nv_add_f32 v4, v3, v3";
   for (int t = 0; t < 3; t++) {
     rig r;
@@ -94,7 +93,7 @@ static void shadows(void **state) {
   }
 }
 
-static void gfx950_instructions(void **state) {
+TEST(gfx950_instructions) {
   rig r;
   rig_open(&r, &mlaf_emu_gfx950_ops);
   uint32_t *out = (uint32_t *)r.out;
@@ -122,7 +121,7 @@ static void gfx950_instructions(void **state) {
 }
 
 /* global_load_dword with `lds`: no register is written, the offset counts for both addresses, M0 says where. */
-static void gfx90a_load_to_lds(void **state) {
+TEST(gfx90a_load_to_lds) {
   rig r;
   rig_open(&r, &mlaf_emu_gfx90a_ops);
   for (int i = 0; i < WORDS; i++) r.in[i] = (float)i;
@@ -135,7 +134,7 @@ static void gfx90a_load_to_lds(void **state) {
 
 /* Overflow of f32 within a 16-bit multiply: products of one row and column, and what silicon makes of them. gfx942 (and
  * gfx950) sum eight at a time without rounding to f32, a product of 2^128 or more being infinite; gfx90a sums pairs in f32. */
-static void overflow_within(void **state) {
+TEST(overflow_within) {
   static const float big = 0x1.8p127f, huge = 0x1p100f; /* huge * huge does not fit */
   static const struct { float a[16], b[16], fused, pairs;
   } cases[] = {{{big, big, -big}, {1, 1, 1}, 0x1.8p127f, INFINITY}, /* only a partial sum is too large */
@@ -177,7 +176,7 @@ static void overflow_within(void **state) {
 }
 
 /* An accumulator in place may hold A and B as well: compilers put them there when they are the same numbers. */
-static void inputs_in_the_accumulator(void **state) {
+TEST(inputs_in_the_accumulator) {
   static const char *const names[3][2] = {{"v_mfma_f64_16x16x4_f64", "v_mfma_f32_32x32x2_f32"},
                                           {"v_mfma_f64_16x16x4_f64", "v_mfma_f32_32x32x2_f32"},
                                           {"v_mfma_f64_16x16x4f64", "v_mfma_f32_32x32x2f32"}};
@@ -208,7 +207,7 @@ static void inputs_in_the_accumulator(void **state) {
   }
 }
 
-static void each_its_own_code(void **state) {
+TEST(each_its_own_code) {
   rig r;
   void *code;
   size_t size;
@@ -227,7 +226,7 @@ static void each_its_own_code(void **state) {
   }
 }
 
-static void no_times(void **state) {
+TEST(no_times) {
   for (int t = 1; t < 3; t++) {
     mlaf_device *dev;
     mlaf_err err;
@@ -242,15 +241,4 @@ static void no_times(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(matrices),
-                                     cmocka_unit_test(wait_states),
-                                     cmocka_unit_test(shadows),
-                                     cmocka_unit_test(gfx950_instructions),
-                                     cmocka_unit_test(gfx90a_load_to_lds),
-                                     cmocka_unit_test(overflow_within),
-                                     cmocka_unit_test(inputs_in_the_accumulator),
-                                     cmocka_unit_test(each_its_own_code),
-                                     cmocka_unit_test(no_times)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -23,7 +23,7 @@ static uint32_t pad64(uint32_t row, uint32_t chunk) { return row * 1216 + 16 * c
 static uint32_t xor_row7(uint32_t row, uint32_t chunk) { return row * 1152 + 16 * (chunk ^ (row & 7)); }
 static uint32_t xor_2row3(uint32_t row, uint32_t chunk) { return row * 1152 + 16 * (chunk ^ 2 * (row & 3)); }
 
-static void conflicts_are_the_published_table(void **state) {
+TEST(conflicts_are_the_published_table) {
   static const struct { const char *name; layout at; unsigned k, v; } t[] = {
       {"plain 1152", plain, 4, 1}, {"pad 16", pad16, 2, 2}, {"pad 32", pad32, 1, 1}, {"pad 64", pad64, 2, 1},
       {"xor row & 7", xor_row7, 1, 2}, {"xor 2 (row & 3)", xor_2row3, 1, 1}};
@@ -44,7 +44,7 @@ static void conflicts_are_the_published_table(void **state) {
   }
 }
 
-static void conflicts_of_other_widths(void **state) {
+TEST(conflicts_of_other_widths) {
   uint32_t a[64];
   unsigned ideal;
   for (uint32_t l = 0; l < 64; l++) a[l] = 4 * l;
@@ -101,7 +101,7 @@ static const char *loop(const char *head, int n, const char *text) {
   return body;
 }
 
-static void result_is_whole(void **state) {
+TEST(result_is_whole) {
   snip *s = *state;
   mlaf_timing t = time_of(s, 64, 0, 608, 4, loop("v_mov_b32 v9, 0", 100, "v_add_u32 v9, v9, v9"));
   double sum = 0;
@@ -114,7 +114,7 @@ static void result_is_whole(void **state) {
   assert_true(t.bound[0] != 0);
 }
 
-static void matrix_time(void **state) {
+TEST(matrix_time) {
   snip *s = *state;
   char eight[2048] = "";
   for (int i = 0; i < 8; i++)
@@ -133,7 +133,7 @@ static void matrix_time(void **state) {
   assert_true(few.clock_mhz > two.clock_mhz && few.ns < two.ns);
 }
 
-static void lds_conflicts_cost(void **state) {
+TEST(lds_conflicts_cost) {
   snip *s = *state;
   static const char *const stride[] = {"v_lshlrev_b32 v3, 4, v0", "v_lshlrev_b32 v3, 5, v0", "v_lshlrev_b32 v3, 6, v0",
       "v_lshlrev_b32 v3, 7, v0"};
@@ -156,7 +156,7 @@ static void lds_conflicts_cost(void **state) {
   }
 }
 
-static void more_bytes_take_longer(void **state) {
+TEST(more_bytes_take_longer) {
   snip *s = *state;
   void *big;
   const size_t bytes = 64u << 20;
@@ -184,7 +184,7 @@ static void more_bytes_take_longer(void **state) {
   mlaf_emu_ops.mem_free(s->dev, big, &s->err);
 }
 
-static void overlap_pays(void **state) {
+TEST(overlap_pays) {
   snip *s = *state;
   const char *head = "v_lshlrev_b32 v3, 4, v0";
   char serial[1024] = "", parallel[1024] = "";
@@ -203,7 +203,7 @@ static void overlap_pays(void **state) {
   assert_true(half < 0.8 * full);
 }
 
-static void uncoalesced_loads_cost(void **state) {
+TEST(uncoalesced_loads_cost) {
   snip *s = *state;
   const char *near = "v_lshlrev_b32 v3, 2, v0", *far = "v_lshlrev_b32 v3, 9, v0"; /* 512 bytes apart: one tag bank */
   const char *text = "global_load_dword v20, v3, s[4:5]\nglobal_load_dword v21, v3, s[4:5] offset:4\ns_waitcnt vmcnt(0)";
@@ -211,7 +211,7 @@ static void uncoalesced_loads_cost(void **state) {
   assert_true(b.ns > 1.5 * a.ns);
 }
 
-static void same_answer_on_any_number_of_threads(void **state) {
+TEST(same_answer_on_any_number_of_threads) {
   snip *s = *state;
   const char *head = "v_lshlrev_b32 v3, 4, v0\ns_and_b32 s21, s2, 31\ns_add_u32 s21, s21, 3\ns_mov_b32 s20, s21\n";
   char body[2048];
@@ -228,7 +228,7 @@ static void same_answer_on_any_number_of_threads(void **state) {
   for (int i = 0; i < one.n_parts; i++) assert_true(one.parts[i].ns == five.parts[i].ns);
 }
 
-static void sequences_add_launches_and_reuse_caches(void **state) {
+TEST(sequences_add_launches_and_reuse_caches) {
   snip *s = *state;
   kernel k;
   k.fn = snip_load(s, 64, 0, "global_load_dword v9, v1, s[6:7]\ns_waitcnt vmcnt(0)\nglobal_store_dword v1, v9, s[6:7]\n",
@@ -246,7 +246,7 @@ static void sequences_add_launches_and_reuse_caches(void **state) {
   mlaf_emu_ops.module_unload(s->dev, k.module);
 }
 
-static void few_workgroups_take_the_device_longer(void **state) {
+TEST(few_workgroups_take_the_device_longer) {
   snip *s = *state;
   const char *body = loop("v_mov_b32 v9, 0", 500, "v_add_u32 v9, v9, v9");
   double one = time_of(s, 512, 0, 304, 4, body).ns, two = time_of(s, 512, 0, 305, 4, body).ns, full = time_of(s, 512, 0, 608,
@@ -257,7 +257,7 @@ static void few_workgroups_take_the_device_longer(void **state) {
 
 /* Consecutive workgroups go to the XCDs in turn: 76 long ones of 608 keep the 38 CUs of one XCD busy for two rounds when they
  * are every eighth, and 76 CUs for one when they are the first. */
-static void workgroups_go_round_the_xcds(void **state) {
+TEST(workgroups_go_round_the_xcds) {
   snip *s = *state;
   static const char *const choose[] = {"s_and_b32 s21, s2, 7\ns_cmp_eq_u32 s21, 0", "s_cmp_lt_u32 s2, 76"};
   double ns[2];
@@ -290,7 +290,7 @@ static bool is_fit_point(const char *name, size_t length) {
   return found;
 }
 
-static void every_constant_has_a_source_or_a_fit(void **state) {
+TEST(every_constant_has_a_source_or_a_fit) {
   static const char *const sources[] = {"wp", "isa", "llvm", "maf", "ubench", "cc", "lds", "clrx", "gem5",
                                         "wave-lang documentation", "Linux amdgpu"};
   size_t bytes = 0;
@@ -323,7 +323,7 @@ static void every_constant_has_a_source_or_a_fit(void **state) {
 /* --- policies, translation, instruction cache, limits --- */
 
 /* 8 workgroups on 8 XCDs read the same 32 KB: what one brings, the others find in the Infinity Cache, unless it streams. */
-static void streaming_loads_are_not_kept(void **state) {
+TEST(streaming_loads_are_not_kept) {
   snip *s = *state;
   const char *head = "v_lshlrev_b32 v3, 2, v0";
   static char kept[1 << 16], streamed[1 << 16];
@@ -336,7 +336,7 @@ static void streaming_loads_are_not_kept(void **state) {
   assert_true(time_of(s, 64, 0, 1, 1, streamed).ns == time_of(s, 64, 0, 1, 1, kept).ns); /* nobody to keep it for */
 }
 
-static void far_pages_cost_a_translation(void **state) {
+TEST(far_pages_cost_a_translation) {
   snip *s = *state;
   void *big;
   if (mlaf_emu_ops.mem_alloc(s->dev, 128u << 20, &big, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
@@ -357,7 +357,7 @@ static void far_pages_cost_a_translation(void **state) {
   if (each < 0.8 * emu_gfx942.tlb_miss_clk || each > 1.3 * emu_gfx942.tlb_miss_clk) fail_msg("%.1f clk", each);
 }
 
-static void loops_beyond_the_instruction_cache_cost(void **state) {
+TEST(loops_beyond_the_instruction_cache_cost) {
   snip *s = *state;
   static char text[1 << 19], body[1 << 20];
   double each[2];
@@ -372,7 +372,7 @@ static void loops_beyond_the_instruction_cache_cost(void **state) {
   assert_true(each[1] > 2 * each[0]);
 }
 
-static void limits_are_kept(void **state) {
+TEST(limits_are_kept) {
   snip *s = *state;
   kernel k;
   k.fn = snip_load(s, 64, 0, loop("v_mov_b32 v9, 0", 4000, "v_add_u32 v9, v9, v9\nv_add_u32 v9, v9, v9"), &k.module);
@@ -403,7 +403,7 @@ static void limits_are_kept(void **state) {
 }
 
 /* Workgroup 0 alone works: what a launch does that deals little to the machine. One that ends at once stands for nothing. */
-static void a_cut_sample_of_idle_workgroups_is_no_time(void **state) {
+TEST(a_cut_sample_of_idle_workgroups_is_no_time) {
   snip *s = *state;
   kernel k;
   static char body[1024];
@@ -421,17 +421,4 @@ static void a_cut_sample_of_idle_workgroups_is_no_time(void **state) {
   mlaf_emu_ops.module_unload(s->dev, k.module);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_constant_has_a_source_or_a_fit), cmocka_unit_test(streaming_loads_are_not_kept),
-      cmocka_unit_test(far_pages_cost_a_translation), cmocka_unit_test(loops_beyond_the_instruction_cache_cost),
-      cmocka_unit_test(limits_are_kept),
-      cmocka_unit_test(a_cut_sample_of_idle_workgroups_is_no_time), cmocka_unit_test(workgroups_go_round_the_xcds),
-      cmocka_unit_test(conflicts_are_the_published_table), cmocka_unit_test(conflicts_of_other_widths),
-          cmocka_unit_test(result_is_whole),
-      cmocka_unit_test(matrix_time), cmocka_unit_test(lds_conflicts_cost), cmocka_unit_test(more_bytes_take_longer),
-      cmocka_unit_test(overlap_pays), cmocka_unit_test(uncoalesced_loads_cost),
-          cmocka_unit_test(same_answer_on_any_number_of_threads),
-      cmocka_unit_test(sequences_add_launches_and_reuse_caches), cmocka_unit_test(few_workgroups_take_the_device_longer)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -106,7 +106,7 @@ static void same_on_all(const char *kernel, uint32_t grid, uint32_t block, void 
   free(first);
 }
 
-static void a_wait_for_a_later_workgroup(void **state) {
+TEST(a_wait_for_a_later_workgroup) {
   enum { N = 200 };
   uint32_t *flag = hip_rig_buffer(&r, 4 * N), *out = hip_rig_buffer(&r, 4 * N), want = 1000;
   same_on_all("later", N, 64, flag, 4 * N, out, 4 * N, false);
@@ -120,7 +120,7 @@ static void a_wait_for_a_later_workgroup(void **state) {
   assert_int_equal(out[0], 9);
 }
 
-static void a_barrier_of_the_grid(void **state) {
+TEST(a_barrier_of_the_grid) {
   enum { N = 120 };
   uint32_t *count = hip_rig_buffer(&r, 4), *data = hip_rig_buffer(&r, 8 * 256 * N);
   same_on_all("rounds", N, 256, count, 4, data, 8 * 256 * N, false);
@@ -131,7 +131,7 @@ static void a_barrier_of_the_grid(void **state) {
 }
 
 /* Locks and tickets are taken in one order, float sums added in one. */
-static void the_same_order(void **state) {
+TEST(the_same_order) {
   enum { N = 64 };
   uint32_t *one = hip_rig_buffer(&r, 4), *data = hip_rig_buffer(&r, 4), *who = hip_rig_buffer(&r, 2000);
   float *x = hip_rig_buffer(&r, 4 * 64 * N);
@@ -144,7 +144,7 @@ static void the_same_order(void **state) {
 }
 
 /* 304 CUs hold 2048 work-items each: 2432 workgroups of 256. */
-static void more_than_fit(void **state) {
+TEST(more_than_fit) {
   uint32_t *count = hip_rig_buffer(&r, 4), *data = hip_rig_buffer(&r, 8 * 256 * 2433);
   const void *args[2] = {count, data};
   char first[MLAF_ERR_MAX] = "";
@@ -161,7 +161,7 @@ static void more_than_fit(void **state) {
   print_message("%s\n", first);
 }
 
-static void nobody_comes(void **state) {
+TEST(nobody_comes) {
   uint32_t *flag = hip_rig_buffer(&r, 64), *out = hip_rig_buffer(&r, 64);
   const void *args[2] = {flag, out};
   assert_int_equal(hip_rig_try(&r, "never", 3, 64, args, sizeof args, NULL), MLAF_E_FAULT);
@@ -170,7 +170,7 @@ static void nobody_comes(void **state) {
 }
 
 /* The fault of the first workgroup in the grid is reported, of however many. */
-static void the_same_diagnostics(void **state) {
+TEST(the_same_diagnostics) {
   struct { uint32_t *x; uint32_t n; } args = {hip_rig_buffer(&r, 4096), 1024};
   for (int i = 0; i < 10 * N_THREADS; i++) {
     const emu_launch_opts opts = {.threads = threads[i % N_THREADS]};
@@ -192,14 +192,8 @@ static void on(const mlaf_device_ops *ops, const char *target, const char *level
   hip_rig_close(&r);
   r = mine;
 }
-static void on_gfx950(void **state) { on(&mlaf_emu_gfx950_ops, "gfx950", "-O3"); }
-static void on_gfx90a(void **state) { on(&mlaf_emu_gfx90a_ops, "gfx90a", "-O3"); }
-static void unoptimised(void **state) { on(&mlaf_emu_ops, "gfx942", "-O0"); }
+TEST(on_gfx950) { on(&mlaf_emu_gfx950_ops, "gfx950", "-O3"); }
+TEST(on_gfx90a) { on(&mlaf_emu_gfx90a_ops, "gfx90a", "-O3"); }
+TEST(unoptimised) { on(&mlaf_emu_ops, "gfx942", "-O0"); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_wait_for_a_later_workgroup), cmocka_unit_test(a_barrier_of_the_grid), cmocka_unit_test(the_same_order),
-      cmocka_unit_test(more_than_fit), cmocka_unit_test(nobody_comes), cmocka_unit_test(the_same_diagnostics),
-      cmocka_unit_test(on_gfx950), cmocka_unit_test(on_gfx90a), cmocka_unit_test(unoptimised)};
-  return cmocka_run_group_tests(tests, open_rig, close_rig);
-}
+TESTS(open_rig, close_rig)

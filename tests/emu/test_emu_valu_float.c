@@ -44,14 +44,10 @@ static const diff_case comparisons[] = {ALL_CONDS(ENTRY)};
    "s_mov_b64 s[40:41], vcc\ns_cmp_eq_u64 s[42:43], 0\ns_cselect_b64 s[40:41], s[40:41], 0x5555", BITS, 0, cmp_##name},
 static const diff_case comparisons_exec[] = {ALL_CONDS(ENTRY_X)};
 
-static void float_instructions(void **state) { diff_run_all(cases, sizeof cases / sizeof *cases); }
-static void every_comparison(void **state) { diff_run_all(comparisons, sizeof comparisons / sizeof *comparisons); }
-static void every_comparison_to_exec(void **state) {
+TEST(float_instructions) { diff_run_all(cases, sizeof cases / sizeof *cases); }
+TEST(every_comparison) { diff_run_all(comparisons, sizeof comparisons / sizeof *comparisons); }
+TEST(every_comparison_to_exec) {
   diff_run_all(comparisons_exec, sizeof comparisons_exec / sizeof *comparisons_exec);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(float_instructions), cmocka_unit_test(every_comparison),
-                                     cmocka_unit_test(every_comparison_to_exec)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

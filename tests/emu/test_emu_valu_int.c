@@ -12,9 +12,6 @@ static const diff_case cases[] = {
 #include "valu_cases_int.h"
 };
 
-static void integer_instructions(void **state) { diff_run_all(cases, sizeof cases / sizeof *cases); }
+TEST(integer_instructions) { diff_run_all(cases, sizeof cases / sizeof *cases); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(integer_instructions)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -124,7 +124,7 @@ static const diff_case cases[] = {
 };
 #undef CASE
 
-static void rare_instructions(void **state) { diff_run_all(cases, sizeof cases / sizeof *cases); }
+TEST(rare_instructions) { diff_run_all(cases, sizeof cases / sizeof *cases); }
 
 /* Three operands of 16 bits: least, largest and middle, by sorting. */
 static int16_t s16(uint32_t v) { return (int16_t)v; }
@@ -142,9 +142,6 @@ static const diff_case of_three[] = {
     {"v_min3_i16 v16, v1, v2, v3", BITS, 0, least_i}, {"v_med3_i16 v16, v1, v2, v3", BITS, 0, middle_i},
     {"v_max3_i16 v16, v1, v2, v3", BITS, 0, most_i},  {"v_min3_u16 v16, v1, v2, v3", BITS, 0, least_u},
     {"v_med3_u16 v16, v1, v2, v3", BITS, 0, middle_u}, {"v_max3_u16 v16, v1, v2, v3", BITS, 0, most_u}};
-static void three_of_16_bits(void **state) { diff_run_all(of_three, sizeof of_three / sizeof *of_three); }
+TEST(three_of_16_bits) { diff_run_all(of_three, sizeof of_three / sizeof *of_three); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(rare_instructions), cmocka_unit_test(three_of_16_bits)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

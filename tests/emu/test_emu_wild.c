@@ -7,7 +7,7 @@
 #define IN_LANES(s, value) \
   for (uint32_t l = 0; l < 64; l++) assert_int_equal((s)->out[l], (value))
 
-static void indexing_adds_m0_to_the_chosen_registers(void **state) {
+TEST(indexing_adds_m0_to_the_chosen_registers) {
   snip *s = *state;
   const char *set = "v_mov_b32 v20, 20\nv_mov_b32 v21, 21\nv_mov_b32 v22, 22\nv_mov_b32 v23, 23\nv_mov_b32 v9, 0\n"
                     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_mov_b32 s20, 2\n";
@@ -41,7 +41,7 @@ static void indexing_adds_m0_to_the_chosen_registers(void **state) {
   IN_LANES(s, 21 + 22);
 }
 
-static void indexing_leaves_memory_and_constants_alone(void **state) {
+TEST(indexing_leaves_memory_and_constants_alone) {
   snip *s = *state;
   s->in[3] = 77;
   snip_ok(s, 1, 0, "v_mov_b32 v20, 20\nv_mov_b32 v23, 23\nv_mov_b32 v3, 12\ns_mov_b32 s20, 3\n"
@@ -59,7 +59,7 @@ static void indexing_leaves_memory_and_constants_alone(void **state) {
         "uninitialised register v21");
 }
 
-static void vector_skip(void **state) {
+TEST(vector_skip) {
   snip *s = *state;
   for (int on = 0; on < 2; on++) {
     char body[512];
@@ -75,7 +75,7 @@ static void vector_skip(void **state) {
                    "ds_read_b32 v9, v2\n", "LDS byte", "nothing has written");
 }
 
-static void scalar_stores_and_atomics(void **state) {
+TEST(scalar_stores_and_atomics) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
     {"add", 7, 5, 12}, {"sub", 7, 5, 2}, {"inc", 7, 9, 8}, {"inc", 9, 9, 0}, {"dec", 7, 9, 6}, {"dec", 0, 9, 9},
     {"swap", 7, 5, 5}, {"smin", 0xffffffff, 5, 0xffffffff}, {"umin", 0xffffffff, 5, 5},
@@ -108,7 +108,7 @@ static void scalar_stores_and_atomics(void **state) {
 /* Waves of the lower and the upper half run the same barriers in two copies. */
 #define COPIES(a, b) "s_cmp_lt_u32 s8, 1\ns_cbranch_scc0 2f\n" a "s_branch 3f\n2:\n" b "3:\n"
 
-static void barriers_count_arrivals(void **state) {
+TEST(barriers_count_arrivals) {
   snip *s = *state;
   const char *write = "v_add_u32 v9, 100, v0\nv_lshlrev_b32 v3, 2, v0\nds_write_b32 v3, v9\ns_waitcnt lgkmcnt(0)\n";
   const char *read = "v_sub_u32 v3, 508, v3\nds_read_b32 v9, v3\ns_waitcnt lgkmcnt(0)\n" STORE9;
@@ -120,7 +120,7 @@ static void barriers_count_arrivals(void **state) {
         "has ended after 1");
 }
 
-static void a_mask_read_per_lane_needs_no_wait_state(void **state) {
+TEST(a_mask_read_per_lane_needs_no_wait_state) {
   snip *s = *state;
   snip_ok(s, 1, 0, "v_mov_b32 v9, 5\nv_mov_b32 v10, 6\nv_cmp_eq_u32 s[20:21], v9, v9\n"
                    "v_cndmask_b32 v9, v9, v10, s[20:21]\n" STORE9);
@@ -152,7 +152,7 @@ static mlaf_status launch_unsized(snip *s, const char *note, size_t args_size) {
   return st;
 }
 
-static void kernarg_size_from_metadata(void **state) {
+TEST(kernarg_size_from_metadata) {
   static const char note[] =
       ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n  - .name: k\n    .symbol: k.kd\n"
       "    .kernarg_segment_size: 16\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: 0\n"
@@ -194,7 +194,7 @@ static mlaf_status relaxed(snip *s, const char *rules, int waves, int lds, const
   return st;
 }
 
-static void strictness_is_named(void **state) {
+TEST(strictness_is_named) {
   uint32_t mask, extra;
   mlaf_err err;
   assert_int_equal(emu_strict_parse(NULL, &mask, &extra, &err), MLAF_OK);
@@ -216,7 +216,7 @@ static void strictness_is_named(void **state) {
   }
 }
 
-static void unwritten_registers_read_as_ones(void **state) {
+TEST(unwritten_registers_read_as_ones) {
   snip *s = *state;
   heard h;
   const char *body = "v_and_b32 v9, 0xff, v77\nv_add_u32 v9, v9, v77\n" STORE9;
@@ -231,7 +231,7 @@ static void unwritten_registers_read_as_ones(void **state) {
   IN_LANES(s, 0);
 }
 
-static void unwritten_lds_reads_as_ones(void **state) {
+TEST(unwritten_lds_reads_as_ones) {
   snip *s = *state;
   heard h;
   const char *body = "ds_read_b32 v9, v2\ns_waitcnt lgkmcnt(0)\n" STORE9;
@@ -242,7 +242,7 @@ static void unwritten_lds_reads_as_ones(void **state) {
 }
 
 /* A load used without a wait: right once it has had its time, a fault before. */
-static void loads_that_have_had_their_time(void **state) {
+TEST(loads_that_have_had_their_time) {
   snip *s = *state;
   heard h;
   char body[512];
@@ -267,7 +267,7 @@ static void loads_that_have_had_their_time(void **state) {
 }
 
 /* Wave 0 writes what wave 1 reads, with nothing but distance between them. */
-static void lds_accesses_that_time_orders(void **state) {
+TEST(lds_accesses_that_time_orders) {
   snip *s = *state;
   heard h;
   char body[1024];
@@ -290,19 +290,4 @@ static void lds_accesses_that_time_orders(void **state) {
   for (uint32_t t = 64; t < 128; t++) assert_int_equal(s->out[t], 3);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(indexing_adds_m0_to_the_chosen_registers),
-    cmocka_unit_test(indexing_leaves_memory_and_constants_alone),
-    cmocka_unit_test(vector_skip),
-    cmocka_unit_test(scalar_stores_and_atomics),
-    cmocka_unit_test(barriers_count_arrivals),
-    cmocka_unit_test(a_mask_read_per_lane_needs_no_wait_state),
-    cmocka_unit_test(kernarg_size_from_metadata),
-    cmocka_unit_test(strictness_is_named),
-    cmocka_unit_test(unwritten_registers_read_as_ones),
-    cmocka_unit_test(unwritten_lds_reads_as_ones),
-    cmocka_unit_test(loads_that_have_had_their_time),
-    cmocka_unit_test(lds_accesses_that_time_orders)};
-  return cmocka_run_group_tests(tests, snip_open, snip_close);
-}
+TESTS(snip_open, snip_close)

@@ -55,26 +55,10 @@ typedef struct diff_case {
 #define LANE (in->lane)
 #define SX(x, bits) ((int32_t)((uint32_t)(x) << (32 - (bits))) >> (32 - (bits))) /* low bits as a signed number */
 
-static inline float f32_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, 4);
-  return f;
-}
-static inline uint32_t u32_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, 4);
-  return u;
-}
-static inline double f64_of(uint64_t u) {
-  double d;
-  memcpy(&d, &u, 8);
-  return d;
-}
-static inline uint64_t u64_of(double d) {
-  uint64_t u;
-  memcpy(&u, &d, 8);
-  return u;
-}
+static inline float f32_of(uint32_t u) { return mlaf_bits_float(u); }
+static inline uint32_t u32_of(float f) { return mlaf_float_bits(f); }
+static inline double f64_of(uint64_t u) { return mlaf_bits_double(u); }
+static inline uint64_t u64_of(double d) { return mlaf_double_bits(d); }
 /* By the format's definition: independent of the emulator's bit arithmetic. */
 static inline float f16_of(uint32_t h) { return test_half_to_float((uint16_t)h); }
 static inline uint32_t h_of(float f) { return test_half_of(f); }

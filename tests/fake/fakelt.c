@@ -221,14 +221,10 @@ int NAME(MatmulAlgoCheck)(void *handle, void *d, void *a, void *b, void *c, void
 /* --- the product --- */
 
 static float wide(int type, uint16_t bits) {
-  const uint32_t high = (uint32_t)bits << 16;
-  float f;
-  memcpy(&f, &high, 4);
-  return type == BF16 ? f : test_half_to_float(bits);
+  return type == BF16 ? mlaf_bits_float((uint32_t)bits << 16) : test_half_to_float(bits);
 }
 static uint16_t narrow(int type, float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, 4);
+  const uint32_t bits = mlaf_float_bits(x);
   return type == F16 ? test_half_of(x) : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 

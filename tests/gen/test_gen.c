@@ -110,7 +110,7 @@ static void expect_bad(const char *text, const char *piece1, const char *piece2)
   expect_bad_within(MLAF_GEN_STEPS_MAX, text, piece1, piece2);
 }
 
-static void bad_template_names_file_and_line(void **state) {
+TEST(bad_template_names_file_and_line) {
   (void)state;
   expect_bad("one\ntwo ${nope}\n", "templates/x.hip.in:2:", "undefined name 'nope'");
   expect_bad("one\n\n//@ local = 1\n", "templates/x.hip.in:3:", "near '='");
@@ -120,26 +120,26 @@ static void bad_template_names_file_and_line(void **state) {
   expect_bad("//@ include(\"../../etc/passwd\")\n", "no file templates/../../etc/passwd", "x");
 }
 
-static void runaway_loop_is_stopped(void **state) {
+TEST(runaway_loop_is_stopped) {
   (void)state;
   expect_bad("one\n//@ while true do end\n", "templates/x.hip.in:2:", "does this loop end?");
   expect_bad_within(MLAF_GEN_STEPS_MAX / 20, "//@ local function f(x) return f(x) end\n//@ f(1)\n", "templates/x.hip.in:1:",
                     "does this loop end?");
 }
 
-static void runaway_recursion_is_stopped(void **state) {
+TEST(runaway_recursion_is_stopped) {
   (void)state;
   expect_bad("one\n//@ local function f(x) return 1 + f(x) end\n//@ f(1)\n", "templates/x.hip.in:2:", "stack overflow");
 }
 
-static void memory_is_limited(void **state) {
+TEST(memory_is_limited) {
   (void)state;
   expect_bad("//@ local s = \"x\"\n//@ while true do s = s .. s end\n", "MiB", "not enough memory");
   expect_bad("//@ local t = {}\n//@ for i = 1, 1000000000 do t[i] = fmt(\"%d\", i) end\n", "MiB", "not enough memory");
 }
 
 /* Every allocation limit from "nothing works" to "all works": an error each time, never a crash, a leak or a wrong result. */
-static void memory_limit_anywhere(void **state) {
+TEST(memory_limit_anywhere) {
   (void)state;
   mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
   int failed = 0;
@@ -166,7 +166,7 @@ static void memory_limit_anywhere(void **state) {
   assert_true(failed > 0);
 }
 
-static void open_is_fast_and_says_what_is_missing(void **state) {
+TEST(open_is_fast_and_says_what_is_missing) {
   (void)state;
   double best = 1;
   for (int i = 0; i < 10; i++) {
@@ -186,7 +186,7 @@ static void open_is_fast_and_says_what_is_missing(void **state) {
   assert_ptr_equal(g, before);
 }
 
-static void targets_and_options(void **state) {
+TEST(targets_and_options) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
   const char *const *targets = mlaf_gen_targets(g);
@@ -210,7 +210,7 @@ static void targets_and_options(void **state) {
   mlaf_gen_close(g);
 }
 
-static void space_is_ordered_and_rebuilds(void **state) {
+TEST(space_is_ordered_and_rebuilds) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
   mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
@@ -255,7 +255,7 @@ static void space_is_ordered_and_rebuilds(void **state) {
   mlaf_gen_close(g);
 }
 
-static void bad_requests(void **state) {
+TEST(bad_requests) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
   mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
@@ -279,7 +279,7 @@ static void bad_requests(void **state) {
 }
 
 /* A rejected point comes back as an error that carries the space's own reason. */
-static void rejected_variant_says_why(void **state) {
+TEST(rejected_variant_says_why) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
   mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
@@ -324,7 +324,7 @@ static int check_manifest(mlaf_gen *g, const char *path, int *all) {
 }
 
 /* Each operation's. */
-static void manifest_hashes(void **state) {
+TEST(manifest_hashes) {
   (void)state;
   char path[512];
   mlaf_gen *g = open_gen(NULL);
@@ -340,7 +340,7 @@ static void manifest_hashes(void **state) {
 }
 
 /* The stamp that the build computed is that of the bytes that are here. */
-static void embedded_stamp_is_of_the_files(void **state) {
+TEST(embedded_stamp_is_of_the_files) {
   (void)state;
   mlaf_text lines = MLAF_TEXT_INIT(1 << 20);
   char hex[MLAF_HASH_HEX], stamp[MLAF_HASH_HEX];
@@ -356,7 +356,7 @@ static void embedded_stamp_is_of_the_files(void **state) {
   mlaf_text_free(&lines);
 }
 
-static void embedded_equals_directory(void **state) {
+TEST(embedded_equals_directory) {
   (void)state;
   mlaf_gen *a = open_gen(NULL), *b = open_gen(source_dir());
   mlaf_problem p = problem_of("mla_decode:h128,r256,p32,q2,causal,f16,page3,b1,s777");
@@ -385,7 +385,7 @@ static void embedded_equals_directory(void **state) {
 }
 
 /* The Lua and the C side agree on what a problem string means. */
-static void lua_problem_strings_agree(void **state) {
+TEST(lua_problem_strings_agree) {
   (void)state;
   static const char *const texts[] = {"mla_decode:h16,b64,s4096", "mla_decode:h128,r256,p32,q8,causal,f16,page1,b1,s1",
                                       "mla_decode:h5,r32,p0,q2,page3,b65536,s16777216"};
@@ -406,16 +406,4 @@ static void lua_problem_strings_agree(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bad_template_names_file_and_line), cmocka_unit_test(runaway_loop_is_stopped),
-      cmocka_unit_test(runaway_recursion_is_stopped),     cmocka_unit_test(memory_is_limited),
-      cmocka_unit_test(memory_limit_anywhere),            cmocka_unit_test(open_is_fast_and_says_what_is_missing),
-      cmocka_unit_test(targets_and_options),              cmocka_unit_test(space_is_ordered_and_rebuilds),
-      cmocka_unit_test(bad_requests),                     cmocka_unit_test(rejected_variant_says_why),
-      cmocka_unit_test(embedded_stamp_is_of_the_files),
-      cmocka_unit_test(embedded_equals_directory),        cmocka_unit_test(manifest_hashes),
-      cmocka_unit_test(lua_problem_strings_agree),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -95,7 +95,7 @@ static const mlaf_variant *first_of(const rig_candidates *c, const char *family)
   return NULL;
 }
 
-static void decode_kernels(void **state) {
+TEST(decode_kernels) {
   rig r;
   rig_open(&r);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -136,7 +136,7 @@ static const struct {
     {"mla_decode:h128,r512,p64,q1,bf16,page64,b12,s512", FITTED_LDS "s4,rows=4,team=1", RAGGED_UNIFORM},
 };
 
-static void uneven_launches(void **state) {
+TEST(uneven_launches) {
   rig r;
   rig_open(&r);
   for (size_t i = 0; i < sizeof uneven / sizeof *uneven; i++) {
@@ -183,7 +183,7 @@ static const struct {
     {"persistent, last tenth of 304 workgroups idle", "s_cmp_lt_u32 s2, 274\ns_cselect_b32 s21, 60, 1", 304},
 };
 
-static void made_up_grids(void **state) {
+TEST(made_up_grids) {
   void *opened = NULL;
   if (snip_open(&opened)) fail_msg("no emulator");
   snip *s = opened;
@@ -202,7 +202,7 @@ static void made_up_grids(void **state) {
 
 /* One workgroup a compute unit, more instructions than are counted: those not counted are as long as their neighbours, so longest
  * first takes as long as all alike do. Dealt out in turn their lengths would leave long ones for the end. */
-static void longest_first(void **state) {
+TEST(longest_first) {
   enum { GROUPS = 1216, LDS = 65536 };
   static const char *const rounds[] = {"s_sub_u32 s20, 1216, s2\ns_mul_i32 s21, s20, 3\n", "s_mov_b32 s21, 1825\n"};
   void *opened = NULL;
@@ -229,8 +229,4 @@ static void longest_first(void **state) {
   snip_close(&opened);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(decode_kernels), cmocka_unit_test(uneven_launches),
-                                     cmocka_unit_test(made_up_grids), cmocka_unit_test(longest_first)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -20,7 +20,7 @@ static int all_points(report_point *p) {
   return n;
 }
 
-static void microbenchmarks(void **state) {
+TEST(microbenchmarks) {
   static report_point p[REPORT_POINTS];
   emu_asm a;
   int n = all_points(p), micros = 0;
@@ -71,7 +71,7 @@ static int ascending(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static void a_kernel_at_the_published_shapes(void **state) {
+TEST(a_kernel_at_the_published_shapes) {
   static report_point p[REPORT_POINTS];
   int n = all_points(p), fits = 0;
   double ratio[REPORT_POINTS];
@@ -99,7 +99,4 @@ static void a_kernel_at_the_published_shapes(void **state) {
     fail_msg("%d points, median %.2f, rank correlation %.3f", held.kernels, held.median, held.spearman);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(microbenchmarks), cmocka_unit_test(a_kernel_at_the_published_shapes)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

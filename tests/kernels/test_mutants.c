@@ -203,7 +203,7 @@ static void judge_subject(bench *b, const subject *s) {
   assert_true(sum[FAULTED] > 0);
 }
 
-static void mutants_are_noticed(void **state) {
+TEST(mutants_are_noticed) {
   const char *only = getenv("MLAF_MUTANTS_SUBJECT");
   bench b;
   memset(&b, 0, sizeof b);
@@ -236,7 +236,7 @@ static const struct needed {
     {{"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"mfma_lds:", "load=vgpr", "order=plain"}, 0, 1, {210, 0}},
      MU_WAIT_DROP, "s_barrier", 0, "LDS race: "}};
 
-static void single_waits_are_needed(void **state) {
+TEST(single_waits_are_needed) {
   bench b;
   memset(&b, 0, sizeof b);
   rig_open(&b.r);
@@ -262,7 +262,4 @@ static void single_waits_are_needed(void **state) {
   rig_close(&b.r);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(mutants_are_noticed), cmocka_unit_test(single_waits_are_needed)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

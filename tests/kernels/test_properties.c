@@ -140,17 +140,11 @@ static void check_linear_in_v(const mlaf_problem *p, const mlaf_loaded *l, uint3
   rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
 }
 
-static void repeatable(void **state) { for_both_families(check_repeatable); }
-static void page_permutation(void **state) { for_both_families(check_page_permutation); }
-static void split_equals_unsplit(void **state) { for_both_families(check_split_equals_unsplit); }
-static void scale_moves_into_q(void **state) { for_both_families(check_scale_moves_into_q); }
-static void score_shift(void **state) { for_both_families(check_score_shift); }
-static void linear_in_v(void **state) { for_both_families(check_linear_in_v); }
+TEST(repeatable) { for_both_families(check_repeatable); }
+TEST(page_permutation) { for_both_families(check_page_permutation); }
+TEST(split_equals_unsplit) { for_both_families(check_split_equals_unsplit); }
+TEST(scale_moves_into_q) { for_both_families(check_scale_moves_into_q); }
+TEST(score_shift) { for_both_families(check_score_shift); }
+TEST(linear_in_v) { for_both_families(check_linear_in_v); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(repeatable),         cmocka_unit_test(page_permutation), cmocka_unit_test(split_equals_unsplit),
-      cmocka_unit_test(scale_moves_into_q), cmocka_unit_test(score_shift),      cmocka_unit_test(linear_in_v),
-  };
-  return cmocka_run_group_tests(tests, open_rig, close_rig);
-}
+TESTS(open_rig, close_rig)

@@ -94,7 +94,7 @@ static void check_case(rig *r, const mlaf_loaded *l, const mlaf_case_spec *s, in
   free(want.o), free(want.lse), free(want.magnitude);
 }
 
-static void any_lengths_are_served(void **state) {
+TEST(any_lengths_are_served) {
   const char *wanted = getenv("MLAF_RAGGED_CASES");
   const int cases = wanted ? atoi(wanted) : SANITIZED ? 6 : 40;
   rig r;
@@ -117,7 +117,4 @@ static void any_lengths_are_served(void **state) {
   rig_close(&r);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(any_lengths_are_served)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

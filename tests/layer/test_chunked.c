@@ -56,7 +56,7 @@ static void every_key_once(const mlaf_chunked_prefill *c, int32_t batch, const i
   free(s);
 }
 
-static void schedules_hold_every_key_once(void **state) {
+TEST(schedules_hold_every_key_once) {
   rig r = {.seed = 11};
   for (int i = 0; i < 300; i++) {
     const int32_t page = 1 << (int)(fabs(draw(&r)) * 4), most = i % 7 == 0 ? 3 : 1 + (int32_t)(fabs(draw(&r)) * 200);
@@ -220,7 +220,7 @@ static double row_error(const batch *b, const uint16_t *o) {
 
 /* A row of mla_prefill is within 5e-3 (twice its bound for all rows together). Each merge rounds to bf16 once more, 2^-9 of an
  * element at most, and each chunk's own error has its share of weights only. */
-static void in_chunks_as_at_once(void **state) {
+TEST(in_chunks_as_at_once) {
   rig *r = *state;
   static const int32_t chunks_of[] = {1024, 48, 16, 7};
   batch b;
@@ -257,7 +257,7 @@ static void says(rig *r, mlaf_status got, const char *part) {
 }
 
 /* Plan options as a caller of another version has them: the first ones, shorter, and longer ones with nothing new set. */
-static void options_of_other_versions(void **state) {
+TEST(options_of_other_versions) {
   rig *r = *state;
   const mlaf_plan_opts now = MLAF_PLAN_OPTS_INIT;
   const size_t first = offsetof(mlaf_plan_opts, lengths), later = 256, page = (size_t)sysconf(_SC_PAGESIZE);
@@ -320,7 +320,7 @@ static void every_word_torn(rig *r, const mlaf_chunked_prefill *c) {
     }
 }
 
-static void refused(void **state) {
+TEST(refused) {
   rig *r = *state;
   mlaf_chunked_prefill *c = make(r, 64), *none = NULL;
   mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
@@ -382,7 +382,7 @@ static double naive(double n, double keys, double rope) { return keys * 512 * 25
 static double absorbed(double n, double keys, double rope) { return n * keys * (2 * 512 + rope) + n * 512 * 256; }
 
 /* On a device few heads have fewer tiles than it has compute units: what the tiles leave idle counts. */
-static void crossover_of_plans(void **state) {
+TEST(crossover_of_plans) {
   rig *r = *state;
   mlaf_chunked_prefill *c = make(r, 64);
   const mlaf_bound *b = mlaf_plan_bound(c->context);
@@ -411,7 +411,7 @@ static int tuning_row(char *out, size_t size, const char *device, int keys, int 
 
 /* A timed crossover answers, also for keys near by; not for those far away, nor after the kernel was edited, nor against the
  * caller. */
-static void crossover_that_was_timed(void **state) {
+TEST(crossover_that_was_timed) {
   static const char OTHER[] = "0123456789012345678901234567890123456789012345678901234567890123"; /* template */
   rig *r = *state, mine = {.seed = 3};
   char folder[] = "/tmp/mlaf-crossover-XXXXXX", path[64], why[4096] = "", text[4096], *head = NULL;
@@ -444,7 +444,7 @@ static void crossover_that_was_timed(void **state) {
   assert_int_equal(system(text), 0);
 }
 
-static void crossover(void **state) {
+TEST(crossover) {
   /* DeepSeek-V3's: 128 at 512 keys, 146 at 1024, 164 at 4096, and no more than 171. GLM-5's goes to 398. */
   assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 512), 128);
   assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 1024), 147);
@@ -459,10 +459,4 @@ static void crossover(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
-                                     cmocka_unit_test(crossover_of_plans), cmocka_unit_test(crossover_that_was_timed),
-                                     cmocka_unit_test(in_chunks_as_at_once), cmocka_unit_test(options_of_other_versions),
-                                     cmocka_unit_test(refused)};
-  return cmocka_run_group_tests(tests, rig_open, rig_close);
-}
+TESTS(rig_open, rig_close)

@@ -28,7 +28,7 @@ static void *somewhere(void) { return (void *)(uintptr_t)(65536 + 256 * next(64)
 
 /* --- pure functions --- */
 
-static void rope_and_crossover(void **state) {
+TEST(rope_and_crossover) {
   char why[200];
   mlaf_rope r = MLAF_ROPE_INIT;
   float table[64];
@@ -64,7 +64,7 @@ static mlaf_layer_desc random_desc(void) {
   return d;
 }
 
-static void layer_problems(void **state) {
+TEST(layer_problems) {
   char out[MLAF_PROBLEM_TEXT_MAX], why[300];
   int good = 0;
   for (int i = 0; i < ROUNDS; i++) {
@@ -86,7 +86,7 @@ static bool is_refusal(mlaf_status st) {
   return st == MLAF_E_ARG || st == MLAF_E_PROBLEM || st == MLAF_E_NOT_TUNED || st == MLAF_E_NOT_COMPILED;
 }
 
-static void layers(void **state) {
+TEST(layers) {
   mlaf_ctx *ctx = *state;
   for (int i = 0; i < ROUNDS / 40; i++) {
     mlaf_layer_desc d = next(2) ? random_desc() : (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
@@ -105,7 +105,7 @@ static void layers(void **state) {
   }
 }
 
-static void plans_of_plans(void **state) {
+TEST(plans_of_plans) {
   mlaf_ctx *ctx = *state;
   for (int i = 0; i < ROUNDS / 40; i++) {
     mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
@@ -134,7 +134,7 @@ static mlaf_view view(int32_t dtype, int dims, int64_t a, int64_t b, int64_t c, 
 }
 
 /* Checks tensors' shapes and strides, and then the launch, for which there is no plan. */
-static void calls(void **state) {
+TEST(calls) {
   mlaf_ctx *ctx = *state;
   for (int i = 0; i < 10 * ROUNDS; i++) {
     mlaf_call c = MLAF_CALL_INIT;
@@ -164,7 +164,7 @@ static void calls(void **state) {
 }
 
 /* mla_decode's arguments in both forms, as far as a launch is filled. */
-static void decode_arguments(void **state) {
+TEST(decode_arguments) {
   mlaf_ctx *ctx = *state;
   const mlaf_calls *calls = mlaf_op_of("mla_decode:")->calls;
   const mlaf_function *const fns[MLAF_SECOND_KERNELS_EACH] = {somewhere(), somewhere()};
@@ -224,9 +224,4 @@ static int teardown(void **state) {
   return 0;
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(rope_and_crossover), cmocka_unit_test(layer_problems),
-                                     cmocka_unit_test(layers), cmocka_unit_test(plans_of_plans), cmocka_unit_test(calls),
-                                     cmocka_unit_test(decode_arguments)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

@@ -83,7 +83,7 @@ static const mlaf_form_layer toys[] = {
      .flags = MLAF_FORM_NO_NORMS | MLAF_FORM_ROPE_ON_READ},
 };
 
-static void forms_are_equal(void **state) {
+TEST(forms_are_equal) {
   static const int steps[] = {1, 3, 1, 4, 2, 0};
   for (size_t i = 0; i < sizeof toys / sizeof *toys; i++)
     for (int filled = 0; filled <= 9; filled += 9) {
@@ -101,7 +101,7 @@ static void forms_are_equal(void **state) {
 }
 
 /* A window of q tokens is q steps of one: causal, each at its own position. */
-static void windows_are_single_steps(void **state) {
+TEST(windows_are_single_steps) {
   static const int at_once[] = {7, 0}, single[] = {1, 1, 1, 1, 1, 1, 1, 0};
   toy t;
   toy_open(&t, toys[0]);
@@ -114,7 +114,7 @@ static void windows_are_single_steps(void **state) {
 }
 
 /* Keys turned when they are appended, and when they are read. */
-static void turning_on_read_is_turning_before(void **state) {
+TEST(turning_on_read_is_turning_before) {
   static const int steps[] = {6, 1, 0};
   toy t;
   toy_open(&t, toys[0]);
@@ -134,7 +134,7 @@ static void turning_on_read_is_turning_before(void **state) {
 }
 
 /* Queries that are scaled by their position: a layer of the scale of that position, and the four forms are one still. */
-static void scaled_queries_are_another_scale(void **state) {
+TEST(scaled_queries_are_another_scale) {
   static const int steps[] = {1, 3, 1, 2, 0};
   enum { FILLED = 9, NEW = 7, ORIGINAL = 4 };
   toy t;
@@ -161,7 +161,7 @@ static void scaled_queries_are_another_scale(void **state) {
 }
 
 /* Pairs and halves differ by an order of rows alone. */
-static void styles_differ_by_an_order_of_rows(void **state) {
+TEST(styles_differ_by_an_order_of_rows) {
   static const int steps[] = {5, 0};
   toy t;
   toy_open(&t, toys[0]);
@@ -184,7 +184,7 @@ static void styles_differ_by_an_order_of_rows(void **state) {
 }
 
 /* Outputs of two ranks add up to the whole layer's. */
-static void ranks_add_up(void **state) {
+TEST(ranks_add_up) {
   static const int steps[] = {4, 0};
   toy t;
   toy_open(&t, toys[0]);
@@ -211,7 +211,7 @@ static void ranks_add_up(void **state) {
 static uint16_t b(double x) { return mlaf_bf16_encode((float)x); }
 
 /* d 2, one head, R 2, P 2, N 1, V 1: two tokens, by hand. */
-static void one_row_by_hand(void **state) {
+TEST(one_row_by_hand) {
   uint16_t q_b[] = {b(1), b(0), b(0), b(1), b(1), b(1)}, kv_a[] = {b(1), b(0), b(0), b(1), b(1), b(0), b(0), b(1)};
   uint16_t g[] = {b(1), b(2)}, kv_b[] = {b(1), b(0), b(0), b(1)}, o[] = {b(1), b(-1)}, x[] = {b(3), b(4), b(1), b(0)};
   const double angle = 0.5;
@@ -243,7 +243,7 @@ static void one_row_by_hand(void **state) {
 }
 
 /* The founding document's table: 81.92 kB and 0.08 MFLOP; 1.152 kB and 33.64; 1.152 kB and 0.28. */
-static void costs_of_deepseek(void **state) {
+TEST(costs_of_deepseek) {
   const mlaf_form_layer l = {.heads = 128, .rank = 512, .rope = 64, .nope = 128, .v = 128};
   static const mlaf_form_cost known[] = {{81920, 0.08192e6}, {1152, 33.63635e6}, {1152, 0.278528e6}, {1152, 0.278528e6}};
   for (int f = 0; f < MLAF_FORMS; f++) {
@@ -252,16 +252,4 @@ static void costs_of_deepseek(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(forms_are_equal),
-      cmocka_unit_test(windows_are_single_steps),
-      cmocka_unit_test(turning_on_read_is_turning_before),
-      cmocka_unit_test(scaled_queries_are_another_scale),
-      cmocka_unit_test(styles_differ_by_an_order_of_rows),
-      cmocka_unit_test(ranks_add_up),
-      cmocka_unit_test(one_row_by_hand),
-      cmocka_unit_test(costs_of_deepseek),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

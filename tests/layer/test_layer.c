@@ -136,7 +136,7 @@ static double run(rig *r, const model *m, const mlaf_layer *layer, const step *s
 
 /* --- tests --- */
 
-static void every_stage_and_the_whole(void **state) {
+TEST(every_stage_and_the_whole) {
   rig *r = *state;
   model m;
   call c;
@@ -157,7 +157,7 @@ static void every_stage_and_the_whole(void **state) {
   free_model(&m);
 }
 
-static void other_forms(void **state) {
+TEST(other_forms) {
   rig *r = *state;
   static const struct {
     int32_t q_rank, style;
@@ -184,7 +184,7 @@ static void other_forms(void **state) {
 }
 
 /* Four tokens of a request at once, and one after the other. */
-static void drafts_are_single_steps(void **state) {
+TEST(drafts_are_single_steps) {
   rig *r = *state;
   model m;
   call all, one;
@@ -215,7 +215,7 @@ static void drafts_are_single_steps(void **state) {
 }
 
 /* Two ranks read their heads in whole weights, or have their own; their outputs add up. */
-static void ranks_add_up(void **state) {
+TEST(ranks_add_up) {
   rig *r = *state;
   model m;
   call whole, part;
@@ -259,7 +259,7 @@ static void ranks_add_up(void **state) {
 }
 
 /* Heads of kv_b begin within blocks of scales here, and so do the ranks'. */
-static void weights_of_8_bits(void **state) {
+TEST(weights_of_8_bits) {
   rig *r = *state;
   model m;
   call whole, part;
@@ -289,7 +289,7 @@ static void weights_of_8_bits(void **state) {
 }
 
 /* Stages one by one do what the whole call does, bit for bit. */
-static void stages_alone_are_the_call(void **state) {
+TEST(stages_alone_are_the_call) {
   rig *r = *state;
   model m;
   call c;
@@ -321,7 +321,7 @@ static void stages_alone_are_the_call(void **state) {
 }
 
 /* Rows that a launch of their own appends are those that blocks beside q_b do, and so is all that follows. */
-static void rows_apart_are_the_same(void **state) {
+TEST(rows_apart_are_the_same) {
   rig *r = *state;
   model m;
   call c;
@@ -367,7 +367,7 @@ static void check_factor(const model *m, const call *c) {
 }
 
 /* On both sides of several steps, one token and four, in all forms that a layer has; 8 bits and 16. */
-static void scaled_queries(void **state) {
+TEST(scaled_queries) {
   static const struct {
     int32_t q_rank, style;
     uint32_t flags;
@@ -406,7 +406,7 @@ static void scaled_queries(void **state) {
 }
 
 /* Before the first step a layer's bits are those of one that knows no factor; a caller who knows none of its fields gets that. */
-static void unscaled_queries_keep_their_bits(void **state) {
+TEST(unscaled_queries_keep_their_bits) {
   static uint16_t y[ROWS][COLS];
   rig *r = *state;
   model m;
@@ -438,12 +438,4 @@ static void unscaled_queries_keep_their_bits(void **state) {
   free_model(&m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_stage_and_the_whole), cmocka_unit_test(other_forms),  cmocka_unit_test(drafts_are_single_steps),
-      cmocka_unit_test(ranks_add_up),              cmocka_unit_test(stages_alone_are_the_call),
-      cmocka_unit_test(weights_of_8_bits),         cmocka_unit_test(rows_apart_are_the_same),
-      cmocka_unit_test(scaled_queries),            cmocka_unit_test(unscaled_queries_keep_their_bits),
-  };
-  return cmocka_run_group_tests(tests, rig_open, rig_close);
-}
+TESTS(rig_open, rig_close)

@@ -26,7 +26,7 @@ static void make_bundle(const mlaf_layer_desc *d) {
   assert_int_equal(system(command), 0);
 }
 
-static void a_layer_from_a_bundle(void **state) {
+TEST(a_layer_from_a_bundle) {
   static rig first, r;
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts plan = MLAF_PLAN_OPTS_INIT;
@@ -77,7 +77,7 @@ static void a_layer_from_a_bundle(void **state) {
 }
 
 /* The same of matrices of 8 bits, with a prefill: its one new token is a step's. */
-static void a_prefill_from_a_bundle(void **state) {
+TEST(a_prefill_from_a_bundle) {
   static rig first, r;
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts plan = MLAF_PLAN_OPTS_INIT;
@@ -146,7 +146,4 @@ static int teardown(void **state) {
   return system(command);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_from_a_bundle), cmocka_unit_test(a_prefill_from_a_bundle)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

@@ -8,7 +8,7 @@ import mlaforge
 from buffers import Buffer, bf16, values, wide
 from test_layer_calls import D, H, L, N, P, PAGE, PAGES, POSITIONS, V
 
-R, ROW = 512, {"e4m3fn": 512 + P, "e4m3fnuz": 512 + P, "fp8_ds_mla": 512 + 16 + 2 * P}
+R, ROW = 512, {"e4m3fn": 512 + P, "e4m3fnuz": 512 + P, "fp8_ds_mla": 512 + 16 + 2 * P, "kpe16": 512 + 2 * P}
 SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D),
           "kv_a_layernorm": (R,), "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V)}
 TOKENS, PAST, SCALE = 3, 20, 0.0625
@@ -47,6 +47,8 @@ class Cache8(unittest.TestCase):
     def decoded(self, kind, row):
         """The numbers of a token's bytes."""
         fnuz = kind == "e4m3fnuz"
+        if kind == "kpe16":
+            return [number(code, fnuz) * SCALE for code in row[:R]] + [wide(x) for x in struct.unpack(f"{P}H", row[R:])]
         if kind != "fp8_ds_mla":
             return [number(code, fnuz) * SCALE for code in row]
         scales = struct.unpack("4f", row[R:R + 16])
@@ -56,27 +58,44 @@ class Cache8(unittest.TestCase):
     def row(self, kind):
         nan = (0x80,) if kind == "e4m3fnuz" else (0x7F, 0xFF)
         codes = [c for c in (self.rng.randrange(256) for _ in range(4 * (R + P))) if c not in nan and abs(number(c, kind == "e4m3fnuz")) < 60]
+        rope = struct.pack(f"{P}H", *(bf16(self.rng.gauss(0, 1)) for _ in range(P)))
+        if kind == "kpe16":
+            return bytes(codes[:R]) + rope
         if kind != "fp8_ds_mla":
             return bytes(codes[:R + P])
         scales = [2.0 ** -self.rng.randrange(3, 7) for _ in range(4)]
-        return bytes(codes[:R]) + struct.pack("4f", *scales) + struct.pack(f"{P}H", *(bf16(self.rng.gauss(0, 1)) for _ in range(P)))
+        return bytes(codes[:R]) + struct.pack("4f", *scales) + rope
+
+    def cache(self, kind, rows):
+        """Rows of tokens as the layer takes them: of kpe16 two tensors."""
+        if kind != "kpe16":
+            return Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(rows))
+        return (Buffer(self.ctx, (PAGES, PAGE, R), "float8_e4m3fn", b"".join(row[:R] for row in rows)),
+                Buffer(self.ctx, (PAGES, PAGE, P), "bfloat16", [x for row in rows for x in struct.unpack(f"{P}H", row[R:])]))
+
+    def rows(self, kind, cache):
+        def cut(tensor, size):
+            data = tensor.read()
+            return [data[i * size:(i + 1) * size] for i in range(PAGES * PAGE)]
+        if kind != "kpe16":
+            return cut(cache, ROW[kind])
+        return [a + b for a, b in zip(cut(cache[0], R), cut(cache[1], 2 * P))]
 
     def check(self, kind):
         """An 8-bit layer's output is that of a 16-bit layer which appends nothing, over the numbers of the bytes: those that were there, and
         those that the 8-bit layer wrote. What it wrote is what a 16-bit layer writes, rounded to 8 bits."""
-        flat = kind != "fp8_ds_mla"
-        scale = Buffer(self.ctx, (1,), "float32", [SCALE]) if flat else None
+        flat = kind.startswith("e4m3")
+        scale = None if kind == "fp8_ds_mla" else Buffer(self.ctx, (1,), "float32", [SCALE])
         eight, plain = self.layer(cache=kind, cache_scale=scale), self.layer()
         rows = [self.row(kind) for _ in range(PAGES * PAGE)]
-        cache = Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(rows))
+        cache = self.cache(kind, rows)
         pages = [[0, 5], [3, 1], [7, 2]]
         slots = [table[(PAST + t) // PAGE] * PAGE + (PAST + t) % PAGE for t, table in enumerate(pages)]
         hidden = Buffer(self.ctx, (TOKENS, D), "bfloat16", [bf16(self.rng.gauss(0, 1)) for _ in range(TOKENS * D)])
         tables = self.ints("int32", [PAST + t + 1 for t in range(TOKENS)]), self.ints("int32", sum(pages, []), TOKENS, 2)
         positions = self.ints("int64", [PAST + t for t in range(TOKENS)])
         y = eight(hidden, positions, self.ints("int64", slots), cache, *tables)
-        after = cache.read()
-        now = [after[i * ROW[kind]:(i + 1) * ROW[kind]] for i in range(PAGES * PAGE)]
+        now = self.rows(kind, cache)
         self.assertEqual([i for i in range(PAGES * PAGE) if now[i] != rows[i]], sorted(slots))
         said = [self.decoded(kind, row) for row in now]
         wide_cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [bf16(x) for row in said for x in row])
@@ -99,13 +118,16 @@ class Cache8(unittest.TestCase):
     def test_tokens_with_scales(self):
         self.check("fp8_ds_mla")
 
+    def test_rope_columns_in_another_tensor(self):
+        self.check("kpe16")
+
     def test_prefill(self):
         """Rows of the cache become keys and values, those of new tokens once they are written."""
-        for kind in ("e4m3fn", "fp8_ds_mla"):
-            scale = Buffer(self.ctx, (1,), "float32", [SCALE]) if kind == "e4m3fn" else None
+        for kind in ("e4m3fn", "fp8_ds_mla", "kpe16"):
+            scale = None if kind == "fp8_ds_mla" else Buffer(self.ctx, (1,), "float32", [SCALE])
             eight, plain = self.layer(cache=kind, cache_scale=scale, prefill_tokens=16), self.layer(prefill_tokens=16)
             rows, n = [self.row(kind) for _ in range(PAGES * PAGE)], 5
-            cache = Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(rows))
+            cache = self.cache(kind, rows)
             hidden = Buffer(self.ctx, (n, D), "bfloat16", [bf16(self.rng.gauss(0, 1)) for _ in range(n * D)])
             positions, table = self.ints("int64", range(PAST, PAST + n)), self.ints("int32", [4, 6, 1], 1, 3)
 
@@ -113,20 +135,23 @@ class Cache8(unittest.TestCase):
                 y = layer(hidden, positions, self.ints("int64", slots), of, block_table=table, schedule=layer.schedule([n], [PAST]))
                 return [wide(x) for x in values(y)]
             got = call(eight, cache, [6 * PAGE + (PAST + t) % PAGE for t in range(n)])
-            bytes_now = cache.read()
-            said = [x for i in range(PAGES * PAGE) for x in self.decoded(kind, bytes_now[i * ROW[kind]:(i + 1) * ROW[kind]])]
+            said = [x for row in self.rows(kind, cache) for x in self.decoded(kind, row)]
             want = call(plain, Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [bf16(x) for x in said]), range(n))  # a page that nobody reads
             self.assertLess(math.dist(got, want) / math.hypot(*want), 6e-3)
 
     def test_refused_by_name(self):
-        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla: its tokens have columns of their own", dict(cache="fp8_v4")),
+        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla, kpe16: its tokens have columns of their own", dict(cache="fp8_v4")),
                            ("cache is 'int4'", dict(cache="int4")), ("MLAF_LAYER_SPLIT_CACHE", dict(cache="e4m3fn", split_cache=True)),
+                           ("MLAF_LAYER_SPLIT_CACHE", dict(cache="kpe16", split_cache=True)),
                            ("MLAF_LAYER_ROPE_ON_READ", dict(cache="e4m3fn", rope_on_read=True)),
                            ("cache_scale is 0x.*must be NULL: tokens", dict(cache="fp8_ds_mla", cache_scale=Buffer(self.ctx, (1,), "float32", [1.0]))),
                            ("cache_scale is float, must be a tensor", dict(cache="e4m3fn", cache_scale=1.0)),
                            ("cache_scale is int32", dict(cache="e4m3fn", cache_scale=self.ints("int32", [1])))):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 self.layer(**more)
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache must be a pair of tensors where split_cache is set or its format is kpe16"):
+            self.layer(cache="kpe16")(Buffer(self.ctx, (1, D), "bfloat16", [0] * D), self.ints("int64", [0]), self.ints("int64", [0]),
+                                      Buffer(self.ctx, (PAGES, PAGE, ROW["kpe16"]), "uint8"), self.ints("int32", [1]), self.ints("int32", [0], 1, 1))
         layer, hidden = self.layer(cache="e4m3fn"), Buffer(self.ctx, (1, D), "bfloat16", [0] * D)
         for dtype, columns, text in (("bfloat16", R + P, "cache is bfloat16, must be float8_e4m3fn"), ("uint8", ROW["fp8_ds_mla"], "cache has the shape"),
                                      ("float8_e4m3fnuz", R + P, "cache is float8_e4m3fnuz, must be float8_e4m3fn")):

@@ -23,7 +23,7 @@ static void parts(layer_kind kind, int64_t tokens, int n, const layer_kind *want
   assert_memory_equal(got, want, (size_t)n * sizeof *want);
 }
 
-static void launches_of_a_stage(void **state) {
+TEST(launches_of_a_stage) {
   const layer_kind few[] = {STAGE_Q_B_APPEND, STAGE_Q_ABSORB}, one[] = {STAGE_Q_B_APPEND_ABSORB};
   const layer_kind many[] = {STAGE_Q_B, STAGE_APPEND, STAGE_Q_ABSORB}, rope[] = {STAGE_APPEND_ROPE_Q};
   parts(STAGE_Q_B_APPEND_ABSORB, 1, 2, few);
@@ -50,7 +50,7 @@ static void ranges(const layer_shape *s, int64_t most) {
   }
 }
 
-static void plans_that_are_made(void **state) {
+TEST(plans_that_are_made) {
   static const int batches[] = {1, ABSORB_LEAST - 1, ABSORB_LEAST, 100, 128, 129, 300};
   for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
     layer_shape s = shape(batches[i], 0);
@@ -65,7 +65,7 @@ static void plans_that_are_made(void **state) {
   }
 }
 
-static void its_problem(void **state) {
+TEST(its_problem) {
   const layer_shape s = shape(64, MLAF_LAYER_SPLIT_CACHE);
   mlaf_point p;
   mlaf_err err;
@@ -77,7 +77,7 @@ static void its_problem(void **state) {
 }
 
 /* Hopper has a block for each head; queries that are scaled must be in memory. */
-static void where_it_may_be(void **state) {
+TEST(where_it_may_be) {
   layer_shape s = shape(64, 0);
   assert_true(layer_shape_may_absorb(&s));
   layer_choices_by_default(&s, "gfx942");
@@ -89,7 +89,7 @@ static void where_it_may_be(void **state) {
 }
 
 /* Queries are scaled behind q_b, before anything reads them, in every form. */
-static void scaled_on_their_way(void **state) {
+TEST(scaled_on_their_way) {
   static const uint32_t flags[] = {0, MLAF_LAYER_ROPE_ON_READ};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
@@ -113,7 +113,7 @@ static void scaled_on_their_way(void **state) {
 }
 
 /* Dequantised weights: each matrix but kv_b becomes 16 bits right before its product, with many tokens alone. */
-static void dequantised_for_many(void **state) {
+TEST(dequantised_for_many) {
   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
   layer_shape of, s;
   mlaf_err err = {MLAF_OK, ""};
@@ -157,7 +157,7 @@ static void dequantised_for_many(void **state) {
 }
 
 /* A kv_b of 8 bits becomes one of 16 ahead of all that read it, once a prefill; decode and other layers do without. */
-static void dequantised_first(void **state) {
+TEST(dequantised_first) {
   static const uint32_t flags[] = {0, MLAF_LAYER_ROPE_ON_READ, MLAF_LAYER_KV_B_16};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
@@ -194,7 +194,7 @@ static int count_problems(const mlaf_layer_desc *d, const char *begin) {
 
 /* A layer of 8 bits whose calls may have many tokens has an alternative by 16 bits, unless it is told which one to take. A bundle
  * for it holds both. */
-static void has_an_alternative(void **state) {
+TEST(has_an_alternative) {
   const struct {
     uint32_t flags;
     int32_t weights, batch;
@@ -220,7 +220,7 @@ static void has_an_alternative(void **state) {
 }
 
 /* Attention's plans are fused with the value projection where they may be. */
-static void goes_on(void **state) {
+TEST(goes_on) {
   const struct {
     uint32_t flags;
     int tp;
@@ -248,7 +248,7 @@ static void goes_on(void **state) {
 }
 
 /* Flags that only tuned are taken, and change nothing. */
-static void deprecated_flags(void **state) {
+TEST(deprecated_flags) {
   const uint32_t flags = MLAF_LAYER_APPEND_APART | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART | MLAF_LAYER_DEQUANT_MANY;
   layer_shape plain = shape(300, 0), s = shape(300, flags);
   assert_memory_equal(&plain.choices, &s.choices, sizeof s.choices);
@@ -258,7 +258,7 @@ static void deprecated_flags(void **state) {
 /* --- choices --- */
 
 /* Every choice of every layer is a graph in which each kernel finds what it reads. */
-static void choices_are_graphs(void **state) {
+TEST(choices_are_graphs) {
   static const uint32_t flags[] = {0, MLAF_LAYER_ROPE_ON_READ, MLAF_LAYER_NO_NORMS, MLAF_LAYER_KV_B_16};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     for (int form = 0; form < 8; form++) {
@@ -284,7 +284,7 @@ static void choices_are_graphs(void **state) {
 }
 
 /* A graph that leaves out what another stage reads is none. */
-static void unbound_graphs(void **state) {
+TEST(unbound_graphs) {
   layer_shape s = shape(64, 0);
   s.kinds[FORM_ABSORBED][1] = STAGE_DECODE;
   assert_false(layer_stages_are_bound(&s, FORM_ABSORBED, 1));
@@ -293,7 +293,7 @@ static void unbound_graphs(void **state) {
   assert_false(layer_stages_are_bound(&s, FORM_ABSORBED, 1));
 }
 
-static void names_of_choices(void **state) {
+TEST(names_of_choices) {
   static const struct {
     const char *text;
     layer_choice choice;
@@ -326,7 +326,7 @@ static void names_of_choices(void **state) {
   assert_string_equal(why, "the alternatives of 'q_b+append,dequant' exclude each other");
 }
 
-static void problem_of_a_choice(void **state) {
+TEST(problem_of_a_choice) {
   layer_shape s = shape(64, 0);
   mlaf_point p;
   mlaf_err err;
@@ -334,21 +334,4 @@ static void problem_of_a_choice(void **state) {
   assert_string_equal(mlaf_point_text(&p).s, "mla_layer:d7168,h128,l1536,r512,p64,n128,v128,bf16,t32,s4096");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(launches_of_a_stage),
-      cmocka_unit_test(plans_that_are_made),
-      cmocka_unit_test(its_problem),
-      cmocka_unit_test(where_it_may_be),
-      cmocka_unit_test(scaled_on_their_way),
-      cmocka_unit_test(dequantised_first), cmocka_unit_test(has_an_alternative),
-      cmocka_unit_test(dequantised_for_many),
-      cmocka_unit_test(goes_on),
-      cmocka_unit_test(deprecated_flags),
-      cmocka_unit_test(choices_are_graphs),
-      cmocka_unit_test(unbound_graphs),
-      cmocka_unit_test(names_of_choices),
-      cmocka_unit_test(problem_of_a_choice),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -78,7 +78,7 @@ static void run(rig *r, const model *m, const layer_choice *choice, const uint16
   mlaf_layer_destroy(layer);
 }
 
-static void many_tokens(void **state) {
+TEST(many_tokens) {
   static uint16_t x[T][HIDDEN];
   static outcome wide, want, kept, plain;
   rig *r = *state;
@@ -111,7 +111,4 @@ static void many_tokens(void **state) {
   free_model(&m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(many_tokens)};
-  return cmocka_run_group_tests(tests, rig_open, rig_close);
-}
+TESTS(rig_open, rig_close)

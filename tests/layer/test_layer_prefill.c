@@ -113,7 +113,7 @@ static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill 
   }
 }
 
-static void prefill_is_its_tokens(void **state) {
+TEST(prefill_is_its_tokens) {
   static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL, MLAF_LAYER_SPLIT_CACHE};
   static const int32_t chunk[] = {0, PAGE, 7}, chunks[] = {1, 3, 5}; /* 0: 16384 */
   static const int32_t original[] = {0, 0, 0, 4, 6, 2}; /* positions of a query's factor; 0: queries are not scaled */
@@ -146,7 +146,7 @@ static void prefill_is_its_tokens(void **state) {
 
 /* The same with matrices of 8 bits: heads of kv_b begin within blocks of scales here. Where kv_b has 16 bits that mean the same,
  * every bit of the output is the same. */
-static void a_kv_b_of_8_bits(void **state) {
+TEST(a_kv_b_of_8_bits) {
   static const int32_t chunk[] = {0, 7};
   rig *r = *state;
   static prefill p;
@@ -183,7 +183,7 @@ static void a_kv_b_of_8_bits(void **state) {
 }
 
 /* Outputs of two ranks, each with a part of the tensor that the whole is, add up to the only one's. */
-static void a_kv_b_of_8_bits_on_two_ranks(void **state) {
+TEST(a_kv_b_of_8_bits_on_two_ranks) {
   rig *r = *state;
   static prefill p;
   static double sum[T][COLS];
@@ -213,7 +213,7 @@ static void a_kv_b_of_8_bits_on_two_ranks(void **state) {
 }
 
 /* It is written once a call, by a stage of its own, which comes first: what the stage leaves is what the scales make of bytes. */
-static void kv_b_becomes_one_of_16_bits(void **state) {
+TEST(kv_b_becomes_one_of_16_bits) {
   static const char *const names[] = {"dequant", "qkv_a", "q_b", "append", "gather", "prefill", "o_proj"};
   rig *r = *state;
   static prefill p;
@@ -258,7 +258,7 @@ static void says(rig *r, mlaf_status got, const char *part) {
   if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must say '%s'", mlaf_status_name(got), why, part);
 }
 
-static void stages_and_refusals(void **state) {
+TEST(stages_and_refusals) {
   static const char *const names[] = {"qkv_a", "q_b", "append", "gather", "prefill", "o_proj"};
   rig *r = *state;
   static prefill p;
@@ -309,10 +309,4 @@ static void stages_and_refusals(void **state) {
   free_model(&m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(prefill_is_its_tokens), cmocka_unit_test(a_kv_b_of_8_bits),
-                                     cmocka_unit_test(a_kv_b_of_8_bits_on_two_ranks),
-                                     cmocka_unit_test(kv_b_becomes_one_of_16_bits),
-                                     cmocka_unit_test(stages_and_refusals)};
-  return cmocka_run_group_tests(tests, rig_open, rig_close);
-}
+TESTS(rig_open, rig_close)

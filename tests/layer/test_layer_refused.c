@@ -16,7 +16,7 @@ static void create_says(rig *r, const model *m, mlaf_status want, const char *pa
   assert_ptr_equal(layer, m); /* untouched */
 }
 
-static void wrong_descriptions(void **state) {
+TEST(wrong_descriptions) {
   rig *r = *state;
   model m;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -87,7 +87,7 @@ static void wrong_descriptions(void **state) {
   free_model(&m);
 }
 
-static void wrong_weights(void **state) {
+TEST(wrong_weights) {
   rig *r = *state;
   model m, x;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -149,7 +149,7 @@ static void wrong_weights(void **state) {
 
 /* --- calls --- */
 
-static void wrong_calls(void **state) {
+TEST(wrong_calls) {
   rig *r = *state;
   model m;
   call c;
@@ -209,7 +209,7 @@ static void wrong_calls(void **state) {
   free_model(&m);
 }
 
-static void no_tokens_and_workspaces(void **state) {
+TEST(no_tokens_and_workspaces) {
   rig *r = *state;
   model m;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -250,7 +250,7 @@ static size_t listed(const mlaf_layer_desc *d, const char *one, bool *there) {
 }
 
 /* Up to 128 tokens rows are appended beside q_b, with more in a launch of their own. */
-static void problems_of_appending(void **state) {
+TEST(problems_of_appending) {
   static const struct {
     const char *text;
     uint32_t flags;
@@ -275,7 +275,7 @@ static void problems_of_appending(void **state) {
   }
 }
 
-static void problems_are_listed(void **state) {
+TEST(problems_are_listed) {
   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT; /* DeepSeek-V3 */
   char text[MLAF_PROBLEM_TEXT_MAX], again[MLAF_PROBLEM_TEXT_MAX], why[256];
   size_t n = 0;
@@ -309,11 +309,4 @@ static void problems_are_listed(void **state) {
   assert_non_null(strstr(why, "heads is 100"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_descriptions),       cmocka_unit_test(wrong_weights),       cmocka_unit_test(wrong_calls),
-      cmocka_unit_test(problems_of_appending),
-      cmocka_unit_test(no_tokens_and_workspaces), cmocka_unit_test(problems_are_listed),
-  };
-  return cmocka_run_group_tests(tests, rig_open, rig_close);
-}
+TESTS(rig_open, rig_close)

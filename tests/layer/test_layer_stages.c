@@ -140,7 +140,7 @@ static void write_all(FILE *f) {
   }
 }
 
-static void as_recorded(void **state) {
+TEST(as_recorded) {
   const char *out = getenv("MLAF_STAGES_OUT"), *root = getenv("MLAF_SOURCE_DIR");
   char path[512], *text = NULL;
   size_t size = 0;
@@ -165,7 +165,4 @@ static void as_recorded(void **state) {
   free(text), free(want);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(as_recorded)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

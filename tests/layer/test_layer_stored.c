@@ -73,7 +73,7 @@ static void expect(bool indexed, layer_choice two, layer_choice four, layer_choi
 
 enum { APPEND = 1 << ALT_Q_B_APPEND, NOTHING = 0 };
 
-static void problem_names_the_indexer(void **state) {
+TEST(problem_names_the_indexer) {
   const mlaf_layer_desc dense = described(false), indexed = described(true);
   mlaf_point p;
   mlaf_err err;
@@ -83,7 +83,7 @@ static void problem_names_the_indexer(void **state) {
   assert_string_equal(mlaf_point_text(&p).s, "mla_layer:d2560,h1,l768,r256,p64,n64,v64,bf16,indexer,t4,s4096");
 }
 
-static void its_own_first_then_the_dense_layers(void **state) {
+TEST(its_own_first_then_the_dense_layers) {
   expect(true, NOTHING, NOTHING, NOTHING);
   put("t4", "separate");
   put("t8", "separate");
@@ -92,10 +92,4 @@ static void its_own_first_then_the_dense_layers(void **state) {
   expect(false, NOTHING, LAYER_CHOSEN, LAYER_CHOSEN); /* an indexer's are not for it */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(problem_names_the_indexer, begin, end),
-      cmocka_unit_test_setup_teardown(its_own_first_then_the_dense_layers, begin, end),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(begin, end)

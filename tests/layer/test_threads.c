@@ -224,7 +224,7 @@ static int count_wrong(rig *r, job *jobs, int threads, int streams, int *failed)
   return wrong;
 }
 
-static void calls_are_units(void **state) {
+TEST(calls_are_units) {
   static const struct {
     int threads, streams;
   } runs[] = {{2, 1}, {8, 1}, {16, 1}, {8, 3}, {16, 3}, {4, 0}};
@@ -283,7 +283,7 @@ static void said(rig *r, const char *words) {
 
 /* A workspace that one thread holds no other gives back, and the holder is told what it asks for twice; other streams do not
  * wait. */
-static void locked_by_a_thread(void **state) {
+TEST(locked_by_a_thread) {
   rig *r = *state;
   void *workspace = NULL, *same = NULL;
   size_t size = 0;
@@ -324,7 +324,7 @@ static void locked_by_a_thread(void **state) {
 }
 
 /* A call that fails behind the lock leaves nothing locked. */
-static void a_failure_unlocks(void **state) {
+TEST(a_failure_unlocks) {
   rig *r = *state;
   job j;
   decode_job(r, 5, false, &j);
@@ -341,8 +341,4 @@ static void a_failure_unlocks(void **state) {
   must(r, run_call(&j), "a call behind a workspace that could not grow");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_units), cmocka_unit_test(locked_by_a_thread),
-                                     cmocka_unit_test(a_failure_unlocks)};
-  return cmocka_run_group_tests(tests, rig_open, rig_close);
-}
+TESTS(rig_open, rig_close)

@@ -291,7 +291,7 @@ static const mlaf_op *table_op(int *at) {
   return mlaf_ops_all[*at] ? mlaf_ops_all[(*at)++] : NULL;
 }
 
-static void good_is_taken_and_faults_are_named(void **state) {
+TEST(good_is_taken_and_faults_are_named) {
   int ops = 0, tried[FAULTS] = {0};
   const mlaf_op *op;
   for (int at = 0; (op = table_op(&at)); ops++)
@@ -302,7 +302,7 @@ static void good_is_taken_and_faults_are_named(void **state) {
 }
 
 /* Builds with -fsanitize=undefined see whether a sum or product overflows before it is refused. */
-static void wild_numbers_are_survived(void **state) {
+TEST(wild_numbers_are_survived) {
   const mlaf_op *op;
   int refused = 0;
   for (int at = 0; (op = table_op(&at));)
@@ -406,7 +406,7 @@ static void try_case(const mlaf_op *op, const mlaf_point *p, int index) {
   op->calls->free_case(c);
 }
 
-static void cases_find_what_is_wrong(void **state) {
+TEST(cases_find_what_is_wrong) {
   const mlaf_op *op;
   for (int at = 0; (op = table_op(&at));)
     for (int i = 0; i < 6 * op->calls->n_cases; i++) {
@@ -416,8 +416,4 @@ static void cases_find_what_is_wrong(void **state) {
     }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(good_is_taken_and_faults_are_named),
-                                     cmocka_unit_test(wild_numbers_are_survived), cmocka_unit_test(cases_find_what_is_wrong)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -20,7 +20,7 @@ static int32_t walk(const mlaf_context_split *s, int32_t n) {
   return mine;
 }
 
-static void by_brute_force(void **state) {
+TEST(by_brute_force) {
   mlaf_rng rng = {39};
   for (int k = 0; k < TRIALS; k++) {
     const int32_t ranks = 1 + below(&rng, 9), q_len = 1 + below(&rng, Q_MOST), causal = below(&rng, 2);
@@ -35,7 +35,7 @@ static void by_brute_force(void **state) {
 }
 
 /* Ranks have every token once, of the longest requests, too; a request that is no longer there has none. */
-static void together(void **state) {
+TEST(together) {
   static const int32_t ranks[] = {1, 2, 3, 8, 1000}, interleave[] = {1, 16, 64, 1 << 20};
   static const int64_t lengths[] = {-5, 0, 1, 63, 1 << 20, INT32_MAX};
   for (int r = 0; r < 5; r++)
@@ -48,7 +48,7 @@ static void together(void **state) {
       }
 }
 
-static void in_place(void **state) {
+TEST(in_place) {
   int32_t lens[] = {0, 1, 7, 1 << 20};
   mlaf_context_shard_lengths(&(mlaf_context_split){4, 1, 2}, lens, 4, 1, 1, lens);
   assert_int_equal(lens[0], 0);
@@ -57,7 +57,4 @@ static void in_place(void **state) {
   assert_int_equal(lens[3], 1 << 18);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(by_brute_force), cmocka_unit_test(together), cmocka_unit_test(in_place)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

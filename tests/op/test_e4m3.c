@@ -3,7 +3,7 @@
 #include "op/e4m3.h"
 
 /* By the formats' definitions. */
-static void fp8_numbers(void **state) {
+TEST(fp8_numbers) {
   static const struct {
     bool fnuz;
     uint8_t code;
@@ -19,7 +19,4 @@ static void fp8_numbers(void **state) {
   assert_true(mlaf_e4m3_ulp(true, 0x1p-9) == 0x1p-10);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(fp8_numbers)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -36,7 +36,7 @@ static mlaf_point at(const char *text) {
   return p;
 }
 
-static void round_trip(void **state) {
+TEST(round_trip) {
   mlaf_rng r = {7};
   for (int i = 0; i < 20000; i++) {
     mlaf_point p = {&toy, {0}}, q;
@@ -54,7 +54,7 @@ static void round_trip(void **state) {
   }
 }
 
-static void texts(void **state) {
+TEST(texts) {
   static const struct {
     const char *given, *whole, *family;
   } cases[] = {
@@ -75,7 +75,7 @@ static void texts(void **state) {
   }
 }
 
-static void faults(void **state) {
+TEST(faults) {
   static const struct {
     const char *text, *says;
   } bad[] = {
@@ -103,7 +103,7 @@ static void faults(void **state) {
 }
 
 /* Without an operation in hand the text names it, among those that have a folder; this one has none. */
-static void found_by_folder(void **state) {
+TEST(found_by_folder) {
   mlaf_point p;
   char why[300], text[MLAF_POINT_TEXT_MAX];
   assert_non_null(mlaf_ops_all[0]);
@@ -118,7 +118,7 @@ static void found_by_folder(void **state) {
   assert_non_null(strstr(why, mlaf_ops_all[0]->name));
 }
 
-static void distance(void **state) {
+TEST(distance) {
   const mlaf_point p = at("row_scale:w64,t8,b8"), twice = at("row_scale:w64,t16,b8"), half = at("row_scale:w64,t8,b4");
   const mlaf_point both = at("row_scale:w64,t2,b32"), other = at("row_scale:w64,e4m3fn,t8,b8");
   assert_true(mlaf_point_same_shape(&p, &both) && !mlaf_point_same_shape(&p, &other));
@@ -138,7 +138,7 @@ static void distance(void **state) {
 }
 
 /* The nearest of several of one shape, as whoever looks through a list does it. */
-static void nearest(void **state) {
+TEST(nearest) {
   const mlaf_point list[] = {at("row_scale:w64,t1,b1"), at("row_scale:w64,t64,b1"), at("row_scale:w64,t32,b4"),
                              at("row_scale:w64,ordered,g2,t33,b3"), at("row_scale:w64,t8,b64")};
   const mlaf_point asked = at("row_scale:w64,t40,b3");
@@ -151,7 +151,7 @@ static void nearest(void **state) {
   assert_int_equal(best, 2);
 }
 
-static void order(void **state) {
+TEST(order) {
   /* Numbers as numbers, words as the record lists them, the fields as they are printed. */
   const char *const sorted[] = {"row_scale:w64,t9,b9", "row_scale:w64,t10,b1", "row_scale:w64,t10,b2", "row_scale:w64,e4m3fn",
                                 "row_scale:w64,g2,t1", "row_scale:w128"};
@@ -168,7 +168,7 @@ static void order(void **state) {
 }
 
 /* Sizes that plans are made for. */
-static void rounding(void **state) {
+TEST(rounding) {
   static const int32_t tokens[][2] = {{1, 64}, {64, 64}, {65, 96}, {96, 96}, {97, 128}, {129, 192}, {16777216, 16777216}};
   static const int32_t batches[][2] = {{1, 1},   {15, 15}, {16, 16}, {17, 18}, {31, 32},      {33, 33},
                                        {34, 36}, {64, 64}, {65, 66}, {67, 72}, {65535, 65536}};
@@ -179,7 +179,7 @@ static void rounding(void **state) {
 }
 
 /* Facts that no room asks about: every operation says them. */
-static void every_operation_is_whole(void **state) {
+TEST(every_operation_is_whole) {
   for (int i = 0; mlaf_ops_all[i]; i++) {
     const mlaf_op *op = mlaf_ops_all[i];
     const mlaf_calls *c = op->calls;
@@ -202,11 +202,4 @@ static void every_operation_is_whole(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_operation_is_whole),
-      cmocka_unit_test(round_trip), cmocka_unit_test(texts),   cmocka_unit_test(faults), cmocka_unit_test(found_by_folder),
-      cmocka_unit_test(distance),   cmocka_unit_test(nearest), cmocka_unit_test(order),
-      cmocka_unit_test(rounding),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -101,7 +101,7 @@ static void wrong_rows_are_found(rig *r, int set) {
   }
 }
 
-static void kernels_over_timing_data(void **state) {
+TEST(kernels_over_timing_data) {
   int n = 0;
   for (int i = 0; mlaf_ops_all[i]; i++) {
     if (mlaf_ops_all[i]->calls->data_open != mlaf_table_data_open) continue;
@@ -120,7 +120,4 @@ static void kernels_over_timing_data(void **state) {
   assert_true(n >= 3);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_over_timing_data)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -51,7 +51,7 @@ static void report_missing(const char *a, const char *b, const char *what) {
   }
 }
 
-static void exported_symbols(void **state) {
+TEST(exported_symbols) {
   char path[600], list[600];
   void *want;
   size_t size;
@@ -71,7 +71,7 @@ static void exported_symbols(void **state) {
 }
 
 /* Loaded by itself, as a program would that knows nothing of the rooms. */
-static void loads_alone(void **state) {
+TEST(loads_alone) {
   char path[600];
   library_path(path, sizeof path);
   void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -92,7 +92,7 @@ static void loads_alone(void **state) {
 static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c",
                                         "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
 
-static void headers_stand_alone(void **state) {
+TEST(headers_stand_alone) {
   static const char *const headers[] = {"call", "chunked_prefill", "context", "context_split", "database", "layer",
                                         "mla_append", "mla_decode", "mla_dequant", "mla_gather_kv_b", "mla_index",
                                         "mla_index_append", "mla_merge", "mla_merge_parts", "mla_prefill", "mla_q_scale",
@@ -121,7 +121,7 @@ static void compiles(const char *compiler, const char *text) {
 }
 
 /* mla_decode's initialisers have each member's value in its place, by names in C and by their order in C++. */
-static void initialisers(void **state) {
+TEST(initialisers) {
   static const char text[] =
       "#include \"mlaforge/mla_decode.h\"\n"
       "#ifdef __cplusplus\n"
@@ -150,7 +150,7 @@ static void initialisers(void **state) {
 }
 
 /* Programs written for the names until 0.1.0, with the headers that had them. */
-static void old_names(void **state) {
+TEST(old_names) {
   static const char text[] =
       "#include \"mlaforge/problem.h\"\n"
       "struct mlaf_problem p = MLAF_PROBLEM_INIT;\n"
@@ -172,9 +172,4 @@ static void old_names(void **state) {
   for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) compiles(compilers[i], text);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(exported_symbols), cmocka_unit_test(loads_alone),
-                                     cmocka_unit_test(headers_stand_alone), cmocka_unit_test(initialisers),
-                                     cmocka_unit_test(old_names)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -34,7 +34,7 @@ static void expect_no_ctx(const mlaf_ctx_opts *o, mlaf_status want, const char *
   assert_int_equal(mlaf_ctx_create(o, &ctx, NULL, 0), want);
 }
 
-static void contexts(void **state) {
+TEST(contexts) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   char why[300] = "";
   assert_int_equal(mlaf_ctx_create(&o, NULL, why, sizeof why), MLAF_E_ARG);
@@ -76,7 +76,7 @@ static void contexts(void **state) {
   assert_string_equal(mlaf_version(), "0.1.0");
 }
 
-static void messages_and_memory(void **state) {
+TEST(messages_and_memory) {
   mlaf_ctx *ctx = emulator_ctx();
   char text[500], tiny[5];
   void *p = NULL, *q = NULL;
@@ -126,7 +126,7 @@ static void expect_no_plan(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan
   assert_ptr_equal(plan, untouched);
 }
 
-static void plans(void **state) {
+TEST(plans) {
   mlaf_ctx *ctx = emulator_ctx();
   mlaf_plan *plan = NULL;
   mlaf_problem good = MLAF_PROBLEM_INIT, p = good;
@@ -201,7 +201,7 @@ static mlaf_execute_args good_args(void) {
   return a;
 }
 
-static void execute_arguments(void **state) {
+TEST(execute_arguments) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse("mla_decode:h4,r64,p32,q2,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);
   fake_device dev = fake_make(&p, BUG_NONE);
@@ -276,7 +276,7 @@ static void execute_arguments(void **state) {
 }
 
 /* Launches as they reach the kernels: grids, strides, the two partial buffers. */
-static void launches(void **state) {
+TEST(launches) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);
   fake_device dev = fake_make(&p, BUG_NONE);
@@ -323,7 +323,7 @@ static void launches(void **state) {
 }
 
 /* A caller built against an earlier header has less behind struct_size, and other memory behind that. */
-static void versions_of_a_call(void **state) {
+TEST(versions_of_a_call) {
   mlaf_ctx *ctx = emulator_ctx();
   const struct {
     uint32_t size;
@@ -348,7 +348,7 @@ static void versions_of_a_call(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-static void tables(void **state) {
+TEST(tables) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse("mla_decode:h4,r64,p32,q2,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);
   int32_t qo[4], kv[4], ids[5], last[3];
@@ -399,11 +399,4 @@ static void tables(void **state) {
   assert_int_equal(mlaf_check_tables(&p, &t, why, sizeof why), MLAF_E_PROBLEM);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(contexts), cmocka_unit_test(messages_and_memory),
-      cmocka_unit_test(plans),    cmocka_unit_test(execute_arguments),
-      cmocka_unit_test(launches), cmocka_unit_test(versions_of_a_call), cmocka_unit_test(tables),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

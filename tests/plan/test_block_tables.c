@@ -161,7 +161,7 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-static void tables_as_on_the_host(void **state) {
+TEST(tables_as_on_the_host) {
   /* batch, width, page, tokens, rows, pages, q_tokens, lists */
   static const tables_case cases[] = {
       {1, 1, 64, 64, 64, 7, 1, false, {0}},      {5, 4, 64, 64, 64, 9, 2, false, {0}},   {70, 6, 16, 16, 16, 500, 1, false, {0}},
@@ -183,7 +183,7 @@ static void tables_as_on_the_host(void **state) {
 }
 
 /* More requests than waves: each has several. */
-static void many_requests(void **state) {
+TEST(many_requests) {
   tables_case *c = calloc(1, sizeof *c);
   assert_non_null(c);
   *c = (tables_case){.batch = 9001, .width = 2, .page = 64, .tokens = 64, .rows = 64, .pages = 100, .q_tokens = 1};
@@ -192,7 +192,7 @@ static void many_requests(void **state) {
   free(c);
 }
 
-static void refusals(void **state) {
+TEST(refusals) {
   fixture *f = *state;
   mlaf_execute_args good = MLAF_EXECUTE_ARGS_INIT, out;
   int32_t here[4] = {0};
@@ -227,7 +227,7 @@ static void refusals(void **state) {
 }
 
 /* No request has a token: there need be no list of pages, and the kernel's has none. */
-static void idle_batch(void **state) {
+TEST(idle_batch) {
   fixture *f = *state;
   mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT, out;
   mlaf_err err = {MLAF_OK, ""};
@@ -250,8 +250,4 @@ static void idle_batch(void **state) {
   free(last);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(tables_as_on_the_host), cmocka_unit_test(many_requests),
-                                     cmocka_unit_test(refusals), cmocka_unit_test(idle_batch)};
-  return cmocka_run_group_tests(tests, open_fixture, close_fixture);
-}
+TESTS(open_fixture, close_fixture)

@@ -68,7 +68,7 @@ static mlaf_status plan(int most, char variant[256], char rung[32], char *messag
   return status;
 }
 
-static void no_worse_plan(void **state) {
+TEST(no_worse_plan) {
   char variant[256], same[256], message[2000];
   char rung[32], again[32];
   need_proc();
@@ -84,7 +84,4 @@ static void no_worse_plan(void **state) {
   assert_non_null(strstr(message, "signal 9"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(no_worse_plan)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

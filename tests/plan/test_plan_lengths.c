@@ -71,7 +71,7 @@ static void expect(mlaf_ctx *ctx, const mlaf_problem *p, const char *lengths, in
   mlaf_plan_release(plan);
 }
 
-static void each_has_its_own(void **state) {
+TEST(each_has_its_own) {
   fixture *f = *state;
   const mlaf_problem *p = &f->one.problem;
   record(f, &f->one, 1000, "equal", NULL);
@@ -94,7 +94,7 @@ static void each_has_its_own(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-static void registry_tells_them_apart(void **state) {
+TEST(registry_tells_them_apart) {
   fixture *f = *state;
   mlaf_ctx *ctx = open_ctx(f);
   const mlaf_problem *p = &f->one.problem;
@@ -141,7 +141,7 @@ static void expect_get(mlaf_ctx *ctx, mlaf_problem p, int32_t cached, const char
   mlaf_plan_release(plan);
 }
 
-static void serves_what_rounds_to_it(void **state) {
+TEST(serves_what_rounds_to_it) {
   fixture *f = *state;
   built one = f->one, two = f->two;
   mlaf_plan *plan = NULL;
@@ -171,8 +171,4 @@ static void serves_what_rounds_to_it(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_its_own), cmocka_unit_test(registry_tells_them_apart),
-                                     cmocka_unit_test(serves_what_rounds_to_it)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

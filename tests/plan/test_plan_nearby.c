@@ -67,7 +67,7 @@ static void sample(fixture *f, const char *problem, const char *variant, double 
 
 static bool all_but(void *user, const mlaf_choice *c) { return !user || strcmp(c->problem, user) != 0; }
 
-static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
+TEST(gathers_choices_in_reach_and_the_fastest_beside_them) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;
   mlaf_err err;
@@ -111,7 +111,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
 }
 
 /* The fastest few of many split counts of a kernel are there, each once. */
-static void no_more_than_the_nearest_few(void **state) {
+TEST(no_more_than_the_nearest_few) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;
   mlaf_err err;
@@ -145,7 +145,7 @@ static void no_more_than_the_nearest_few(void **state) {
 }
 
 /* A kernel that is near the best for one problem counts with its times for all of them, the others are named as slow. */
-static void kernels_near_the_best_count_everywhere(void **state) {
+TEST(kernels_near_the_best_count_everywhere) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;
   mlaf_variant *list = NULL;
@@ -205,7 +205,7 @@ static mlaf_ctx *open_ctx(fixture *f) {
   return ctx;
 }
 
-static void a_plan_takes_the_kernel_that_the_measurements_favour(void **state) {
+TEST(a_plan_takes_the_kernel_that_the_measurements_favour) {
   fixture f = begin(state);
   mlaf_plan_info info;
   mlaf_nearby *n = NULL;
@@ -248,12 +248,4 @@ static void a_plan_takes_the_kernel_that_the_measurements_favour(void **state) {
   end(&f);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(gathers_choices_in_reach_and_the_fastest_beside_them, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(no_more_than_the_nearest_few, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(kernels_near_the_best_count_everywhere, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(a_plan_takes_the_kernel_that_the_measurements_favour, db_dir_setup, db_dir_teardown),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

@@ -58,7 +58,7 @@ static void rewrite(const char *path, const char *text) {
 }
 
 /* The first process compiles; the second has the kernel with its context, so that its plan needs no file. */
-static void a_first_plan_finds_its_kernel(void **state) {
+TEST(a_first_plan_finds_its_kernel) {
   const db_dir *d = *state;
   char cache[200], code[400], hidden[420], key[MLAF_HASH_HEX], hint[300], line[300];
   const mlaf_module *module;
@@ -103,7 +103,7 @@ static void a_first_plan_finds_its_kernel(void **state) {
 }
 
 /* Later plans of a process are on their own list, and are there for the next one, too. */
-static void later_plans_find_theirs(void **state) {
+TEST(later_plans_find_theirs) {
   const db_dir *d = *state;
   char cache[200];
   const mlaf_module *module;
@@ -157,7 +157,7 @@ static void expect_list(const char *cache, const char *name, const int *numbers,
   free(data);
 }
 
-static void the_oldest_goes(void **state) {
+TEST(the_oldest_goes) {
   const db_dir *d = *state;
   char cache[200];
   int later[MLAF_RECENT_LATER];
@@ -176,11 +176,4 @@ static void the_oldest_goes(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_first_plan_finds_its_kernel, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(later_plans_find_theirs, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(the_oldest_goes, db_dir_setup, db_dir_teardown),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

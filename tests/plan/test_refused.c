@@ -198,7 +198,7 @@ static void tuner_refuses(fixture *f, const char *says) {
   mlaf_device_close(dev);
 }
 
-static void all_refuse_alike(void **state) {
+TEST(all_refuse_alike) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     seed_all(*state, &faults[i]);
     planner_refuses(*state, faults[i].says);
@@ -208,7 +208,7 @@ static void all_refuse_alike(void **state) {
 }
 
 /* The same kernels without a fault are taken: what refuses above is the fault. */
-static void what_keeps_its_promises_is_taken(void **state) {
+TEST(what_keeps_its_promises_is_taken) {
   static const fault none;
   fixture *f = *state;
   seed_all(f, &none);
@@ -222,7 +222,4 @@ static void what_keeps_its_promises_is_taken(void **state) {
   assert_int_equal(made.compiled, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_keeps_its_promises_is_taken), cmocka_unit_test(all_refuse_alike)};
-  return cmocka_run_group_tests(tests, open_all, close_all);
-}
+TESTS(open_all, close_all)

@@ -106,7 +106,7 @@ static bool says_why(const planned *x) {
   return strstr(x->notes, "choice " ONE " of " SHAPE "b1,s1024: tuned for one request: requests of different lengths") != NULL;
 }
 
-static void only_choice_near_is_for_one_request(void **state) {
+TEST(only_choice_near_is_for_one_request) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
   planned x = plan(&f, SHAPE "b4,s1024", MLAF_EFFORT_ESTIMATE); /* the model picks a kernel for any lengths */
@@ -124,7 +124,7 @@ static void only_choice_near_is_for_one_request(void **state) {
 }
 
 /* A choice's kernel has a fused variant for callers that say what is old; another family's has none, and serves. */
-static void a_twin_reads_ahead(void **state) {
+TEST(a_twin_reads_ahead) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
   planned x = plan_as(&f, SHAPE "b1,s1024", MLAF_EFFORT_DB_ONLY, knows(true, ""), 0);
@@ -143,7 +143,7 @@ static void a_twin_reads_ahead(void **state) {
 #define MANY_OF4 "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
 
 /* Attention's combine kernel is fused with the value projection where it may; where no kernel is, it reads ahead all the same. */
-static void a_twin_goes_on_into_values(void **state) {
+TEST(a_twin_goes_on_into_values) {
   fixture f = begin(state);
   tuned(&f, MANY "b16,s1024", MANY_OF4, 18.0);
   planned x = plan_as(&f, MANY "b16,s1024", MLAF_EFFORT_DB_ONLY, knows(true, VALUES_OF(128)), 0);
@@ -171,7 +171,7 @@ static void a_twin_goes_on_into_values(void **state) {
 }
 
 /* The registry has both variants of one problem, and nobody gets the other one by a flag of the planner's own. */
-static void a_twin_is_not_asked_for_by_flags(void **state) {
+TEST(a_twin_is_not_asked_for_by_flags) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
@@ -201,7 +201,7 @@ static void a_twin_is_not_asked_for_by_flags(void **state) {
 }
 
 /* Kernels of several plans are compiled together, each once, and the plans find them. */
-static void plans_compile_together(void **state) {
+TEST(plans_compile_together) {
   fixture f = begin(state);
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   const mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
@@ -237,7 +237,7 @@ static void plans_compile_together(void **state) {
   end(&f);
 }
 
-static void a_farther_choice_for_several_serves_them(void **state) {
+TEST(a_farther_choice_for_several_serves_them) {
   fixture f = begin(state);
   tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
   tuned(&f, SHAPE "b32,s1024", ANY, 13);
@@ -252,14 +252,4 @@ static void a_farther_choice_for_several_serves_them(void **state) {
   end(&f);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(only_choice_near_is_for_one_request, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(a_twin_reads_ahead, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(a_twin_goes_on_into_values, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(a_twin_is_not_asked_for_by_flags, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(plans_compile_together, db_dir_setup, db_dir_teardown),
-      cmocka_unit_test_setup_teardown(a_farther_choice_for_several_serves_them, db_dir_setup, db_dir_teardown),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

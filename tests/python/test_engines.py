@@ -96,15 +96,15 @@ class Plugins(unittest.TestCase):
         self.assertEqual(self.vllm("attention"), {"CPU_MLA": "mlaforge.engines.vllm_cpu.CpuBackend", "AMX_MLA": "mlaforge.engines.vllm_cpu.AmxBackend"})
 
     def test_vllm_on_a_cpu_gets_its_prefill_replaced_where_that_is_wanted(self):
-        prefill, backend = "mlaforge.engines.vllm_prefill.Prefill", "mlaforge.engines.vllm_cpu.CpuBackend"
+        prefill, backend = "mlaforge.engines.vllm_attention.Prefill", "mlaforge.engines.vllm_cpu.CpuBackend"
         self.assertEqual(self.vllm("prefill"), {"CPU_MLA": backend, "AMX_MLA": backend, "prefill CPU": prefill, "prefill ZEN_CPU": prefill})
 
     def test_vllm_on_a_gpu_learns_what_custom_is(self):
         self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend",
-                                                      "prefill CUSTOM": "mlaforge.engines.vllm_prefill.Prefill"})
+                                                      "prefill CUSTOM": "mlaforge.engines.vllm_attention.Prefill"})
 
     def test_vllm_on_a_gpu_takes_lists_where_that_is_wanted(self):
-        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_sparse.SparseBackend")
+        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_gpu.SparseBackend")
         with self.assertRaisesRegex(SystemExit, "^mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention"):
             self.vllm("sparse")
 

@@ -205,6 +205,50 @@ class Operators(Entries):
             with self.assertRaisesRegex(mlaforge.MlafError, "max_seqlen_q is 0"):
                 overload(*(0 if n == "max_seqlen_q" else v for n, v in zip(operator.plain.names, values)))
 
+    def test_other_plain_calls_have_operators_of_few_values(self):
+        from mlaforge.torch_ops import OPERATORS
+        mlaforge.set_default_context(self.ctx)
+        self.addCleanup(mlaforge.set_default_context, None)
+        self.random = torch.Generator().manual_seed(16)
+        q, kv, out, lse = self.new(2, 1, 2, 96), self.new(8, 16, 1, 96), torch.empty(2, 1, 2, 64).bfloat16(), torch.empty(2, 1, 2).transpose(1, 2)
+        lists = dict(block_table=torch.tensor([[3, 1], [0, 5]], dtype=torch.int32), cache_seqlens=torch.tensor([20, 9], dtype=torch.int32))
+        layer, hidden = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")
+        calls = {"flash_mla_with_kvcache": (mlaforge.flash_mla_with_kvcache, dict(q=q, k_cache=kv, head_dim_v=64, softmax_scale=0.1, out=out, lse=lse, **lists),
+                                            ("out", "lse"), dict(descale_k=torch.ones(1))),
+                 "layer": (layer.forward, {**hidden, "out": torch.empty_like(hidden["hidden"])}, ("out",), dict(stage=0))}
+        for name, (call, good, outputs, more) in calls.items():
+            operator = next(x for x in OPERATORS if x.name == name)
+            with torch.no_grad():
+                overload, values = self.recorded(call, good)
+                self.assertIs(overload, operator.plain.overload)
+                self.assertEqual(set(torch.library.opcheck(overload, values, test_utils=CHECKS).values()), {"SUCCESS"})
+                call(**good)
+                want = [good[x].clone() for x in outputs]
+                for module in (fast(), None):
+                    self.ctx.use(module)
+                    for x in outputs:
+                        good[x].fill_(float("nan"))
+                    overload(*values)
+                    self.assertTrue(all(torch.equal(good[x], w) for x, w in zip(outputs, want)), name)
+                self.ctx.use(fast())
+                self.assertIs(self.recorded(call, {**good, **more})[0], operator.overload)
+
+    def test_a_layer_says_the_workspace_of_a_call(self):
+        self.random = torch.Generator().manual_seed(17)
+        layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")
+        with torch.no_grad():
+            want, (batch, pages) = layer(**good).clone(), good["block_table"].shape
+            size = layer.workspace_size(batch, pages=pages)
+            self.assertTrue(0 < size <= layer.workspace_size())
+            room = torch.empty(size + 256, dtype=torch.uint8)
+            room = room[-room.data_ptr() % 256:][:size]
+            for same in (False, True):
+                self.assertTrue(torch.equal(layer(**good, workspace=room, same_tables=same), want))
+            with self.assertRaisesRegex(mlaforge.MlafError, f"this call needs {size}"):
+                layer(**good, workspace=room[:size - 256])
+            with self.assertRaisesRegex(mlaforge.MlafError, "999 requests of 1 query tokens are no call of this layer"):
+                layer.workspace_size(999)
+
     def test_index_lists_of_any_strides(self):
         self.random = torch.Generator().manual_seed(14)
         q, kv = self.new(3, 2, 2, 96), self.new(8, 8, 1, 96)

@@ -23,7 +23,7 @@ static void branch(program *p, const char *mnemonic, unsigned to) {
   put(p, line);
 }
 
-static void straight_code_has_no_loop(void **state) {
+TEST(straight_code_has_no_loop) {
   program p = {"", 0};
   put(&p, "v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]");
   put(&p, "s_endpgm");
@@ -34,7 +34,7 @@ static void straight_code_has_no_loop(void **state) {
   assert_int_equal(e.loops, 0);
 }
 
-static void one_loop_is_counted_by_class(void **state) {
+TEST(one_loop_is_counted_by_class) {
   static const char *const body[] = {"v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]",
                                      "v_perm_b32 v1, v2, v3, s4",
                                      "v_add_u32_e32 v1, v2, v3",
@@ -64,7 +64,7 @@ static void one_loop_is_counted_by_class(void **state) {
 }
 
 /* An outer loop around two inner ones, one of them hot; the hot one has a seldom path laid out behind the program. */
-static void the_inner_loop_without_its_seldom_path(void **state) {
+TEST(the_inner_loop_without_its_seldom_path) {
   program p = {"", 0};
   put(&p, "s_mov_b32 s0, 0");                                          /* 0 */
   put(&p, "v_mov_b32_e32 v9, 0");                                      /* 1: outer header */
@@ -90,9 +90,4 @@ static void the_inner_loop_without_its_seldom_path(void **state) {
   assert_int_equal(e.loop_instructions, 5 + 41);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(straight_code_has_no_loop),
-                                     cmocka_unit_test(one_loop_is_counted_by_class),
-                                     cmocka_unit_test(the_inner_loop_without_its_seldom_path)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -12,7 +12,7 @@ static mlaf_kernel_meta good_meta(void) {
                             .kernarg_bytes = sizeof(mlaf_decode_args), .launch = {.n_maps = 0}};
 }
 
-static void resources_are_held_to_the_budget(void **state) {
+TEST(resources_are_held_to_the_budget) {
   const mlaf_asking k = {.symbol = "s", .threads = 256, .calls = &mlaf_decode_calls, .budget = {true, 1024, 400}};
   const mlaf_kernel_meta good = good_meta();
   mlaf_err err;
@@ -38,7 +38,7 @@ static void resources_are_held_to_the_budget(void **state) {
 }
 
 /* A stored reference has no budget: the device's limit is. A kernel of no operation takes any arguments. */
-static void without_a_budget_the_device_counts(void **state) {
+TEST(without_a_budget_the_device_counts) {
   const mlaf_problem p = MLAF_PROBLEM_INIT;
   fake_device dev = fake_make(&p, BUG_NONE);
   dev.base.info.lds_bytes = 65536;
@@ -62,7 +62,7 @@ static mlaf_status many(const void *code, size_t size, mlaf_kernel_meta *out, si
   return MLAF_OK;
 }
 
-static void the_symbol_is_found_among_many(void **state) {
+TEST(the_symbol_is_found_among_many) {
   mlaf_kernel_meta m;
   mlaf_err err;
   assert_int_equal(mlaf_resources_read(many, "k39", "", 1, &m, &err), MLAF_OK);
@@ -71,9 +71,4 @@ static void the_symbol_is_found_among_many(void **state) {
   assert_string_equal(err.text, "the code object has no kernel 'k40'");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(resources_are_held_to_the_budget),
-                                     cmocka_unit_test(without_a_budget_the_device_counts),
-                                     cmocka_unit_test(the_symbol_is_found_among_many)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -100,7 +100,7 @@ static void expect_refused_as(rig *r, uint32_t splits, mlaf_status as, const cha
 
 static void expect_refused(rig *r, uint32_t splits, const char *says) { expect_refused_as(r, splits, MLAF_E_ARG, says); }
 
-static void maps_clusters_overlap(void **state) {
+TEST(maps_clusters_overlap) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
@@ -150,7 +150,7 @@ static void maps_clusters_overlap(void **state) {
 
 /* A launch that may cut its batch: where parts do not meet they leave the pieces to a combine kernel, however many splits there
  * are. */
-static void fitted(void **state) {
+TEST(fitted) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
@@ -186,7 +186,7 @@ static void fitted(void **state) {
 }
 
 /* Two groups of rows: on 7 units 3 requests run at once. As few blocks as take no more turns than that. */
-static void turns(void **state) {
+TEST(turns) {
   static const struct { int batch, groups, splits, z; } cases[] = {
     {1, 1, 1, 1},  {3, 1, 1, 3},  {4, 1, 1, 2}, {6, 1, 1, 3}, {7, 1, 1, 3}, {10, 1, 1, 3},
     {13, 1, 1, 3}, {16, 1, 1, 3}, {5, 1, 3, 1}, {5, 4, 1, 1}, {5, 8, 1, 1}};
@@ -208,7 +208,7 @@ static void turns(void **state) {
   }
 }
 
-static void what_a_device_lacks(void **state) {
+TEST(what_a_device_lacks) {
   rig r;
   rig_make(&r);
   r.ops.features = 0;
@@ -226,7 +226,7 @@ static void what_a_device_lacks(void **state) {
 }
 
 /* A kernel that was compiled for another shape reads and writes as that says, whatever the problem is. */
-static void made_for_another_shape(void **state) {
+TEST(made_for_another_shape) {
   static const struct { const char *params, *says; } cases[] = {
       {"dtype=bf16,heads=16,q_len=3,rank=64,rope=32", "kernel decode was made for heads=16, and the problem has heads=5"},
       {"heads=5,q_len=3,rank=512", "made for rank=512, and the problem has rank=64"},
@@ -246,7 +246,7 @@ static void made_for_another_shape(void **state) {
 }
 
 /* A launch word of another version, or a damaged one, is never taken for none. */
-static void not_understood(void **state) {
+TEST(not_understood) {
   for (int i = 0; i < 8; i++) {
     rig r;
     rig_make(&r);
@@ -265,12 +265,4 @@ static void not_understood(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(maps_clusters_overlap),
-      cmocka_unit_test(fitted), cmocka_unit_test(turns),
-      cmocka_unit_test(what_a_device_lacks), cmocka_unit_test(made_for_another_shape),
-      cmocka_unit_test(not_understood),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -35,7 +35,7 @@ static int stop_at_once(void *user, const mlaf_tune_progress *p) {
   return 1;
 }
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   mlaf_ctx *ctx = open_ctx(*state);
   mlaf_problem p = MLAF_PROBLEM_INIT;
   mlaf_tune_opts o = MLAF_TUNE_OPTS_INIT;
@@ -58,7 +58,7 @@ static void arguments_are_checked(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-static void tune_stop_and_export(void **state) {
+TEST(tune_stop_and_export) {
   need_compiler("gfx942");
   db_dir *d = *state;
   mlaf_ctx *ctx = open_ctx(d);
@@ -107,8 +107,4 @@ static void tune_stop_and_export(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, teardown)
-  const struct CMUnitTest tests[] = {T(arguments_are_checked), T(tune_stop_and_export)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, teardown)

@@ -198,7 +198,7 @@ static void as_a_campaign(void) {
   qsort(list, n_problems, sizeof *list, by_work);
 }
 
-static void within_two_percent(void **state) {
+TEST(within_two_percent) {
   size_t all = 0, near = 0, taken = 0;
   double worst = 0, sum = 0;
   mlaf_err err;
@@ -222,7 +222,4 @@ static void within_two_percent(void **state) {
   assert_true(near == n_problems && 10 * taken <= all);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(within_two_percent)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

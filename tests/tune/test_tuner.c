@@ -49,7 +49,7 @@ static void assert_verified_before_timed(const char *log) {
   assert_true(timings > 0);
 }
 
-static void finds_the_best_and_records_all(void **state) {
+TEST(finds_the_best_and_records_all) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(4, 4);
   mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
@@ -80,7 +80,7 @@ static void finds_the_best_and_records_all(void **state) {
 }
 
 /* More splits than two are worse by the model and by what was timed of two: they are passed over. */
-static void near_kernels_get_splits_that_may_win(void **state) {
+TEST(near_kernels_get_splits_that_may_win) {
   fake *f = fake_new(5, 4);
   f->k[1].model_ns = 1010, f->k[1].ns = 1040;
   f->k[4].ns = f->k[4].model_ns = 5000;
@@ -98,7 +98,7 @@ static void near_kernels_get_splits_that_may_win(void **state) {
   free(f);
 }
 
-static void failures_are_outcomes(void **state) {
+TEST(failures_are_outcomes) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(8, 2);
   f->k[0].compile = MLAF_E_COMPILE;
@@ -138,7 +138,7 @@ static void failures_are_outcomes(void **state) {
 }
 
 /* A compile that this machine kept from working is no result, whatever it is that the machine lacks. */
-static void nothing_of_the_machine_is_recorded(void **state) {
+TEST(nothing_of_the_machine_is_recorded) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(2, 2);
   static const mlaf_status machine[] = {MLAF_E_IO, MLAF_E_NOMEM, MLAF_E_KILLED, MLAF_E_NO_COMPILER};
@@ -160,7 +160,7 @@ static void nothing_of_the_machine_is_recorded(void **state) {
 }
 
 /* Samples as older versions recorded them, failures of the machine among them: "failed", and no compiler named. */
-static void failures_without_a_compiler_are_tried_again(void **state) {
+TEST(failures_without_a_compiler_are_tried_again) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(3, 1);
   const mlaf_problem p = problem();
@@ -185,7 +185,7 @@ static void failures_without_a_compiler_are_tried_again(void **state) {
 }
 
 /* The timing model is given up by the wall clock: this run does without the candidate, the next one tries it again. */
-static void a_slow_model_is_not_recorded(void **state) {
+TEST(a_slow_model_is_not_recorded) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(2, 1);
   f->k[1].ns = f->k[1].model_ns = 1010;
@@ -206,7 +206,7 @@ static void a_slow_model_is_not_recorded(void **state) {
   free(f);
 }
 
-static void a_second_run_answers_from_the_database(void **state) {
+TEST(a_second_run_answers_from_the_database) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(4, 4);
   mlaf_tuner_result first = tune_ok(f, db, (mlaf_tuner_opts){0});
@@ -236,7 +236,7 @@ static void a_second_run_answers_from_the_database(void **state) {
   free(f);
 }
 
-static void a_cancelled_run_goes_on(void **state) {
+TEST(a_cancelled_run_goes_on) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *whole = fake_new(6, 4);
   mlaf_tuner_result all = tune_ok(whole, NULL, (mlaf_tuner_opts){0});
@@ -274,7 +274,7 @@ static void a_cancelled_run_goes_on(void **state) {
   free(whole);
 }
 
-static void limits_leave_room_for_splits_and_templates(void **state) {
+TEST(limits_leave_room_for_splits_and_templates) {
   fake *f = fake_new(12, 4);
   for (int k = 6; k < 12; k++) { /* a family the model dislikes, and wrongly so */
     f->k[k].template_name = "fake_other";
@@ -295,7 +295,7 @@ static void limits_leave_room_for_splits_and_templates(void **state) {
 }
 
 /* The model ranks for equal lengths, and puts the kernel for any lengths last. */
-static void unequal_lengths_try_what_serves_any(void **state) {
+TEST(unequal_lengths_try_what_serves_any) {
   for (int uneven = 0; uneven < 2; uneven++) {
     fake *f = fake_new(12, 1);
     f->k[11].any_lengths = true;
@@ -310,7 +310,7 @@ static void unequal_lengths_try_what_serves_any(void **state) {
   }
 }
 
-static void a_dead_device_ends_the_run_with_the_culprit_named(void **state) {
+TEST(a_dead_device_ends_the_run_with_the_culprit_named) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(4, 2);
   f->k[1].ns = f->k[1].model_ns = 1010;
@@ -333,7 +333,7 @@ static void a_dead_device_ends_the_run_with_the_culprit_named(void **state) {
   free(f);
 }
 
-static void nothing_passes_or_nothing_compiles(void **state) {
+TEST(nothing_passes_or_nothing_compiles) {
   fake *f = fake_new(2, 1);
   mlaf_tuner_result r;
   mlaf_err err;
@@ -349,7 +349,7 @@ static void nothing_passes_or_nothing_compiles(void **state) {
   free(f);
 }
 
-static void a_time_limit_keeps_the_best_so_far(void **state) {
+TEST(a_time_limit_keeps_the_best_so_far) {
   fake *f = fake_new(12, 4);
   f->k[1].ns = f->k[1].model_ns = 1010;
   f->timing_ms = 200;
@@ -361,7 +361,7 @@ static void a_time_limit_keeps_the_best_so_far(void **state) {
   free(f);
 }
 
-static void a_read_only_database_is_used_but_not_written(void **state) {
+TEST(a_read_only_database_is_used_but_not_written) {
   db_dir *d = *state;
   fake *f = fake_new(3, 2);
   mlaf_db_close(open_db(d->path));
@@ -377,7 +377,7 @@ static void a_read_only_database_is_used_but_not_written(void **state) {
 }
 
 /* Another process holds the device: the tuner waits for it, and gives up waiting when told to. */
-static void two_tuners_do_not_time_together(void **state) {
+TEST(two_tuners_do_not_time_together) {
   fake *f = fake_new(1, 1);
   mlaf_err err;
   int ready[2], go[2], lock = -1;
@@ -414,22 +414,4 @@ static void two_tuners_do_not_time_together(void **state) {
   free(f);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(finds_the_best_and_records_all),
-      T(near_kernels_get_splits_that_may_win),
-      T(failures_are_outcomes), T(nothing_of_the_machine_is_recorded), T(failures_without_a_compiler_are_tried_again),
-      T(a_slow_model_is_not_recorded),
-      T(a_second_run_answers_from_the_database),
-      T(a_cancelled_run_goes_on),
-      T(limits_leave_room_for_splits_and_templates),
-      T(unequal_lengths_try_what_serves_any),
-      T(a_dead_device_ends_the_run_with_the_culprit_named),
-      T(nothing_passes_or_nothing_compiles),
-      T(a_time_limit_keeps_the_best_so_far),
-      T(a_read_only_database_is_used_but_not_written),
-      T(two_tuners_do_not_time_together),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)

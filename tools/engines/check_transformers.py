@@ -76,19 +76,29 @@ def modes(kind, stock, mine, judge):
         generate(f"{kind}: {name}", stock, mine, judge, x, m, **how)
 
 
+def compiled(stock, mine, judge):
+    """Dynamo traces the model, and meets layers that it does not look into."""
+    ids = torch.randint(1, 90, (1, 20), generator=torch.Generator().manual_seed(9))
+    mine.forward = torch.compile(mine.forward, backend="eager")
+    generate("torch.compile(model.forward)", stock, mine, judge, ids, torch.ones_like(ids))
+    row("torch.compile(model.forward): graphs", torch._dynamo.utils.counters["stats"]["unique_graphs"] > 0, f"{torch._dynamo.utils.counters['stats']['unique_graphs']} graphs")
+    del mine.forward
+
+
 def graphs(stock, judge):
     """Recorded steps, without CUDA: what is recorded runs again, over the tensors that steps write to."""
     mine, replays = ours.patch(copy.deepcopy(stock), **PATCH, graphs=True), []
 
     def record(run):
-        made, cache, tokens = run(), run.keywords["past_key_values"], run.keywords["input_ids"].shape[1]
+        of = mine.mlaforge.graphs
+        cache, lens, tokens = of.cache(), of.lens.clone(), of.ids.shape[1]
+        made = run()
+        of.lens.copy_(lens)  # a recording leaves what it would write as it was
 
         def replay():
-            mine.mlaforge.fixed = mine.mlaforge.graphs.step
             for layer in cache.layers:
                 layer.length -= tokens  # it counts what it is given
             made.logits.copy_(run().logits)
-            mine.mlaforge.fixed = None
             replays.append(tokens)
         return replay, made
     transformers_graphs.record = record
@@ -128,6 +138,7 @@ def main():
         modes(kind, stock, mine, tiny.Judge(exact))
         if kind == "dense":
             refusals(mine, torch.randint(1, 90, (1, 12)))
+            compiled(stock, mine, tiny.Judge(exact))
             graphs(stock, tiny.Judge(exact))
         ours.unpatch(mine)
         same = torch.equal(mine(torch.arange(1, 9)[None]).logits, stock(torch.arange(1, 9)[None]).logits)

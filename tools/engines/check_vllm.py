@@ -30,6 +30,8 @@ def main():
         table.run(stock, SCRIPT, {}, settings)
         for mode in modes:
             table.run(f"{name}: {mode}", SCRIPT, {"MLAFORGE_VLLM": mode}, settings, stock, (*MODES[mode], *counters))
+    table.run("tp 2: layer", SCRIPT, {"MLAFORGE_VLLM": "layer", "VLLM_ENABLE_V1_MULTIPROCESSING": "1"}, dict(llm=dict(tensor_parallel_size=2)),
+              "4 prompts: stock", ("calls in ranks",))
     for name, tokens, pair, cache in (("decode", [1, 1, 1], False, None), ("3 drafts, q in two", [4, 4, 4], True, None),
                                       ("ragged drafts", [4, 1, 2], False, None), ("a cache of e4m3fnuz", [1, 4, 2], True, torch.float8_e4m3fnuz),
                                       ("rows of 656 bytes", [2, 1, 1], False, torch.uint8)):
@@ -40,12 +42,16 @@ def main():
         out, lse = vllm_by_hand.dcp_error(ranks, interleave, kind)
         table.row(f"GPU class by hand: DCP, {ranks} ranks, interleaved by {interleave}{'' if kind is None else ', 8 bits'}", out < 5e-3 and lse < 1e-3,
                   f"error of out, combined, {out:.1e}, of lse {lse:.1e}")
+    far = vllm_by_hand.dcp_exchange_error(2)
+    table.row("GPU class by hand: DCP, 2 processes", far < 8e-3, f"error of out, exchanged, {far:.1e}")
     for name, kind in (("16 bits", None), ("656 bytes", torch.uint8)):
         out, lse = vllm_by_hand.sparse_error(kind)
         table.row(f"GPU class by hand: lists, {name}", out < 5e-3 and lse < 1e-3, f"error of out {out:.1e}, of lse {lse:.1e}")
     far = vllm_by_hand.prefill_error()
     table.row("prefill hook by hand: cached context", far < 8e-3, f"error of new tokens and context, merged {far:.1e}")
     table.refused("refused: an unknown MLAFORGE_VLLM", SCRIPT, {"MLAFORGE_VLLM": "all"}, {}, "must be unset or one of attention, prefill, sparse, layer")
+    table.refused("refused: an fp8 cache of layers", SCRIPT, {"MLAFORGE_VLLM": "layer"}, dict(llm=dict(kv_cache_dtype="fp8", attention_backend="CPU_MLA")),
+                  "kv_cache_dtype must be 'auto'")
     return 0 if table.good else 1
 
 

@@ -1,14 +1,20 @@
-"""A plugin beside ours: each call of flash_mla_with_kvcache adds a byte to $MLAF_ENGINES/calls, since SGLang's scheduler is a process of its own."""
+"""A plugin beside ours, for engines whose work is done in other processes: each call of mlaforge adds a byte to $MLAF_CALLS, if that is set."""
 import os
 
 import mlaforge
 
 
-def register():
-    call = mlaforge.flash_mla_with_kvcache
-
+def _counted(call, path):
     def counted(*args, **named):
-        with open(os.environ["MLAF_ENGINES"] + "/calls", "ab") as f:
+        with open(path, "ab") as f:
             f.write(b".")
         return call(*args, **named)
-    mlaforge.flash_mla_with_kvcache = counted
+    counted.counts = True
+    return counted
+
+
+def register():
+    path = os.environ.get("MLAF_CALLS")
+    for of, name in ((mlaforge, "flash_mla_with_kvcache"), (mlaforge, "mla_decode_fwd"), (mlaforge.Layer, "__call__")):
+        if path and not hasattr(getattr(of, name), "counts"):
+            setattr(of, name, _counted(getattr(of, name), path))

@@ -40,6 +40,7 @@ def arriving(llm, asked, params, every, abort):
 
 def main(settings):
     from vllm import LLM, SamplingParams
+    calls = serve.count_elsewhere() if settings.get("llm", {}).get("tensor_parallel_size") else int
     llm = LLM(os.environ["MLAF_ENGINES"] + "/served", skip_tokenizer_init=True, dtype="bfloat16", max_num_seqs=8, seed=0,
               **{"enforce_eager": True, "max_model_len": 512, **settings.get("llm", {})})
     asked = serve.prompts(settings.get("lengths", [5, 37, 1, 80]), settings.get("repeated", False))
@@ -55,7 +56,7 @@ def main(settings):
             tokens = list(x.outputs[0].token_ids)
             out.append((list(x.prompt_token_ids), tokens, [row[t].logprob for row, t in zip(x.outputs[0].logprobs, tokens)]))
     from mlaforge.engines.vllm_attention import CALLS
-    print("RESULT " + json.dumps({"out": out, "calls": {**CALLS, "prefix hits": cached, **counts}}), flush=True)
+    print("RESULT " + json.dumps({"out": out, "calls": {**CALLS, "prefix hits": cached, "calls in ranks": calls(), **counts}}), flush=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,13 @@ def prompts(lengths, repeated):
     return [(p[:6] * (len(p) // 6 + 1))[:len(p)] for p in made] if repeated else made
 
 
+def count_elsewhere():
+    """Makes processes that this one starts count their calls (count_calls.py); returns a function that says how many there were."""
+    os.environ["MLAF_CALLS"] = path = os.environ["MLAF_ENGINES"] + "/calls"
+    open(path, "w").close()
+    return lambda: os.path.getsize(path)
+
+
 def child(script, environment, settings):
     """The script's result, which it prints behind "RESULT ", or the last line that says what went wrong."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, script), json.dumps(settings)], env={**os.environ, **environment}, text=True,

@@ -1,4 +1,5 @@
 """vLLM's GPU class of ours with metadata made by hand, on the emulator: vLLM's GPU build is not here, and its prefill cannot be made without it."""
+import tempfile
 import types
 
 import torch
@@ -59,14 +60,14 @@ def error(counts, pair, kind=None):
     return worst, far
 
 
-def dcp_error(ranks, interleave, kind=None):
-    """Relative error against float64 where the context is split over ranks (DCP): each has the rows that vLLM deals out to it, perhaps none, and all heads'
-    queries; outputs are combined by the logarithms, as vLLM does."""
+def dcp_case(ranks, interleave, kind=None):
+    """Contexts split over ranks (DCP): queries of all heads, the block table, each rank's rows and lengths as vLLM deals them out, perhaps none, and out and
+    lse of float64."""
     from vllm.v1.attention.backends.utils import get_dcp_local_seq_lens
     random = torch.Generator().manual_seed(ranks)
     lens, most = torch.tensor([70, 5, 130, 1], dtype=torch.int32), 3
     cache, numbers = stored(torch.randn(len(lens), most * PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
-    q, outs, sums = torch.randn(len(lens), HEADS, RANK + ROPE, generator=random).bfloat16(), [], []
+    q, parts = torch.randn(len(lens), HEADS, RANK + ROPE, generator=random).bfloat16(), []
     table = torch.randperm(len(lens) * most, generator=random).view(len(lens), most).int()
     for rank in range(ranks):
         local, own = get_dcp_local_seq_lens(lens, ranks, rank, interleave), torch.zeros(len(lens) * most, PAGE, cache.shape[-1]).to(cache.dtype)
@@ -75,21 +76,54 @@ def dcp_error(ranks, interleave, kind=None):
             assert len(mine) == local[b]
             for at, i in enumerate(mine):
                 own[table[b, at // PAGE], at % PAGE] = cache[b, i]
-        out, lse = decode(q, own, table, local, [1] * len(lens))
-        outs.append(out.double())
-        sums.append(lse.double())
-    parts = torch.stack(sums)
-    assert any(bool((local == 0).any()) for local in [get_dcp_local_seq_lens(lens, ranks, r, interleave) for r in range(ranks)])
-    made = (parts.softmax(0)[..., None] * torch.stack(outs)).sum(0)
+        parts.append((own, local))
+    assert any(bool((local == 0).any()) for _, local in parts)
     scores = [q[b].double() @ numbers[b, :n].T * SCALE for b, n in enumerate(lens.tolist())]
-    want = torch.stack([s.softmax(-1) @ numbers[b, :s.shape[1], :RANK] for b, s in enumerate(scores)])
-    far = (parts.logsumexp(0) - torch.stack([s.logsumexp(-1) for s in scores])).abs().max()
-    return float((made - want).norm() / want.norm()), float(far)
+    out = torch.stack([s.softmax(-1) @ numbers[b, :s.shape[1], :RANK] for b, s in enumerate(scores)])
+    return q, table, parts, out, torch.stack([s.logsumexp(-1) for s in scores])
+
+
+def dcp_error(ranks, interleave, kind=None):
+    """Relative error against float64, and the most of lse: each rank has all heads' queries, and outputs are combined by the logarithms, as vLLM does."""
+    q, table, parts, want, wanted = dcp_case(ranks, interleave, kind)
+    made = [decode(q, own, table, local, [1] * len(q)) for own, local in parts]
+    sums = torch.stack([lse.double() for _, lse in made])
+    out = (sums.softmax(0)[..., None] * torch.stack([out.double() for out, _ in made])).sum(0)
+    return float((out - want).norm() / want.norm()), float((sums.logsumexp(0) - wanted).abs().max())
+
+
+def _corrected(out, lses, rank, ctx, is_lse_base_on_e):
+    """vLLM's kernel between its two exchanges, which is Triton's and wants a GPU: this rank's share of outputs, and lse over all ranks."""
+    total = lses.logsumexp(0)
+    share = (lses[rank] - total).exp()[..., None]
+    return torch.where(share == 0, 0, out.float() * share).to(out.dtype), total
+
+
+def _exchange(rank, ranks, path, errors):
+    from vllm.distributed import parallel_state
+    from vllm.v1.attention.ops import dcp
+    torch.set_grad_enabled(False)
+    parallel_state.init_distributed_environment(ranks, rank, f"file://{path}", rank, "gloo")
+    group = parallel_state.init_model_parallel_group([list(range(ranks))], rank, "gloo", group_name="dcp")
+    q, table, parts, want, _ = dcp_case(ranks, 1)
+    (own, local), mine = parts[rank], slice(rank * HEADS // ranks, (rank + 1) * HEADS // ranks)
+    out, lse = decode(group.all_gather(q[:, mine].contiguous(), dim=1), own, table, local, [1] * len(q))
+    dcp.correct_attn_out = _corrected
+    out = dcp.cp_lse_ag_out_rs(out, lse, group, seq_lens=local, query_start_loc=torch.arange(len(q) + 1, dtype=torch.int32), is_lse_base_on_e=True)
+    errors.put(float((out.double() - want[:, mine]).norm() / want[:, mine].norm()))
+
+
+def dcp_exchange_error(ranks):
+    """The most of ranks' relative errors where each is a process with its own heads and rows: vLLM gathers queries, and combines outputs, over gloo."""
+    errors = torch.multiprocessing.get_context("spawn").SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(_exchange, (ranks, folder + "/ranks", errors), ranks)
+    return max(errors.get() for _ in range(ranks))
 
 
 def sparse_error(kind=None, topk=40):
     """Decode of the class over index lists, of 5 query tokens of two requests; vLLM's kernel that looks rows up is done by hand."""
-    from mlaforge.engines import vllm_sparse
+    from mlaforge.engines import vllm_gpu
     random = torch.Generator().manual_seed(topk)
     cache, numbers = stored(torch.randn(6, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
     table, owner, lens = torch.tensor([[4, 1], [0, 5]]), [0, 0, 0, 1, 1], [100, 101, 102, 30, 31]
@@ -100,7 +134,7 @@ def sparse_error(kind=None, topk=40):
     at = lists[:5].clamp_min(0).long()
     rows = torch.where(lists[:5] < 0, -1, table[torch.tensor(owner)].gather(1, at // PAGE) * PAGE + at % PAGE).int()
     q = torch.randn(5, HEADS, RANK + ROPE, generator=random).bfloat16()
-    one = object.__new__(vllm_sparse.SparseImpl)
+    one = object.__new__(vllm_gpu.SparseImpl)
     one.kv_lora_rank, one.scale, one.kv_cache_dtype, one.topk_indices_buffer = RANK, SCALE, "fp8_ds_mla" if kind is torch.uint8 else "auto", lists
     one._convert_logical_to_physical_topk = lambda logical, metadata, **how: rows
     out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]), cache, None, None)
@@ -115,7 +149,7 @@ def sparse_error(kind=None, topk=40):
 
 def prefill_error(new=(5, 33), cached=(40, 7), heads=4, nope=128, v=128):
     """Relative error against float64 of the prefill hook: new tokens and a chunk of cached context apart, merged by their logs as vLLM does."""
-    from mlaforge.engines.vllm_prefill import Prefill
+    from mlaforge.engines.vllm_attention import Prefill
     random = torch.Generator().manual_seed(5)
     hook = Prefill(num_heads=heads, scale=SCALE, kv_lora_rank=RANK, qk_nope_head_dim=nope, qk_rope_head_dim=ROPE, v_head_dim=v, vllm_config=None)
     sums = lambda counts: torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)

@@ -12,6 +12,7 @@
 --           is not written then
 --   apart   no problem has both this and that other field, each other than 0; why: what a message says behind their values.
 --           With `of`, a list of that field's values, those go together, and 0 does not
+--   unlisted  why kernels of a family that lists the field neither in `problem` nor in `optional` do not serve others than 0
 --   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
@@ -33,7 +34,7 @@ return {
     about = "query token i of n sees the first kv_len - (n-1-i) tokens" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of Q and O, and of a cache of 16 bits" },
   { field = "rotate", word = "rope on read", words = { "", "rope_pairs", "rope_halves" }, moot = { field = "rope", at = 0 },
-    added = true,
+    added = true, unlisted = "keys are taken as the cache has them",
     about = "keys are rotated as they are read, the cache's are not: columns 2i and 2i+1, or i and i + P/2" },
   { field = "cache", word = "cache", words = CACHES, added = true, option = "kv-cache",
     apart = { field = "rotate",

@@ -38,7 +38,6 @@ end
 function shape.plain_rule(p)
   local format = shape.cache(p)
   if format then return ("cache is %s: keys are taken as numbers of 16 bits"):format(format.name) end
-  if p.rotate ~= 0 then return ("rotate is %d: keys are taken as the cache has them"):format(p.rotate) end
 end
 function shape.rotate_rule(p)
   local format = shape.cache(p)
@@ -48,7 +47,6 @@ end
 
 function shape.cache_rule(p)
   if p.cache == 0 then return "the cache is of 16 bits: there are no bytes to decode" end
-  if p.rotate ~= 0 then return ("rotate is %d: keys are taken as the cache has them"):format(p.rotate) end
 end
 
 -- The rules of a family's variant: its own with `first` in place of shape.plain_rule, and `more`.

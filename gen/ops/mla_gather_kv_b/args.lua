@@ -7,18 +7,19 @@ end
 
 return {
   count = { "tokens", also = "batch" },
-  -- KCOLUMNS: of a row of k, N+V where v is NULL; NEEDKPE: not 0 where cache_kpe is wanted.
+  -- KCOLUMNS: of a row of k, N+V where v is NULL; KPEROW: elements of a row of cache_kpe; NEEDKPE: not 0 where cache_kpe is
+  -- wanted.
   sizes = {
     { "T", "tokens", each = "token" }, { "B", "batch" }, { "ENDS", "batch + 1" }, { "H", "heads", each = "head" },
     { "N", "nope" }, { "V", "vdim" }, { "OUT", "N + V", each = "row" }, { "R", "rank" }, { "P", "rope" }, { "ROTATE", "rotate" },
     { "PAGES", "num_pages", each = "page" }, { "PAGE", "page_tokens", each = "row" }, { "POSITIONS", "rope_rows" },
     { "ONE", "1", each = "row" }, { "NONE", "0" },
-    { "UNIT" }, { "ROW" }, { "SPLIT" }, { "SCALED" }, { "KCOLUMNS" }, { "NEEDKPE" },
+    { "UNIT" }, { "ROW" }, { "SPLIT" }, { "SCALED" }, { "KCOLUMNS" }, { "KPEROW" }, { "NEEDKPE" },
   },
   args = {
     rows("PAGES PAGE | ROW", { "cache", "UNIT", needed = "PAGES" }),
     -- As many rows as all pages have; cases count them.
-    rows("ONE | P", { "cache_kpe", "UNIT", has = "SPLIT", needed = "NEEDKPE" }),
+    rows("ONE | KPEROW", { "cache_kpe", "UNIT", has = "SPLIT", needed = "NEEDKPE" }),
     { "scale_at", "f32", axes = "", has = "SCALED", optional = true },
     { "table", "i32", axes = "" }, { "table_indptr", "i32", axes = "ENDS", optional = true },
     { "cu_seqlens", "i32", axes = "ENDS" }, { "seq_starts", "i32", axes = "B", optional = true },

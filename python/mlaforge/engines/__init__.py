@@ -37,3 +37,27 @@ def unsupported(engine, version=None):
     if not _numbers(first) <= _numbers(version) < _numbers(end):
         return f"mlaforge: {engine} {version} was not tested, must be >={first},<{end}: pip install 'mlaforge[{engine}]'"
     return None
+
+
+def refuse(what, who="mlaforge"):
+    """Raises what an adaptor says of a thing that it does not serve."""
+    raise NotImplementedError(f"{who}: {what}")
+
+
+PARTS = {**{name: name for name in ("q_a_proj", "q_a_layernorm", "q_b_proj", "q_proj", "kv_a_proj_with_mqa", "kv_a_layernorm", "kv_b_proj", "o_proj")},
+         "fused_qkv_a_proj": "fused_qkv_a_proj_with_mqa"}  # modules of an MLA attention in engines, and their names in a checkpoint
+
+
+def parts(module, layer, refuse=refuse):
+    """The modules of an MLA attention by their names in a checkpoint."""
+    found = {PARTS[name]: getattr(module, name) for name in PARTS if getattr(module, name, None) is not None}
+    for name, part in found.items():
+        if getattr(part, "bias", None) is not None:
+            refuse(f"{name} of layer {layer} has a bias, must have none")
+    return found
+
+
+def sizes(module):
+    """Arguments of mlaforge.Layer that an MLA attention has as attributes, in all engines by these names."""
+    return dict(rank=module.kv_lora_rank, rope=module.qk_rope_head_dim, nope=module.qk_nope_head_dim, v=module.v_head_dim,
+                eps=module.kv_a_layernorm.variance_epsilon)

@@ -16,29 +16,27 @@ from transformers.cache_utils import DynamicLayer, StaticLayer
 from transformers.masking_utils import causal_mask_function
 
 import mlaforge
-from mlaforge.engines import unsupported
+from mlaforge import engines
 from mlaforge.engines.transformers_cache import LatentLayer
 from mlaforge.engines.transformers_graphs import Graphs
 
 # Attention modules whose forward is the MLA layer. Others have gates, scales or selections that a layer does not know.
 SERVED = ("DeepseekV2Attention", "DeepseekV3Attention", "Glm4MoeLiteAttention", "Mistral4Attention", "YoutuAttention")
 ROPE_TYPES = ("default", "yarn", "linear", "llama3")  # those whose rotations do not depend on lengths
-WEIGHTS = ("q_a_proj", "q_a_layernorm", "q_b_proj", "q_proj", "kv_a_proj_with_mqa", "kv_a_layernorm", "kv_b_proj", "o_proj")
 NAME = "mlaforge"  # of the attention implementation
 
 
-def _refuse(what):
-    raise NotImplementedError(f"mlaforge.engines.transformers: {what}")
+refuse = functools.partial(engines.refuse, who=__name__)
 
 
 def _no_attention(module, *args, **named):
-    _refuse(f"{type(module).__name__} was not patched and asks for attn_implementation '{NAME}': call patch(model)")
+    refuse(f"{type(module).__name__} was not patched and asks for attn_implementation '{NAME}': call patch(model)")
 
 
 def _mask(*args, attention_mask=None, mask_function=causal_mask_function, **named):
     """The mask that layers get: the caller's two-dimensional one, or None."""
     if mask_function is not causal_mask_function:
-        _refuse("the mask is not causal (packed sequences, windows, blocks): only padding of a causal mask is served")
+        refuse("the mask is not causal (packed sequences, windows, blocks): only padding of a causal mask is served")
     return attention_mask
 
 
@@ -64,7 +62,7 @@ class Part:
         positions = rows.clamp_min(0) if step.positions is None else step.positions[:, self.lo:self.hi].expand(step.batch, -1)[self.first:self.end]
         slots = rows + torch.arange(self.first, self.end, device=device)[:, None] * (step.table.shape[1] * runner.page)
         slots = slots if new is None else slots.masked_fill(~new, -1)
-        self.schedule = self.keep = None
+        self.schedule = self.keep = self.workspace = None
         if tokens > runner.most_q or new is not None and tokens > 1 and not bool(new.all()):
             counts, lens = [tokens] * batch, [self.total] * batch
             if new is not None:
@@ -73,6 +71,9 @@ class Part:
                 self.keep = new.flatten().nonzero()[:, 0]
                 positions, slots = positions.reshape(-1)[self.keep], slots.reshape(-1)[self.keep]
             self.schedule = layer.schedule(counts, [total - n for total, n in zip(lens, counts)])
+        else:  # layers share a workspace, in which the first one leaves the lists that are made of the table
+            room = self.table.new_empty(layer.workspace_size(batch, tokens, self.total, self.table.shape[1]) + 256, dtype=torch.uint8)
+            self.workspace = room[-room.data_ptr() % 256:]
         self.positions, self.slots = positions.reshape(-1).contiguous(), slots.reshape(-1).contiguous()
 
     def run(self, runner, layer, hidden, rows, out):
@@ -86,7 +87,8 @@ class Part:
         whole = self.keep is None and y.is_contiguous()
         direct = y.view(-1, y.shape[-1]) if whole else None
         if self.schedule is None:
-            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct)
+            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct,
+                         workspace=self.workspace, same_tables=layer is not runner.modules[0]._mlaforge_layer)
         else:
             made = layer(tokens, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule, out=direct)
         runner.calls["decode" if self.schedule is None else "prefill"] += 1
@@ -104,7 +106,7 @@ class Step:
         self.past, self.positions, most = past, positions, runner.options["prefill_tokens"]
         self.table = torch.arange(rows.shape[0], device=hidden.device, dtype=torch.int32).view(self.batch, -1)
         if mask is not None and (mask.dim() != 2 or mask.shape[1] < past + tokens):
-            _refuse(f"attention_mask has the shape {tuple(mask.shape)}, must be [requests, {past + tokens}] for {past} cached and {tokens} new tokens")
+            refuse(f"attention_mask has the shape {tuple(mask.shape)}, must be [requests, {past + tokens}] for {past} cached and {tokens} new tokens")
         self.mask = None if mask is None else mask[:, :past + tokens].long()
         requests = self.batch if tokens <= runner.most_q and tokens * self.batch <= most or tokens == 1 else max(most // tokens, 1)
         self.parts = [Part(runner, layer, self, (first, min(first + requests, self.batch)), (lo, min(lo + most, tokens)))
@@ -117,7 +119,7 @@ class Runner:
     def __init__(self, model, page, positions, options):
         rope = next((m for m in model.modules() if hasattr(m, "inv_freq")), None)
         if rope is None or rope.rope_type not in ROPE_TYPES:
-            _refuse(f"rope_type is {getattr(rope, 'rope_type', None)!r}, must be one of {', '.join(ROPE_TYPES)}: others' rotations depend on lengths")
+            refuse(f"rope_type is {getattr(rope, 'rope_type', None)!r}, must be one of {', '.join(ROPE_TYPES)}: others' rotations depend on lengths")
         angles = torch.arange(positions, dtype=torch.float64, device=rope.inv_freq.device)[:, None] * rope.inv_freq.double()
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.page, self.positions, self.options, self.most_q, self.step = page, positions, options, max(options["q_lens"]), None
@@ -127,19 +129,11 @@ class Runner:
 
     def add(self, module, config):
         """Checks a module, and what its layer is made of."""
-        weights = {}
-        for name in WEIGHTS:
-            sub = getattr(module, name, None)
-            if sub is not None:
-                if getattr(sub, "bias", None) is not None:
-                    _refuse(f"{name} of layer {module.layer_idx} has a bias, must have none")
-                weights[name + ".weight"] = sub.weight.data
+        weights = {name + ".weight": sub.weight.data for name, sub in engines.parts(module, module.layer_idx, refuse).items()}
         scaled = (config.rope_parameters or {}).get("llama_4_scaling_beta")
         more = dict(q_scale_beta=scaled, q_scale_original=config.rope_parameters["original_max_position_embeddings"]) if scaled else {}
-        module._mlaforge = dict(weights=weights, heads=module.num_heads, cos_sin_cache=self.table, scale=module.scaling, rank=module.kv_lora_rank,
-                                rope=module.qk_rope_head_dim, nope=module.qk_nope_head_dim, v=module.v_head_dim,
-                                eps=module.kv_a_layernorm.variance_epsilon, style="pairs" if getattr(config, "rope_interleave", True) else "halves",
-                                page_size=self.page, **more)
+        module._mlaforge = dict(weights=weights, heads=module.num_heads, cos_sin_cache=self.table, scale=module.scaling, page_size=self.page,
+                                style="pairs" if getattr(config, "rope_interleave", True) else "halves", **engines.sizes(module), **more)
         module.forward = functools.partial(torch.compiler.disable(_forward), module, self)
         self.modules.append(module)
 
@@ -168,9 +162,9 @@ def _cache_layer(runner, module, cache):
     if isinstance(layer, LatentLayer):
         return layer
     if type(layer) not in (DynamicLayer, StaticLayer):
-        _refuse(f"the cache has a {type(layer).__name__}, must be a dynamic, a static or an offloaded cache")
+        refuse(f"the cache has a {type(layer).__name__}, must be a dynamic, a static or an offloaded cache")
     if layer.is_initialized and layer.get_seq_length() != 0:
-        _refuse("the cache already holds rows that mlaforge did not write: begin with an empty one")
+        refuse("the cache already holds rows that mlaforge did not write: begin with an empty one")
     cache.layers[module.layer_idx] = LatentLayer(runner.page, columns)
     return cache.layers[module.layer_idx]
 
@@ -179,9 +173,9 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
     cache = past_key_values if past_key_values is not None else cache
     cache = DynamicCache() if cache is None else cache
     if not isinstance(cache, Cache):
-        _refuse(f"the cache is a {type(cache).__name__}: continuous batching (generate_batch) is not served; use generate()")
+        refuse(f"the cache is a {type(cache).__name__}: continuous batching (generate_batch) is not served; use generate()")
     if torch.is_grad_enabled() and hidden_states.requires_grad:
-        _refuse("hidden states require a gradient, and mlaforge has no backward pass: call under torch.no_grad()")
+        refuse("hidden states require a gradient, and mlaforge has no backward pass: call under torch.no_grad()")
     batch, tokens, _ = hidden_states.shape
     latent, index, moving = _cache_layer(runner, module, cache), module.layer_idx, getattr(cache, "offloading", False)
     if moving:
@@ -189,7 +183,7 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
         latent.prefetch()
         cache.prefetch(index + 1, cache.only_non_sliding)
     if latent.length + tokens > runner.positions:
-        _refuse(f"{latent.length + tokens} tokens, must be at most {runner.positions}: patch(model, positions=...)")
+        refuse(f"{latent.length + tokens} tokens, must be at most {runner.positions}: patch(model, positions=...)")
     rows = latent.reserve(hidden_states, batch, latent.length + tokens)
     if module is runner.modules[0] and runner.fixed is None:
         if batch > runner.options["batch"] or not hasattr(module, "_mlaforge_layer"):
@@ -209,7 +203,7 @@ def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), pre
     of two. q_lens: numbers of new tokens a request, up to 16, that run as decode; others are prefill, in parts of prefill_tokens. positions: most tokens
     of a request (None: the config's). graphs: decode steps that repeat are CUDA graphs. options: mlaforge.Layer's. model.mlaforge.calls counts calls
     of layers."""
-    why = unsupported("transformers")
+    why = engines.unsupported("transformers")
     if why:
         raise ImportError(why)
     if hasattr(model, "mlaforge"):
@@ -218,9 +212,9 @@ def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), pre
     modules = [m for m in model.modules() if hasattr(m, "kv_a_proj_with_mqa") and hasattr(m, "kv_b_proj")]
     for module in modules:
         if type(module).__name__ not in SERVED or hasattr(module, "indexer"):
-            _refuse(f"{type(module).__name__} is not served; served are {', '.join(SERVED)}")
+            refuse(f"{type(module).__name__} is not served; served are {', '.join(SERVED)}")
     if not modules:
-        _refuse(f"{type(model).__name__} has no MLA layer")
+        refuse(f"{type(model).__name__} has no MLA layer")
     options = dict(options, batch=batch, kv_len=kv_len, q_lens=tuple(q_lens), prefill_tokens=prefill_tokens, ctx=ctx)
     runner = Runner(model, page_size, positions or config.max_position_embeddings, options)
     for module in modules:

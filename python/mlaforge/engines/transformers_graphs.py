@@ -1,5 +1,6 @@
 """Decode steps of a patched transformers model as CUDA graphs: patch(model, graphs=True)."""
 import functools
+import weakref
 
 from mlaforge.errors import needs
 
@@ -19,12 +20,12 @@ def record(run):
 
 
 class Graphs:
-    """A model's forward. The second step in a row of the same shape, over the same memory of the cache, is recorded, and later ones replay it: what
-    changes from step to step lies in tensors of its own. Everything else runs as it would without graphs."""
+    """A model's forward. The second step in a row of one shape, over the same memory of the cache, is recorded, and later ones replay it. What the caller
+    hands over lies in tensors that the graph reads; cached lengths it moves on by itself. Everything else runs as it would without graphs."""
 
     def __init__(self, model, runner, new_step):
         self.plain, self.runner, self.new_step = model.forward, runner, new_step
-        self.key = self.replay = None
+        self.key = self.replay = self.end = None
 
         @functools.wraps(self.plain)  # generate() reads its signature
         def forward(*given, **named):
@@ -32,60 +33,77 @@ class Graphs:
         model.forward = forward
 
     def forward(self, input_ids=None, past_key_values=None, attention_mask=None, position_ids=None, **named):
-        plain = functools.partial(self.plain, past_key_values=past_key_values, attention_mask=attention_mask, **named)
-        step = self._step(input_ids, past_key_values, attention_mask, position_ids, named)
-        key = step and self._key(step, input_ids, past_key_values, named)
-        if not key or key != self.key:
+        key = self._key(input_ids, past_key_values, attention_mask, position_ids, named)
+        if key is None or key != self.key:
             self.key, self.replay = key, None
-            return plain(input_ids=input_ids, position_ids=position_ids)
-        tokens = input_ids.shape[1]
+            return self.plain(input_ids=input_ids, past_key_values=past_key_values, attention_mask=attention_mask, position_ids=position_ids, **named)
+        layers, tokens = past_key_values.layers, input_ids.shape[1]
+        past = layers[0].length
+        new = None if attention_mask is None or tokens > 1 else attention_mask[:, past:past + 1]
         if self.replay is None:
-            self._record(plain, step, input_ids, position_ids)
+            self._prepare(past_key_values, attention_mask, input_ids, position_ids, new)
         else:
-            for mine, given in zip(self.inputs, self._inputs(step, input_ids, position_ids)):
-                mine.copy_(given)
-            for layer in past_key_values.layers:
+            self.ids.copy_(input_ids)
+            self.positions.copy_(position_ids)
+            if new is not None:
+                self.new.copy_(new)
+        if self.end != past or self.cache() is not past_key_values:  # not the step behind the last one
+            self.lens.copy_(torch.full_like(self.lens, past) if attention_mask is None else (attention_mask[:, :past] != 0).sum(1))
+            self.cache = weakref.ref(past_key_values)
+        if self.replay is None:
+            self._record(past_key_values, named)
+        else:
+            for layer in layers:
                 layer.length += tokens
-            self.runner.calls["decode"] += len(past_key_values.layers)
+            self.runner.calls["decode"] += len(layers)
         self.replay()
+        self.end = past + tokens
         return type(self.made)(logits=self.made.logits.clone(), past_key_values=past_key_values)
 
-    def _step(self, input_ids, cache, mask, positions, named):
-        """The step, of one part that has no schedule, of a call whose results are logits alone; else None."""
+    def _key(self, ids, cache, mask, positions, named):
+        """The facts that a recorded step depends on. None: the call is no decode step of one part without a schedule, or wants more than logits."""
         layers, runner = getattr(cache, "layers", None), self.runner
-        if input_ids is None or positions is None or not layers or getattr(cache, "offloading", False) or torch.is_grad_enabled():
+        if ids is None or positions is None or not layers or getattr(cache, "offloading", False) or torch.is_grad_enabled():
             return None
-        if not all(isinstance(layer, LatentLayer) and layer.length for layer in layers) or len(layers) != len(runner.modules):
+        if len(layers) != len(runner.modules) or not all(isinstance(layer, LatentLayer) and layer.length for layer in layers):
             return None
         if any(torch.is_tensor(value) for value in named.values()) or named.get("output_hidden_states") or named.get("output_attentions"):
             return None
-        (batch, tokens), past = input_ids.shape, layers[0].length
-        if tokens > runner.most_q or batch != layers[0].batch or batch > runner.options["batch"] or past + tokens > runner.positions:
+        (batch, tokens), past, options = ids.shape, layers[0].length, runner.options
+        end = past + tokens
+        if tokens > runner.most_q or batch != layers[0].batch or batch > options["batch"] or end > runner.positions:
+            return None
+        if mask is not None and (mask.dim() != 2 or mask.shape[1] < end) or tokens > 1 and (
+                batch * tokens > options["prefill_tokens"] or mask is not None and not bool(mask[:, past:end].all())):
             return None
         for layer in layers:
-            layer.reserve(layer.rows, batch, past + tokens)
-        step = self.new_step(runner, runner.modules[0]._mlaforge_layer, layers[0].rows, input_ids.unsqueeze(-1), past, mask, positions)
-        return step if len(step.parts) == 1 and step.parts[0].schedule is None else None
+            layer.reserve(layer.rows, batch, end)
+        return (ids.shape, positions.shape, mask is None, [layer.rows.data_ptr() for layer in layers], layers[0].rows.shape,
+                id(runner.modules[0]._mlaforge_layer), named)
 
-    def _key(self, step, input_ids, cache, named):
-        return (tuple(input_ids.shape), tuple(layer.rows.data_ptr() for layer in cache.layers), cache.layers[0].rows.shape,
-                id(self.runner.modules[0]._mlaforge_layer), tuple(sorted((name, str(value)) for name, value in named.items())))
+    def _prepare(self, cache, mask, ids, positions, new):
+        """Makes the tensors that differ from step to step, and the step that is recorded."""
+        (batch, tokens), rows = ids.shape, cache.layers[0].rows
+        self.ids, self.positions, self.new = ids.clone(), positions.clone(), None if new is None else new != 0
+        self.step = self.new_step(self.runner, self.runner.modules[0]._mlaforge_layer, rows, ids.unsqueeze(-1), cache.layers[0].length, mask, positions)
+        self.lens, self.end = self.step.parts[0].lens.clone(), None
+        ends = torch.arange(batch, device=ids.device)[:, None] * (rows.shape[0] // batch * self.runner.page)
+        self.ends = ends + torch.arange(-tokens, 0, device=ids.device)  # a slot is that far behind its request's length
 
-    @staticmethod
-    def _inputs(step, input_ids, position_ids):
-        """Tensors that differ from step to step."""
-        part = step.parts[0]
-        return input_ids, position_ids, part.positions, part.slots, part.lens
+    def _record(self, cache, named):
+        part, (batch, tokens) = self.step.parts[0], self.ids.shape
 
-    def _record(self, plain, step, input_ids, position_ids):
-        self.inputs = [x.clone() for x in self._inputs(step, input_ids, position_ids)]
-        input_ids, position_ids = self.inputs[:2]
-        part = step.parts[0]
-        part.positions, part.slots, part.lens = self.inputs[2:]
-        self.runner.step = self.runner.fixed = self.step = step
+        def run():
+            self.lens.add_(tokens if self.new is None else self.new[:, 0])
+            slots = self.ends + self.lens[:, None]
+            part.lens, part.slots = self.lens, (slots if self.new is None else slots.where(self.new, -1)).view(-1)
+            part.positions = self.positions.expand(batch, -1).reshape(-1)
+            self.runner.step = self.runner.fixed = self.step
+            try:  # without the caller's mask: the graph would read it at each replay
+                return self.plain(input_ids=self.ids, past_key_values=cache, position_ids=self.positions, **named)
+            finally:
+                self.runner.fixed = None
         try:
-            self.replay, self.made = record(functools.partial(plain, input_ids=input_ids, position_ids=position_ids))
+            self.replay, self.made = record(run)
         except RuntimeError as why:
             raise NotImplementedError(f"mlaforge.engines.transformers: graphs is True, and a step of this model cannot be recorded: {why}") from why
-        finally:
-            self.runner.fixed = None

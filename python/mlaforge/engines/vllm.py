@@ -9,7 +9,7 @@ import sys
 from mlaforge.engines import unsupported
 
 WANTED = ("attention", "prefill", "sparse", "layer")
-PREFILL = "mlaforge.engines.vllm_prefill.Prefill"
+PREFILL = "mlaforge.engines.vllm_attention.Prefill"
 
 
 def register():
@@ -26,7 +26,7 @@ def register():
     from vllm.v1.attention.backends.mla.prefill.registry import MLAPrefillBackendEnum, register_mla_prefill_backend
     from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
     if not current_platform.is_cpu():
-        register_backend(AttentionBackendEnum.CUSTOM, "mlaforge.engines." + ("vllm_sparse.SparseBackend" if wanted == "sparse" else "vllm_gpu.Backend"))
+        register_backend(AttentionBackendEnum.CUSTOM, f"mlaforge.engines.vllm_gpu.{'Sparse' if wanted == 'sparse' else ''}Backend")
         register_mla_prefill_backend(MLAPrefillBackendEnum.CUSTOM, PREFILL)
     elif wanted == "sparse":
         sys.exit("mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention: it is for GPUs")

@@ -1,31 +1,16 @@
-"""vLLM's decode attention by mlaforge, on any platform."""
+"""vLLM's decode attention by mlaforge, and its prefill attention over expanded heads (MLAPrefillBackendEnum.CUSTOM, or the CPU platform's), on any platform."""
 from mlaforge.errors import needs
 
 needs(__name__, "torch", "vllm")
 
 import torch
 from vllm.model_executor.layers.attention.mla_attention import QueryLenSupport
+from vllm.v1.attention.backends.mla.prefill.base import MLAPrefillBackend
 
 import mlaforge
+from mlaforge.engines import refuse
 
-CALLS = {"attention": 0, "layer decode": 0, "layer prefill": 0, "prefill": 0, "context": 0, "ragged": 0, "lists": 0, "most query tokens": 0,
-         "cached before prefill": 0}
-
-
-class Ragged:
-    """Mixed into a builder of vLLM's: drafts of any numbers run as decode, and decode metadata says where each request's query tokens begin."""
-    query_len_support = QueryLenSupport.VARLEN
-
-    def _build_decode(self, *, query_start_loc_cpu, query_start_loc_device, **values):
-        made = super()._build_decode(query_start_loc_cpu=query_start_loc_cpu, query_start_loc_device=query_start_loc_device, **values)
-        lens = query_start_loc_cpu.diff()
-        made.query_start_loc, made.longest, made.ragged = query_start_loc_device, int(lens.max()), bool((lens != lens[0]).any())
-        return made
-
-
-def backend(name, of, builder, impl, **more):
-    """A backend of vLLM's, `of`, with another builder and implementation; name: the module's for it."""
-    return type(name, (of,), {"get_builder_cls": staticmethod(lambda: builder), "get_impl_cls": staticmethod(lambda: impl), **more})
+CALLS = dict.fromkeys(("attention", "layer decode", "layer prefill", "prefill", "context", "ragged", "lists", "most query tokens", "cached before prefill"), 0)
 
 
 def joined(q):
@@ -35,10 +20,21 @@ def joined(q):
     return mlaforge.concat_mla_q(*q) if q[1].shape[-1] else q[0]
 
 
+class Ragged:
+    """Mixed into a builder of vLLM's: drafts of any numbers run as decode, and decode metadata says where each request's query tokens begin."""
+    query_len_support = QueryLenSupport.VARLEN
+    reorder_batch_threshold = 1
+
+    def _build_decode(self, *, query_start_loc_cpu, query_start_loc_device, **values):
+        made = super()._build_decode(query_start_loc_cpu=query_start_loc_cpu, query_start_loc_device=query_start_loc_device, **values)
+        lens = query_start_loc_cpu.diff()
+        made.query_start_loc, made.longest, made.ragged = query_start_loc_device, int(lens.max()), bool((lens != lens[0]).any())
+        return made
+
+
 class Decode:
     """forward_mqa of an implementation of vLLM's: absorbed queries over its paged latent cache."""
-    can_return_lse_for_decode = True
-    lse_base_on_e = True  # vLLM combines ranks (DCP) by it
+    can_return_lse_for_decode = lse_base_on_e = True  # vLLM combines ranks (DCP) by it
 
     def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
         """q: [tokens, heads, 576], or a pair of 512 and 64 columns; returns out [tokens, heads, 512] and the natural logarithms [tokens, heads]."""
@@ -46,8 +42,7 @@ class Decode:
         if cache.dtype.itemsize == 1 and cache.dtype.is_floating_point:  # 8 bits, one scale for all; rows of 656 bytes hold theirs
             scale = layer._k_scale
         elif cache.dtype not in (q.dtype, torch.uint8):
-            raise NotImplementedError(f"mlaforge: the cache is {cache.dtype} and queries are {q.dtype}, must be of one type, or the cache of 8 bits: "
-                                      f"kv_cache_dtype is {self.kv_cache_dtype!r}")
+            refuse(f"the cache is {cache.dtype} and queries are {q.dtype}, must be of one type, or the cache of 8 bits: kv_cache_dtype is {self.kv_cache_dtype!r}")
         decode = attn_metadata.decode
         out, lse = mlaforge.mla_decode_fwd(
             q, cache.unsqueeze(-2), None, decode.query_start_loc, None, None, None, decode.longest, self.scale, lse=True, causal=attn_metadata.causal,
@@ -56,3 +51,36 @@ class Decode:
         CALLS["ragged"] += decode.ragged
         CALLS["most query tokens"] = max(CALLS["most query tokens"], decode.longest)
         return out, lse
+
+
+class Prefill(MLAPrefillBackend):
+    """New tokens among themselves, and over chunks of their cached context, which vLLM gathers and merges."""
+
+    @staticmethod
+    def get_name():
+        return "CUSTOM"
+
+    def supports_out(self):
+        """vLLM may hand over the tensor to write to."""
+        return True
+
+    def _run(self, q, k, v, queries, keys, most_q, most_k, causal, return_lse, out):
+        return mlaforge.flash_attn_varlen_func(q, k, v, queries, keys, most_q, most_k, softmax_scale=self.scale, causal=causal, return_lse=return_lse, out=out)
+
+    def run_prefill_new_tokens(self, q, k, v, return_softmax_lse, out=None, output_scale=None):
+        """Causal attention of new tokens; with return_softmax_lse (out, lse [heads, tokens])."""
+        if output_scale is not None:
+            refuse("output_scale is given, must be None: outputs have 16 bits")
+        CALLS["prefill"] += 1
+        of = self._prefill_metadata
+        return self._run(q, k, v, of.query_start_loc, of.query_start_loc, of.max_query_len, of.max_query_len, True, return_softmax_lse, out)
+
+    def run_prefill_context_chunk(self, chunk, q, k, v, out=None):
+        """Attention over a chunk of cached tokens: (out, lse [heads, tokens])."""
+        CALLS["context"] += 1
+        return self._run(q, k, v, chunk.query_start_loc, chunk.cu_seq_lens, chunk.max_query_len, chunk.max_seq_len, False, True, out)
+
+
+def backend(name, of, builder, impl, **more):
+    """A backend of vLLM's, `of`, with another builder and implementation."""
+    return type(name, (of,), {"get_builder_cls": staticmethod(lambda: builder), "get_impl_cls": staticmethod(lambda: impl), **more})

@@ -4,30 +4,15 @@ from mlaforge.errors import needs
 needs(__name__, "torch", "vllm")
 
 import torch
-from vllm.model_executor.layers.attention.mla_attention import MLACommonMetadataBuilder
-from vllm.v1.attention.backends.mla.amx_mla import AMXMLABackend, AMXMLAImpl, AMXMLAMetadataBuilder
-from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend, CPUMLAImpl
+from vllm.v1.attention.backends.mla.amx_mla import AMXMLABackend
+from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend
 
 from mlaforge.engines.vllm_attention import Decode, Ragged, backend
 
 
-class CpuBuilder(Ragged, MLACommonMetadataBuilder):
-    """Drafts run as decode."""
-    reorder_batch_threshold = 1
+def _with_ours(name, of, **more):
+    return backend(name, of, type(name, (Ragged, of.get_builder_cls()), {}), type(name, (Decode, of.get_impl_cls()), {}), **more)
 
 
-class AmxBuilder(Ragged, AMXMLAMetadataBuilder):
-    """Drafts run as decode."""
-    reorder_batch_threshold = 1
-
-
-class CpuImpl(Decode, CPUMLAImpl):
-    """CPU_MLA's prefill, decode by mlaforge."""
-
-
-class AmxImpl(Decode, AMXMLAImpl):
-    """AMX_MLA's prefill, decode by mlaforge."""
-
-
-CpuBackend = backend("CpuBackend", CPUMLABackend, CpuBuilder, CpuImpl, supported_dtypes=[torch.float16, torch.bfloat16])
-AmxBackend = backend("AmxBackend", AMXMLABackend, AmxBuilder, AmxImpl)
+CpuBackend = _with_ours("CpuBackend", CPUMLABackend, supported_dtypes=[torch.float16, torch.bfloat16])
+AmxBackend = _with_ours("AmxBackend", AMXMLABackend)

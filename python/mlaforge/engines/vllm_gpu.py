@@ -1,69 +1,76 @@
-"""vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, prefill as vLLM is told. Written from vLLM's sources; it was not run there."""
+"""vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, over whole contexts or index lists (models with an indexer: DeepSeek-V3.2, GLM-5),
+prefill as vLLM is told. Written from vLLM's sources; it was not run there."""
+import math
+
 from mlaforge.errors import needs
 
 needs(__name__, "torch", "vllm")
 
 import torch
-from vllm.model_executor.layers.attention.mla_attention import MLACommonBackend, MLACommonImpl, MLACommonMetadata, MLACommonMetadataBuilder
-from vllm.v1.attention.backend import AttentionCGSupport, AttentionType, MultipleOf
+from vllm.model_executor.layers.attention.mla_attention import MLACommonBackend, MLACommonImpl, MLACommonMetadataBuilder
+from vllm.model_executor.layers.attention.sparse_mla_attention import SparseMLACommonImpl, SparseMLACommonMetadata, SparseMLACommonMetadataBuilder
+from vllm.v1.attention.backend import AttentionCGSupport, MultipleOf
 
-from mlaforge.engines.vllm_attention import Decode, Ragged
+import mlaforge
+from mlaforge.engines import refuse
+from mlaforge.engines.vllm_attention import CALLS, Decode, Ragged, backend, joined
 
 Q_MOST = 16  # query tokens of a request in decode
 
 
 class Checked:
-    """Refuses what attention has not here, by name. Mixed into an implementation of vLLM's."""
+    """An implementation of vLLM's without windows, whose queries stay of 16 bits over a cache of 8."""
 
-    def __init__(self, num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
-                 kv_sharing_target_layer_name, **mla_args):
-        for name, value in (("alibi_slopes", alibi_slopes), ("sliding_window", sliding_window), ("logits_soft_cap", logits_soft_cap)):
-            if value is not None:
-                raise NotImplementedError(f"mlaforge: {name} is set, must be None: attention has no such thing here")
-        if attn_type != AttentionType.DECODER:
-            raise NotImplementedError(f"mlaforge: attn_type is {attn_type}, must be {AttentionType.DECODER}")
-        super().__init__(num_heads, head_size, scale, num_kv_heads, alibi_slopes, sliding_window, kv_cache_dtype, logits_soft_cap, attn_type,
-                         kv_sharing_target_layer_name, **mla_args)
-        self.supports_quant_query_input = False  # queries stay of 16 bits over a cache of 8
+    def __init__(self, *, sliding_window, **values):
+        if sliding_window is not None:
+            refuse("sliding_window is set, must be None: attention has no such thing here")
+        super().__init__(sliding_window=None, **values)
+        self.supports_quant_query_input = False
 
 
-class Builder(Ragged, MLACommonMetadataBuilder[MLACommonMetadata]):
+class Builder(Ragged, MLACommonMetadataBuilder):
     """Block tables, lengths and where queries begin are read on the device at each launch, so graphs of uniform batches can be replayed."""
     _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
     reorder_batch_threshold = Q_MOST
 
 
-class Impl(Decode, Checked, MLACommonImpl[MLACommonMetadata]):
+class Impl(Decode, Checked, MLACommonImpl):
     """MLACommonImpl's prefill, decode by mlaforge."""
     supports_dcp = True
 
-    def __init__(self, *values, **named):
-        if named.get("indexer") is not None:
-            raise NotImplementedError("mlaforge: indexer is set, must be None: set MLAFORGE_VLLM=sparse for models with an indexer")
-        super().__init__(*values, **named)
+    def __init__(self, **values):
+        if values.get("indexer") is not None:
+            refuse("indexer is set, must be None: set MLAFORGE_VLLM=sparse for models with an indexer")
+        super().__init__(**values)
 
 
-class Backend(MLACommonBackend):
-    """--attention-backend CUSTOM."""
-    supported_dtypes = [torch.float16, torch.bfloat16]
-    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16", "fp8", "fp8_e4m3"]
+class SparseBuilder(SparseMLACommonMetadataBuilder):
+    """Lists are read on the device at each launch, so graphs of uniform batches can be replayed."""
+    metadata_cls = SparseMLACommonMetadata
+    _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
 
-    @staticmethod
-    def get_name():
-        return "CUSTOM"
+    def __init__(self, *values):
+        super().__init__(*values)
+        self._init_reorder_batch_threshold(Q_MOST, supports_spec_as_decode=True, supports_dcp_with_varlen=False)
 
-    @staticmethod
-    def get_builder_cls():
-        return Builder
 
-    @staticmethod
-    def get_impl_cls():
-        return Impl
+class SparseImpl(Checked, SparseMLACommonImpl):
+    """SparseMLACommonImpl's prefill, decode by mlaforge. The indexer's positions become rows of the cache by vLLM's kernel."""
+    can_return_lse_for_decode = lse_base_on_e = True
 
-    @classmethod
-    def get_supported_head_sizes(cls):
-        return [288, 320, 512, 576]
+    def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
+        """Attention as Decode.forward_mqa has it; each query token sees its list."""
+        q, cache = joined(q), kv_c_and_k_pe_cache
+        rows = self._convert_logical_to_physical_topk(self.topk_indices_buffer[:q.shape[0]], attn_metadata, block_stride_rows=None, return_valid_counts=False)
+        out, lse = mlaforge.flash_mla_with_kvcache(q.unsqueeze(1), cache.unsqueeze(-2), None, None, self.kv_lora_rank, softmax_scale=self.scale,
+                                                   is_fp8_kvcache=self.kv_cache_dtype == "fp8_ds_mla", indices=rows.unsqueeze(1), empty_lse=-math.inf)
+        CALLS["lists"] += 1
+        return out.squeeze(1), lse.squeeze(-1)
 
-    @staticmethod
-    def get_supported_kernel_block_sizes(kv_cache_spec=None):
-        return [MultipleOf(1)]
+
+Backend = backend("Backend", MLACommonBackend, Builder, Impl, get_name=staticmethod(lambda: "CUSTOM"), supported_dtypes=[torch.float16, torch.bfloat16],
+                  supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8", "fp8_e4m3"],
+                  get_supported_head_sizes=classmethod(lambda of: [288, 320, 512, 576]),
+                  get_supported_kernel_block_sizes=staticmethod(lambda kv_cache_spec=None: [MultipleOf(1)]))
+SparseBackend = backend("SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
+                        is_sparse=classmethod(lambda of: True))

@@ -11,11 +11,10 @@ from vllm.model_executor.custom_op import op_registry_oot
 from vllm.model_executor.layers.mla import MultiHeadLatentAttentionWrapper
 
 import mlaforge
+from mlaforge.engines import parts, refuse, sizes
 from mlaforge.engines.vllm_attention import CALLS
 
 OPERATOR = "mlaforge::vllm_layer"
-WEIGHTS = {"q_b_proj": "q_b_proj", "q_proj": "q_proj", "kv_a_proj_with_mqa": "kv_a_proj_with_mqa", "fused_qkv_a_proj": "fused_qkv_a_proj_with_mqa",
-           "q_a_layernorm": "q_a_layernorm", "kv_a_layernorm": "kv_a_layernorm", "kv_b_proj": "kv_b_proj", "o_proj": "o_proj"}
 LAYERS = {}  # by name, for the operator
 
 
@@ -27,8 +26,8 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         super().__init__(*args, **named)
         for name in ("is_sparse", "g_proj", "dcp_q_replicate"):
             if getattr(self, name, None):
-                raise NotImplementedError(f"mlaforge: {name} is set: sparse layers, gates and replicated queries are not served; unset MLAFORGE_VLLM")
-        modules = {ours: getattr(self, theirs) for theirs, ours in WEIGHTS.items() if getattr(self, theirs) is not None}
+                refuse(f"{name} is set: sparse layers, gates and replicated queries are not served; unset MLAFORGE_VLLM")
+        modules = parts(self, self.prefix)
         for module in modules.values():
             module._cpu_skip_gemm_dispatch = True  # else the CPU platform packs the weight, and leaves an empty one
         release = self.mla_attn.process_weights_after_loading  # AMX_MLA frees kv_b_proj's weight there
@@ -39,10 +38,9 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         self.mla_attn.process_weights_after_loading = keep
         LAYERS[self.mla_attn.layer_name] = self
         config = get_current_vllm_config()
-        drafts = config.speculative_config
-        self._q_lens = range(1, (drafts.num_speculative_tokens if drafts else 0) + 2)
-        self._batch, self._tokens, self._most = (config.scheduler_config.max_num_seqs, config.scheduler_config.max_num_batched_tokens,
-                                                 config.model_config.max_model_len)
+        drafts, limits, most = config.speculative_config, config.scheduler_config, config.model_config.max_model_len
+        self._limits = dict(batch=limits.max_num_seqs, prefill_tokens=limits.max_num_batched_tokens, kv_len=(min(1024, most), most),
+                            q_lens=range(1, (drafts.num_speculative_tokens if drafts else 0) + 2))
         splitting = config.compilation_config.splitting_ops
         if splitting is not None and OPERATOR not in splitting:
             splitting.append(OPERATOR)
@@ -52,14 +50,12 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         rope, size = self.rotary_emb, get_tensor_model_parallel_world_size()
         self._layer = mlaforge.Layer(
             self._weights, heads=self.num_heads * size, cos_sin_cache=None if rope is None else rope.cos_sin_cache, scale=self.mla_attn.scale,
-            rank=self.kv_lora_rank, rope=self.qk_rope_head_dim, nope=self.qk_nope_head_dim, v=self.v_head_dim,
-            eps=self.kv_a_layernorm.variance_epsilon, style="unrotated" if rope is None else "halves" if rope.is_neox_style else "pairs", tp_size=size,
-            tp_rank=get_tensor_model_parallel_rank(), page_size=cache.shape[1], batch=self._batch, kv_len=(min(1024, self._most), self._most),
-            q_lens=tuple(self._q_lens), prefill_tokens=self._tokens)
+            style="unrotated" if rope is None else "halves" if rope.is_neox_style else "pairs", tp_size=size, tp_rank=get_tensor_model_parallel_rank(),
+            page_size=cache.shape[1], **sizes(self), **self._limits)
 
     def forward(self, positions, hidden_states, llama_4_scaling=None):
         if llama_4_scaling is not None:
-            raise NotImplementedError("mlaforge: llama_4_scaling is set: queries scaled by position are not served in vLLM; unset MLAFORGE_VLLM")
+            refuse("llama_4_scaling is set: queries scaled by position are not served in vLLM; unset MLAFORGE_VLLM")
         y = torch.empty_like(hidden_states)
         torch.ops.mlaforge.vllm_layer(hidden_states, positions, y, self.mla_attn.layer_name)
         return tensor_model_parallel_all_reduce(y) if get_tensor_model_parallel_world_size() > 1 else y
@@ -74,32 +70,29 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             return
         cache, slots = self.mla_attn.kv_cache, context.slot_mapping[name].long()
         if cache.dtype != hidden.dtype:
-            raise NotImplementedError(f"mlaforge: the cache is {cache.dtype}, must be {hidden.dtype}: kv_cache_dtype must be 'auto'")
+            refuse(f"the cache is {cache.dtype}, must be {hidden.dtype}: kv_cache_dtype must be 'auto'")
         if self._layer is None:
             self._make(cache)
+
+        def call(first, end, *tables, **how):
+            self._layer(hidden[first:end], positions[first:end].long(), slots[first:end], cache, *tables, out=y[first:end], **how)
         first, end = metadata.num_decode_tokens, metadata.num_actual_tokens
         if first:
             decode, tokens, starts = metadata.decode, first // metadata.num_decodes, None
             if getattr(decode, "ragged", False):  # of a builder of ours
                 tokens, starts = decode.longest, decode.query_start_loc
                 CALLS["ragged"] += 1
-            self._layer(hidden[:first], positions[:first].long(), slots[:first], cache, decode.seq_lens.int(), decode.block_table.int(), q_len=tokens,
-                        kv_len=metadata.max_seq_len, out=y[:first], qo_indptr=starts)
+            call(0, first, decode.seq_lens.int(), decode.block_table.int(), q_len=tokens, kv_len=metadata.max_seq_len, qo_indptr=starts)
             CALLS["layer decode"] += 1
             CALLS["most query tokens"] = max(CALLS["most query tokens"], tokens)
         if end > first:
             prefill = metadata.prefill
             new = prefill.query_start_loc.diff().tolist()
             cached = prefill.chunked_context.context_lens_list if prefill.chunked_context else [0] * len(new)
-            self._layer(hidden[first:end], positions[first:end].long(), slots[first:end], cache, block_table=prefill.block_table.int(),
-                        schedule=self._layer.schedule(new, cached), out=y[first:end])
+            call(first, end, block_table=prefill.block_table.int(), schedule=self._layer.schedule(new, cached))
             CALLS["layer prefill"] += 1
             CALLS["cached before prefill"] += sum(cached)
         y[end:].zero_()
-
-
-def _run(hidden_states, positions, y, name):
-    LAYERS[name].run(hidden_states, positions, y)
 
 
 def register():
@@ -108,6 +101,6 @@ def register():
         global library
         library = torch.library.Library("mlaforge", "FRAGMENT")
         library.define("vllm_layer(Tensor hidden_states, Tensor positions, Tensor(a!) y, str name) -> ()")
-        library.impl("vllm_layer", _run, "CompositeExplicitAutograd")
+        library.impl("vllm_layer", lambda hidden, positions, y, name: LAYERS[name].run(hidden, positions, y), "CompositeExplicitAutograd")
         library.impl("vllm_layer", lambda *values: None, "Meta")
         MultiHeadLatentAttentionWrapper.register_oot(MlaforgeLayer)

@@ -10,6 +10,8 @@
 enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, W_V_ROWS_MAX = 1 << 16 };
 _Static_assert((int)POINTER_ALIGN == (int)MLAF_FORMAT_ALIGN, "a cache's rows begin where 16-byte loads do");
 
+const mlaf_given mlaf_decode_given[] = {MLA_DECODE_GIVEN_ROWS};
+
 static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const struct {
     const char *name;
@@ -42,7 +44,7 @@ int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
 }
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
   if (!a->kpe) return mlaf_ckv_stride(p, a);
-  return a->kpe_row_stride ? a->kpe_row_stride : p->rope;
+  return a->kpe_row_stride ? a->kpe_row_stride : mlaf_decode_kpe_row(p);
 }
 
 /* Checks a pool whose pages hold scales behind their rows. `extra`: "extra_" of the second one. */
@@ -90,7 +92,7 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
     int64_t value, min;
   } strides[] = {
       {"ckv_row_stride", mlaf_ckv_stride(p, a), mlaf_decode_row(p, a->kpe)},
-      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : p->rope, p->rope},
+      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : mlaf_decode_kpe_row(p), mlaf_decode_kpe_row(p)},
   };
   for (size_t i = 0; i < 2; i++)
     if (strides[i].value < strides[i].min || strides[i].value % multiple || strides[i].value > most)
@@ -100,22 +102,23 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
   return MLAF_OK;
 }
 
-/* Checks arguments that an 8-bit cache has, or lacks. */
-static mlaf_status check_cache(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+/* Checks arguments that some problems have, and others lack. */
+static mlaf_status check_optional(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  if (p->cache && a->kpe)
+  if (f->split && p->rope && a->num_pages && !a->kpe)
+    return mlaf_fail(err, MLAF_E_ARG, "kpe is NULL, and the rope columns of a cache of %s are rows of a tensor of their own",
+                     f->name);
+  if (p->cache && a->kpe && !f->split)
     return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be NULL: rows of a cache of %s have the rope columns, too", a->kpe,
                      f->name);
-  if (a->kv_scale && f->scale != MLAF_SCALE_LAUNCH)
-    return mlaf_fail(err, MLAF_E_ARG, "kv_scale is %p, must be NULL: %s", (const void *)a->kv_scale,
-                     p->cache ? "tokens of the problem's cache hold their scales" : "the problem has a cache of 16 bits");
-  if ((uintptr_t)a->kv_scale % sizeof(float))
-    return mlaf_fail(err, MLAF_E_ARG, "kv_scale is %p, must be 4-byte aligned", (const void *)a->kv_scale);
-  if (a->q_scale && !p->fp8_q)
-    return mlaf_fail(err, MLAF_E_ARG, "q_scale is %p, must be NULL: the problem has queries of 16 bits; plan with fp8_q",
-                     (const void *)a->q_scale);
-  if ((uintptr_t)a->q_scale % sizeof(float))
-    return mlaf_fail(err, MLAF_E_ARG, "q_scale is %p, must be 4-byte aligned", (const void *)a->q_scale);
+  for (const mlaf_given *g = mlaf_decode_given; g < mlaf_decode_given + MLAF_GIVEN; g++) {
+    const void *const at = *(const void *const *)(const void *)((const char *)a + g->at);
+    if (!at || !g->without) continue;
+    if (!mlaf_given_wanted(g, p))
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be NULL: %s", g->name, at,
+                       mlaf_given_number(p, g->has_at) ? g->otherwise : g->without);
+    if ((uintptr_t)at % sizeof(float)) return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be 4-byte aligned", g->name, at);
+  }
   return MLAF_OK;
 }
 
@@ -177,7 +180,7 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
     return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be at least %g in size, or 0", (double)a->scale, (double)FLT_MIN);
   if (!a->total_q) return MLAF_OK;
   mlaf_status st = check_pointers(p, a, err);
-  if (!st) st = check_cache(p, a, err);
+  if (!st) st = check_optional(p, a, err);
   if (!st) st = check_pages(p, a, err);
   if (!st) st = check_strides(p, a, err);
   if (!st) st = check_table(p, a, err);

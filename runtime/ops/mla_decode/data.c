@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/mla_decode/testcase.h"
 #include "ops/mla_decode/tokens.h"
 
 enum { SETS_LEAST = 4, SETS_MOST = 128 };
@@ -63,9 +64,15 @@ static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts,
                    (long long)d->pages);
 }
 
+/* Bytes of a row of the cache's tensor, and of one of rope columns. */
+static int64_t ckv_bytes(const mlaf_problem *p) { return mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row); }
+static int64_t kpe_bytes(const mlaf_problem *p) {
+  return mlaf_decode_format(p, false)->split ? mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_bytes) : 0;
+}
+
 static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  const int64_t page_bytes = mlaf_decode_page_rows(p) * mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
+  const int64_t page_bytes = mlaf_decode_page_rows(p) * (ckv_bytes(p) + kpe_bytes(p));
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   mlaf_status st = draw_lengths(d, opts, err);
   if (st) return st;
@@ -111,12 +118,23 @@ static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, mlaf_s
 mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot) {
   const mlaf_problem *p = &d->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  const int64_t row = mlaf_decode_bytes(p, f->row), rows = mlaf_decode_page_rows(p);
+  const int64_t row = ckv_bytes(p), rows = mlaf_decode_page_rows(p);
   const int64_t at = (f->aside ? page * rows : page * rows + slot) % d->token_rows;
-  return mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
+  mlaf_stored_token t = mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
+  if (f->split) t.rope = d->tokens + d->token_rows * row + at * kpe_bytes(p);
+  return t;
 }
 
-/* The tokens of an 8-bit cache, over and over, and the scale of all where there is one. */
+/* `all` bytes on the device from `to` on: `once` bytes over and over. */
+static mlaf_status repeat(const mlaf_decode_data *d, char *to, size_t all, const unsigned char *from, size_t once,
+                          mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (size_t at = 0; !st && at < all; at += once)
+    st = mlaf_ops(d->dev)->mem_write(d->dev, to + at, from, all - at < once ? all - at : once, err);
+  return st;
+}
+
+/* The tokens of an 8-bit cache, over and over. */
 static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
@@ -124,23 +142,21 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
   const int64_t page_rows = mlaf_decode_page_rows(p);
   d->token_rows = !f->aside ? MLAF_DECODE_TOKENS : page_rows > MLAF_DECODE_TOKENS ? page_rows
                   : MLAF_DECODE_TOKENS / page_rows * page_rows;
-  const size_t row = (size_t)mlaf_decode_bytes(p, f->row), all = (size_t)d->head.pool_bytes, once = (size_t)d->token_rows * row;
-  const float scale = MLAF_DECODE_KV_SCALE;
+  const size_t row = (size_t)ckv_bytes(p), kpe = (size_t)kpe_bytes(p), rows = (size_t)(d->args.num_pages * page_rows);
+  const size_t all = rows * row, once = (size_t)d->token_rows * row;
   mlaf_rng rng = {seed ^ 0x6b76};
   void *ignored;
-  d->tokens = calloc(once, 1);
+  d->tokens = calloc(once + (size_t)d->token_rows * kpe, 1);
   if (!d->tokens) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld tokens", (long long)d->token_rows);
-  for (int64_t i = 0; i < d->token_rows && (size_t)i * row < all; i++)
-    if (!f->aside) draw_token(p, f, mlaf_stored_token_of(f, p->rank, p->rope, d->tokens, (int64_t)row, p->page_size, i), &rng);
-    else if (i % page_rows < p->page_size) draw_token(p, f, mlaf_decode_data_token(d, i / page_rows, i % page_rows), &rng);
+  for (int64_t i = 0; i < d->token_rows && (size_t)i < rows; i++)
+    if (i % page_rows < p->page_size) draw_token(p, f, mlaf_decode_data_token(d, i / page_rows, i % page_rows), &rng);
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, row, &ignored, err); /* Q's numbers are the pool's */
-  if (!st) st = ops->mem_alloc(d->dev, all, cache, err);
+  if (!st) st = ops->mem_alloc(d->dev, all + rows * kpe, cache, err);
   d->args.ckv = d->head.pool = *cache;
-  for (size_t at = 0; !st && at < all; at += once)
-    st = ops->mem_write(d->dev, (char *)*cache + at, d->tokens, all - at < once ? all - at : once, err);
-  if (st || f->scale != MLAF_SCALE_LAUNCH) return st;
-  st = ops->mem_alloc(d->dev, sizeof scale, (void **)&d->args.kv_scale, err);
-  return st ? st : ops->mem_write(d->dev, (void *)d->args.kv_scale, &scale, sizeof scale, err);
+  if (!st) st = repeat(d, *cache, all, d->tokens, once, err);
+  if (!st && kpe) d->args.kpe = (char *)*cache + all;
+  if (!st && kpe) st = repeat(d, (char *)*cache + all, rows * kpe, d->tokens + once, (size_t)d->token_rows * kpe, err);
+  return st;
 }
 
 void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t count, unsigned char *out) {
@@ -149,10 +165,9 @@ void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t 
     out[i] = mlaf_e4m3_encode(fnuz, (double)mlaf_decode16(p->dtype, pattern[i]) / (double)MLAF_DECODE_Q_SCALE);
 }
 
-/* Q of 8 bits: the pool's pattern as codes, over and over, and their scale. */
+/* Q of 8 bits: the pool's pattern as codes, over and over. */
 static mlaf_status fill_codes(mlaf_decode_data *d, size_t bytes, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  const float scale = MLAF_DECODE_Q_SCALE;
   const size_t first = mlaf_decode_q_first(&d->problem);
   unsigned char *codes = malloc(2 * (size_t)MLAF_POOL_BLOCK);
   if (!codes) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for queries of 8 bits");
@@ -163,8 +178,7 @@ static mlaf_status fill_codes(mlaf_decode_data *d, size_t bytes, mlaf_err *err) 
     st = ops->mem_write(d->dev, (char *)(uintptr_t)d->args.q + at, codes + first,
                         bytes - at < MLAF_POOL_BLOCK ? bytes - at : MLAF_POOL_BLOCK, err);
   free(codes);
-  if (!st) st = ops->mem_alloc(d->dev, sizeof scale, (void **)&d->args.q_scale, err);
-  return st ? st : ops->mem_write(d->dev, (void *)d->args.q_scale, &scale, sizeof scale, err);
+  return st;
 }
 
 static mlaf_status alloc_tensors(mlaf_decode_data *d, uint64_t seed, mlaf_err *err) {
@@ -252,28 +266,40 @@ static mlaf_status alloc_tables(mlaf_decode_data *d, mlaf_rng *rng, mlaf_err *er
 }
 
 /* Cosines and sines of all positions that there are, as the models have them: base 10000. */
-static mlaf_status alloc_angles(mlaf_decode_data *d, mlaf_err *err) {
+static mlaf_status make_angles(mlaf_decode_data *d, mlaf_err *err) {
   const int32_t rope = d->problem.rope, half = rope / 2;
   int32_t rows = 1;
   if (!d->problem.rotate) return MLAF_OK;
   for (int32_t i = 0; i < d->problem.batch; i++) rows = d->lengths[i] > rows ? d->lengths[i] : rows;
-  const size_t bytes = (size_t)rows * (size_t)rope * sizeof *d->angles;
-  d->angles = malloc(bytes);
-  if (!d->angles) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a table of %d positions", rows);
+  float *const angles = d->rope_table = malloc((size_t)rows * (size_t)rope * sizeof *angles);
+  if (!angles) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a table of %d positions", rows);
   for (int32_t i = 0; i < half; i++) {
     const double theta = pow(10000, -2.0 * i / rope), c = cos(theta), s = sin(theta);
     double x = 1, y = 0; /* one turn more at each position */
     for (int32_t t = 0; t < rows; t++) {
-      d->angles[(size_t)t * (size_t)rope + (size_t)i] = (float)x;
-      d->angles[(size_t)t * (size_t)rope + (size_t)(half + i)] = (float)y;
+      angles[(size_t)t * (size_t)rope + (size_t)i] = (float)x;
+      angles[(size_t)t * (size_t)rope + (size_t)(half + i)] = (float)y;
       const double next = x * c - y * s;
       y = y * c + x * s;
       x = next;
     }
   }
   d->args.rope_rows = rows;
-  mlaf_status st = mlaf_ops(d->dev)->mem_alloc(d->dev, bytes, (void **)&d->args.rope_table, err);
-  return st ? st : mlaf_ops(d->dev)->mem_write(d->dev, (void *)d->args.rope_table, d->angles, bytes, err);
+  return MLAF_OK;
+}
+
+static mlaf_status alloc_given(mlaf_decode_data *d, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  mlaf_status st = make_angles(d, err);
+  for (int i = 0; !st && i < MLAF_GIVEN; i++) {
+    const mlaf_given *g = &mlaf_decode_given[i];
+    const size_t bytes = mlaf_given_bytes(g, &d->problem, &d->args);
+    void **const at = (void **)mlaf_given_place(g, &d->args);
+    st = mlaf_given_draw(g, &d->problem, g->timing, &d->given[i], err);
+    if (!st && d->given[i]) st = ops->mem_alloc(d->dev, bytes, at, err);
+    if (!st && d->given[i]) st = ops->mem_write(d->dev, *at, d->given[i], bytes, err);
+  }
+  return st;
 }
 
 mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
@@ -292,7 +318,7 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
   if (!st) st = alloc_tensors(d, opts->seed, err);
   if (!st) st = alloc_values(d, err);
   if (!st) st = alloc_tables(d, &rng, err);
-  if (!st) st = alloc_angles(d, err);
+  if (!st) st = alloc_given(d, err);
   if (st) {
     mlaf_decode_data_close(&d->head);
     return st;
@@ -304,14 +330,17 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
 void mlaf_decode_data_close(mlaf_data *data) {
   mlaf_decode_data *d = (void *)data;
   if (!d) return;
-  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.rope_table,
-                       (void *)d->args.w_v, d->args.values, (void *)d->args.kv_scale, (void *)d->args.q_scale,
+  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.w_v, d->args.values,
                        d->problem.cache ? (void *)d->args.ckv : NULL}; /* which is the pool's otherwise */
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
   free(d->host);
   free(d->lengths);
-  free(d->angles);
+  for (int i = 0; i < MLAF_GIVEN; i++) {
+    void *const at = (void *)*mlaf_given_place(&mlaf_decode_given[i], &d->args);
+    if (at) mlaf_ops(d->dev)->mem_free(d->dev, at, NULL);
+    free(d->given[i]);
+  }
   free(d->tokens);
   free(d);
 }

@@ -7,8 +7,8 @@
 #include "ops/mla_decode/execute.h"
 
 enum { MLAF_DECODE_TOKENS = 6007 }; /* a prime: pages are not like each other */
-#define MLAF_DECODE_KV_SCALE 0x1.8p-2f
-#define MLAF_DECODE_Q_SCALE  0x1.4p-3f
+#define MLAF_DECODE_KV_SCALE mlaf_decode_given[MLAF_GIVEN_KV_SCALE].timing
+#define MLAF_DECODE_Q_SCALE  mlaf_decode_given[MLAF_GIVEN_Q_SCALE].timing
 enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs; with a fused value projection the first is the values, the only one */
 
 /* Random normal numbers (the clock a GPU reaches depends on the data) and a random page order. A set is a page table. On a real
@@ -21,12 +21,13 @@ typedef struct mlaf_decode_data {
   const atomic_bool *cancel;
   mlaf_problem problem;
   mlaf_execute_args args; /* with the first page table */
-  unsigned char *tokens;  /* of an 8-bit cache: token_rows rows, of which row i of the cache is the i % token_rows'th */
+  unsigned char *tokens;  /* of an 8-bit cache: token_rows rows, of which row i of the cache is the i % token_rows'th; behind
+                           * them as many of a tensor of rope columns */
   int64_t token_rows;     /* MLAF_DECODE_TOKENS; where scales lie behind a page's rows, whole pages of about as many */
   int32_t *lengths;       /* [batch] tokens of each request, on the host */
   int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */
   void *tables;           /* their copy on the device */
-  float *angles;          /* of a problem that rotates: its table on the host. On the device it is args.rope_table */
+  MLA_DECODE_GIVEN(float *); /* numbers of optional tensors on the host; on the device they are where args says */
   size_t words;           /* of `host` */
   int values;             /* columns of the fused value projection; 0: there is none */
   int64_t pages;          /* of one set */

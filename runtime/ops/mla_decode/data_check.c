@@ -42,7 +42,6 @@ typedef struct wanted {
   mlaf_expected want;
   mlaf_testcase data;
   int32_t qo[2], kv[2], last, index;
-  float kv_scale, q_scale;
 } wanted;
 
 static void free_wanted(wanted *w) {
@@ -51,10 +50,16 @@ static void free_wanted(wanted *w) {
   free(w->want.magnitude);
   free(w->data.q);
   free(w->data.ckv);
+  free(w->data.kpe);
 }
 
 /* Bytes of a cached row. */
 static size_t cache_bytes(const mlaf_problem *p) { return (size_t)mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row); }
+
+/* Bytes of a row of a tensor of rope columns. */
+static size_t kpe_bytes(const mlaf_problem *p) {
+  return mlaf_decode_format(p, false)->split ? (size_t)mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_bytes) : 0;
+}
 
 static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
   const mlaf_problem *p = &d->problem;
@@ -73,6 +78,7 @@ static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
       const mlaf_stored_token to = mlaf_stored_token_of(f, p->rank, p->rope, w->data.ckv, (int64_t)bytes, w->last, t);
       memcpy(to.latent, of.latent, bytes);
       memcpy(to.scales, of.scales, (size_t)f->aside);
+      memcpy((char *)w->data.kpe + (size_t)t * kpe_bytes(p), of.rope, kpe_bytes(p));
     } else
       pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
   }
@@ -106,23 +112,25 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   const mlaf_problem *p = &d->problem;
   const int visible = visible_at(d, at);
   const size_t n = (size_t)at->n_heads, width = (size_t)(p->rank + p->rope);
-  *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible,
-                .kv_scale = MLAF_DECODE_KV_SCALE, .q_scale = MLAF_DECODE_Q_SCALE};
+  *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible};
   w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
                             .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
   w->data.ckv = malloc((size_t)visible * (cache_bytes(p) + (size_t)mlaf_decode_format(p, false)->aside) + 1);
+  w->data.kpe = malloc((size_t)visible * kpe_bytes(p) + 1);
   name_token(at, p->heads, w->data.name, sizeof w->data.name);
-  if (!w->want.o || !w->want.lse || !w->want.magnitude || !w->data.q || !w->data.ckv)
+  if (!w->want.o || !w->want.lse || !w->want.magnitude || !w->data.q || !w->data.ckv || !w->data.kpe)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference of %d tokens", visible);
   gather(d, at, w);
   mlaf_batch *x = &w->data.batch;
   *x = (mlaf_batch){.problem = *p, .batch = 1, .num_pages = 1, .total_q = 1, .q = w->data.q, .ckv = w->data.ckv,
-                    .kpe = w->data.ckv + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at) / 2,
-                    .ckv_row_stride = mlaf_decode_row(p, false), .kpe_row_stride = mlaf_decode_row(p, false),
-                    .kv_scale = d->args.kv_scale ? &w->kv_scale : NULL, .q_scale = d->args.q_scale ? &w->q_scale : NULL,
+                    .kpe = kpe_bytes(p) ? w->data.kpe
+                                        : w->data.ckv + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at) / 2,
+                    .ckv_row_stride = mlaf_decode_row(p, false),
+                    .kpe_row_stride = kpe_bytes(p) ? mlaf_decode_kpe_row(p) : mlaf_decode_row(p, false),
                     .qo_indptr = w->qo, .kv_indptr = w->kv, .kv_indices = &w->index, .kv_last_page_lens = &w->last,
-                    .scale = d->args.scale, .rope_table = d->angles, .rope_rows = d->args.rope_rows};
+                    .scale = d->args.scale, .rope_rows = d->args.rope_rows};
+  for (int i = 0; i < MLAF_GIVEN; i++) x->given[i] = d->given[i];
   x->problem.heads = at->n_heads;
   x->problem.q_len = 1;
   x->problem.causal = 0;

@@ -65,6 +65,30 @@ static inline int32_t mlaf_page_tokens(const mlaf_problem *p, const mlaf_execute
 }
 
 /* --- args.c --- */
+/* An optional tensor of fp32 numbers: a row of gen/ops/mla_decode/args.lua. Places are in mlaf_execute_args, and those of fields
+ * in mlaf_problem; 0: there is none. */
+typedef struct mlaf_given {
+  const char *name;
+  size_t at, rows_at, columns_at;  /* its address, and the members that count its rows and its columns */
+  size_t has_at;                   /* the field that says which problems have it */
+  uint32_t has;                    /* bits: that field's values with which they do */
+  const char *without, *otherwise; /* why others do not, where that field is 0 or not; NULL: checks and numbers are by hand */
+  float cases[3], timing;          /* its numbers in cases and in timed launches; 0: it is NULL there */
+} mlaf_given;
+extern const mlaf_given mlaf_decode_given[MLAF_GIVEN];
+static inline int32_t mlaf_given_number(const void *of, size_t at) {
+  return at ? *(const int32_t *)(const void *)((const char *)of + at) : 1;
+}
+static inline bool mlaf_given_wanted(const mlaf_given *g, const mlaf_problem *p) {
+  return g->has >> mlaf_given_number(p, g->has_at) & 1;
+}
+static inline size_t mlaf_given_bytes(const mlaf_given *g, const mlaf_problem *p, const mlaf_execute_args *a) {
+  return (size_t)mlaf_given_number(a, g->rows_at) * (size_t)mlaf_given_number(p, g->columns_at) * sizeof(float);
+}
+static inline const float **mlaf_given_place(const mlaf_given *g, mlaf_execute_args *a) {
+  return (const float **)(void *)((char *)a + g->at);
+}
+
 /* The checks of mlaf_execute for `splits` splits. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err);

@@ -1,10 +1,11 @@
 /* The kernel argument blocks: the contract between every template and the runtime that launches it. Templates declare the same
- * structs in templates/mla_decode/lib/args.h; tests/ops/mla_decode/test_launch.c compares the two. Passed by value, so the bytes
+ * structs in templates/mla_decode/lib/args.h; tests/lua/test_args.lua compares the two. Passed by value, so the bytes
  * below are the kernarg segment. All device pointers. */
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 
 #include "device/kernel_launch.h"
+#include "ops/mla_decode/args.h"
 
 /* Limits that mlaf_execute checks and kernels stand on: rows and row bytes are 32-bit factors of 64-bit offsets, and 16
  * rows' bytes fit 32 bits. More rows than this are beyond any device's memory. */
@@ -24,21 +25,6 @@
  * One whose Q is of 8 bits, too, has rows of R+P bytes there, and one stride (templates/mla_decode/lib/args_fp8_q.h).
  * One whose scales lie behind a page's rows has no strides of rows (templates/mla_decode/lib/args_pools.h), kpe is the second
  * pool, and with pages of 1 ids are tokens in pages of page_tokens, those of the second pool with bit 31. */
-typedef struct mlaf_rotate_words {
-  uint32_t ckv_row_stride, kpe_row_stride;
-  const float *rope_table;          /* [rope_rows, P]: of a position P/2 cosines, then P/2 sines */
-  int32_t total_q, rope_rows;
-} mlaf_rotate_words;
-typedef struct mlaf_cache_words {
-  uint32_t ckv_row_stride, kpe_row_stride; /* bytes, multiples of 16 */
-  const float *kv_scale;            /* one factor of all stored numbers, on the device; NULL: 1 */
-  int32_t total_q, reserved;
-} mlaf_cache_words;
-typedef struct mlaf_fp8_q_words {
-  uint32_t ckv_row_stride;          /* bytes, a multiple of 16; of rope columns, too */
-  int32_t total_q;
-  const float *kv_scale, *q_scale;  /* factors of all stored numbers and of all of Q's, on the device; NULL: 1 */
-} mlaf_fp8_q_words;
 typedef struct mlaf_pool_words {
   uint32_t page_rows, extra_page_rows;     /* from page to page, in a pool below 2^31 */
   uint32_t page_tokens, extra_page_tokens; /* 1 and up */
@@ -63,9 +49,7 @@ typedef struct mlaf_decode_args {
       int64_t kpe_row_stride;       /* elements, multiple of 8 */
       int64_t total_q;              /* T */
     };
-    mlaf_rotate_words rotate;       /* of a problem that rotates what it reads */
-    mlaf_cache_words cache;         /* of a problem with an 8-bit cache */
-    mlaf_fp8_q_words fp8_q;         /* of one whose Q is of 8 bits, too */
+    MLA_DECODE_WORDS_UNION          /* of problems with optional tensors (gen/ops/mla_decode/args.lua) */
     mlaf_pool_words pools;          /* of one with scales behind a page's rows */
   };
   int32_t num_pages;                /* pages in the cache */

@@ -150,8 +150,8 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
   }
 }
 
-/* Rewrites the arguments in place for kernels that rotate keys or read 8-bit caches: checked strides fit 32 bits, and so do
- * tokens of a launch and of a pool. */
+/* Rewrites the arguments in place for kernels whose block has other words (gen/ops/mla_decode/args.lua): checked strides fit 32
+ * bits, and so do tokens of a launch and of a pool. */
 _Static_assert(2 * MLAF_ROW_STRIDE_MAX <= INT32_MAX && (int64_t)MLA_DECODE_BATCH_MAX * MLA_DECODE_Q_LEN_MAX <= INT32_MAX,
                "numbers of mlaf_rotate_words and mlaf_cache_words");
 static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decode_args *d) {
@@ -167,9 +167,7 @@ static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decod
                                  (uint32_t)extra, total_q, (int32_t)(a->extra_num_pages * extra)};
     return;
   }
-  if (p->rotate) d->rotate = (mlaf_rotate_words){ckv, kpe, a->rope_table, total_q, a->rope_rows};
-  else if (p->fp8_q) d->fp8_q = (mlaf_fp8_q_words){ckv, total_q, a->kv_scale, a->q_scale};
-  else d->cache = (mlaf_cache_words){ckv, kpe, a->kv_scale, total_q, 0};
+  MLA_DECODE_WORDS_FILL
 }
 
 /* Index lists in the place of the tables of requests, for a kernel that reads them itself. */
@@ -297,7 +295,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   if (st) return st;
   fill_behind(a, &with->decode, &with->behind);
   const mlaf_problem problem = mlaf_decode_problem(b);
-  if (problem.rotate || problem.cache) narrow(&problem, a, &with->decode);
+  narrow(&problem, a, &with->decode);
   if (a->indices) put_lists(a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);

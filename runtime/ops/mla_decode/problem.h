@@ -31,5 +31,10 @@ static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
   const mlaf_cache_format *f = mlaf_decode_format(p, split);
   return mlaf_decode_bytes(p, f->row) / f->unit;
 }
+/* The same of a token's rope columns, which are a row where they have a tensor of their own. */
+static inline int64_t mlaf_decode_kpe_row(const mlaf_problem *p) {
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  return mlaf_decode_bytes(p, f->rope_bytes) / f->unit;
+}
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "mlaforge/problem.h"
+#include "ops/mla_decode/args.h"
 
 /* One batch in host memory, laid out as the kernels see it (ops/mla_decode/launch.h). All pointers are borrowed.
  * problem: heads, rank, rope, q_len, causal, dtype and page_size count; its batch and ctx are not looked at. */
@@ -14,12 +15,10 @@ typedef struct mlaf_batch {
   const uint16_t *q, *ckv, *kpe; /* q: bytes with fp8_q; kpe: ckv + rank in one tensor, of an 8-bit cache row 0's rope columns */
   int64_t ckv_row_stride, kpe_row_stride; /* units of the cache's format */
   int64_t page_rows;             /* of an 8-bit cache whose rows are not all tokens: rows from page to page */
-  const float *kv_scale;         /* of an 8-bit cache with one scale; NULL: 1 */
-  const float *q_scale;          /* of a problem with fp8_q; NULL: 1 */
+  MLA_DECODE_GIVEN(const float *); /* optional tensors, of problems that have them; a scale that is NULL is 1 */
   const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
   double scale;
-  const float *rope_table; /* [rope_rows, P], of a problem that rotates what it reads */
-  int32_t rope_rows;
+  int32_t rope_rows;             /* of rope_table, [rope_rows, P] */
 } mlaf_batch;
 
 /* Context length of request b. */

@@ -35,7 +35,7 @@ static const mlaf_expected *expected(const mlaf_case *c) { return &((const decod
 static mlaf_case_spec spec_ragged(const mlaf_problem *p, uint64_t seed) {
   static const int32_t kv[] = {37, 0, 1, 16, 129, 64, 65, 17, 31, 96};
   mlaf_case_spec s = {.name = "ragged", .problem = *p, .seed = seed, .unused_pages = 3, .short_table = true,
-                      .kv_scale = 0.0371f, .q_scale = 0.0217f, .any_scales = true, .nan_code_in = 3, .score_std = sqrt(3.0)};
+                      .any_scales = true, .nan_code_in = 3, .score_std = sqrt(3.0)};
   for (int i = 0; i < (int)(sizeof kv / sizeof *kv); i++) {
     if (p->page_size > BIG_PAGE && i > 2) break; /* every page of 65536 rows is 75 MB */
     s.kv_lens[s.n] = kv[i];
@@ -65,7 +65,7 @@ static mlaf_case_spec spec_deep(const mlaf_problem *p, uint64_t seed) {
  * layout with ckv and kpe apart, and with a negative scale: kernels that find maxima before they scale must mind its sign. */
 static mlaf_case_spec spec_sharp(const mlaf_problem *p, uint64_t seed) {
   mlaf_case_spec s = {.name = "sharp", .problem = *p, .seed = seed + 2, .score_std = -14, .layout = MLAF_CACHE_SPLIT,
-                      .kv_scale = 0x1p-6f, .q_scale = 0x1p-5f, .any_scales = true};
+                      .any_scales = true};
   static const int32_t kv[] = {190, 77, 3};
   s.n = p->page_size > BIG_PAGE ? 1 : 3;
   for (int i = 0; i < s.n; i++) s.kv_lens[i] = kv[i], s.q_lens[i] = p->q_len;
@@ -119,9 +119,10 @@ static mlaf_status fill(decode_case *d, const mlaf_case_spec *spec, mlaf_inject 
 mlaf_status mlaf_decode_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
                                   mlaf_err *err) {
   const mlaf_problem problem = mlaf_problem_of(p);
-  const mlaf_case_spec spec = cases[index].spec(&problem, seed);
+  mlaf_case_spec spec = cases[index].spec(&problem, seed);
   decode_case *d = calloc(1, sizeof *d);
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for case %s", spec.name);
+  for (int i = 0; i < MLAF_GIVEN; i++) spec.given[i] = mlaf_decode_given[i].cases[index];
   d->head.knob_most = cases[index].most;
   d->head.spare = cases[index].spare;
   mlaf_status st = fill(d, &spec, inject, err);
@@ -204,15 +205,16 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
       [AT_LSE] = {"lse", columns ? MLAF_USE_NONE : MLAF_USE_OPTIONAL_OUTPUT, rows * 4, ARG(lse), NULL},
       [AT_VALUES] = {"values", columns ? MLAF_USE_OUTPUT : MLAF_USE_NONE, rows * (size_t)columns * 2, ARG(values), NULL},
       {"w_v", v->w ? MLAF_USE_INPUT : MLAF_USE_NONE, v->count * 2, ARG(w_v), v->w},
-      {"rope_table", data->rope_table ? MLAF_USE_INPUT : MLAF_USE_NONE, (size_t)(x->rope_rows * x->problem.rope) * 4,
-       ARG(rope_table), data->rope_table},
-      {"kv_scale", x->kv_scale ? MLAF_USE_INPUT : MLAF_USE_NONE, sizeof(float), ARG(kv_scale), x->kv_scale},
-      {"q_scale", x->q_scale ? MLAF_USE_INPUT : MLAF_USE_NONE, sizeof(float), ARG(q_scale), x->q_scale},
       {"workspace", a->workspace_size ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, a->workspace_size, ARG(workspace), NULL},
   };
+  int n = sizeof all / sizeof *all;
   memcpy(out, all, sizeof all);
+  for (const mlaf_given *g = mlaf_decode_given; g < mlaf_decode_given + MLAF_GIVEN; g++) {
+    const float *const at = x->given[g - mlaf_decode_given];
+    out[n++] = (mlaf_case_buffer){g->name, at ? MLAF_USE_INPUT : MLAF_USE_NONE, mlaf_given_bytes(g, &x->problem, a), g->at, at};
+  }
 #undef ARG
-  return sizeof all / sizeof *all;
+  return n;
 }
 
 bool mlaf_decode_compare_case(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out) {

@@ -10,7 +10,7 @@
 
 /* Poison: NaN in all types but one, which has its own; with a page outside the cache a small number, so that a kernel that reads
  * some other page in its place does not come by the right answer, NaN, by accident. */
-enum { SPLIT_PAD = 8, BYTES_PAD = 16, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_FNUZ = 0x80, POISON_OOB = 0x3c };
+enum { PAD_BYTES = 16, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_FNUZ = 0x80, POISON_OOB = 0x3c };
 
 static int64_t pages_of(const mlaf_case_spec *s, int32_t b) {
   return ((int64_t)s->kv_lens[b] + s->problem.page_size - 1) / s->problem.page_size;
@@ -26,10 +26,19 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
+mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, float value, float **out, mlaf_err *err) {
+  const int32_t n = mlaf_given_number(p, g->columns_at);
+  if (value == 0 || !mlaf_given_wanted(g, p)) return MLAF_OK;
+  if (!(*out = malloc((size_t)n * sizeof **out))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %s", g->name);
+  for (int32_t i = 0; i < n; i++) (*out)[i] = value * (1 + (float)(i * 5 % 8) / 8); /* neighbours differ */
+  return MLAF_OK;
+}
+
 static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poison, mlaf_err *err) {
   const mlaf_problem *p = &s->problem;
-  const bool split = s->layout == MLAF_CACHE_SPLIT && !p->cache;
-  const mlaf_cache_format *f = mlaf_decode_format(p, split);
+  const mlaf_cache_format *f = mlaf_decode_format(p, s->layout == MLAF_CACHE_SPLIT);
+  const int pad = s->layout == MLAF_CACHE_SPLIT && !f->aside ? PAD_BYTES / f->unit : 0;
+  const bool split = f->split && (p->rope || pad);
   mlaf_batch *x = &t->batch;
   *x = (mlaf_batch){.problem = *p, .batch = s->n};
   for (int32_t b = 0; b < s->n; b++) {
@@ -38,14 +47,13 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
     if (s->kv_lens[b] > t->max_kv_len) t->max_kv_len = s->kv_lens[b];
   }
   x->num_pages = (int32_t)(t->total_pages + s->unused_pages);
-  const bool padded = s->layout == MLAF_CACHE_SPLIT && !f->aside;
-  x->ckv_row_stride = mlaf_decode_row(p, split) + (split ? SPLIT_PAD : padded ? BYTES_PAD : 0);
-  x->kpe_row_stride = split ? p->rope + SPLIT_PAD : x->ckv_row_stride;
+  x->ckv_row_stride = mlaf_decode_bytes(p, f->row) / f->unit + pad;
+  x->kpe_row_stride = split ? mlaf_decode_bytes(p, f->rope_bytes) / f->unit + pad : x->ckv_row_stride;
   if (f->aside) x->page_rows = mlaf_decode_page_rows(p) + (s->layout == MLAF_CACHE_SPLIT);
   int64_t rows = x->num_pages * (f->aside ? x->page_rows : p->page_size);
   t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope)) / (p->fp8_q ? 2 : 1);
   t->ckv_count = (size_t)(rows * x->ckv_row_stride * f->unit / 2);
-  t->kpe_count = split ? (size_t)(rows * x->kpe_row_stride) : 0;
+  t->kpe_count = split ? (size_t)(rows * x->kpe_row_stride * f->unit / 2) : 0;
   t->q = malloc((t->q_count + 1) * sizeof *t->q);
   t->ckv = malloc((t->ckv_count + 1) * sizeof *t->ckv);
   t->kpe = split ? malloc((t->kpe_count + 1) * sizeof *t->kpe) : NULL;
@@ -58,11 +66,12 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   x->q = t->q;
   x->ckv = t->ckv;
   x->kpe = split ? t->kpe : t->ckv + mlaf_decode_bytes(p, f->rope_at) / 2;
-  t->kv_scale = s->kv_scale;
-  x->kv_scale = f->scale == MLAF_SCALE_LAUNCH && s->kv_scale != 0 ? &t->kv_scale : NULL;
-  t->q_scale = s->q_scale;
-  x->q_scale = p->fp8_q && s->q_scale != 0 ? &t->q_scale : NULL;
-  return MLAF_OK;
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < MLAF_GIVEN; i++) {
+    st = mlaf_given_draw(&mlaf_decode_given[i], p, s->given[i], &t->given[i], err);
+    x->given[i] = t->given[i];
+  }
+  return st;
 }
 
 /* A random permutation of the cache's pages is dealt out in order: no two requests share a page. */
@@ -293,7 +302,7 @@ void mlaf_testcase_free(mlaf_testcase *t) {
   free(t->q);
   free(t->ckv);
   free(t->kpe);
-  free(t->rope_table);
+  for (int i = 0; i < MLAF_GIVEN; i++) free(t->given[i]);
   free(t->tables);
   free(t);
 }

@@ -3,6 +3,7 @@
 #define MLAF_TESTCASE_H
 
 #include "op/cases.h"
+#include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/reference.h"
 
 #define MLAF_CASE_REQUESTS 16
@@ -11,7 +12,7 @@
 /* Layouts of the cache in memory. */
 typedef enum mlaf_cache_layout {
   MLAF_CACHE_COMBINED, /* [pages, page_size, R+P], kpe = ckv + R */
-  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, each row padded by 8 elements; an 8-bit cache: in one, rows padded by 16 bytes */
+  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, or as an 8-bit cache has them, each row padded by 16 bytes */
 } mlaf_cache_layout;
 
 typedef struct mlaf_case_spec {
@@ -24,8 +25,7 @@ typedef struct mlaf_case_spec {
   mlaf_cache_layout layout;
   int32_t unused_pages;                   /* pages of the cache that no request owns */
   bool short_table;                       /* the table of a problem that rotates ends before the longest request's last token */
-  float kv_scale;                         /* of an 8-bit cache with one scale for all; 0: none is handed over, which is 1 */
-  float q_scale;                          /* of Q of 8 bits, likewise */
+  MLA_DECODE_GIVEN(float);                /* numbers of optional tensors; 0: none is handed over */
   bool any_scales;                        /* one with scales inside: any fp32 numbers, else powers of two, 2^-13 .. 2^7 */
   int32_t nan_code_in;                    /* a token of that request holds one NaN code; 0: none does */
   double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
@@ -37,10 +37,9 @@ typedef struct mlaf_case_spec {
 typedef struct mlaf_testcase {
   char name[80];
   mlaf_batch batch;
-  uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache. ckv of an 8-bit cache, q of 8 bits: the bytes */
+  uint16_t *q, *ckv, *kpe; /* kpe: NULL where it is one tensor. ckv of an 8-bit cache, q of 8 bits: the bytes */
   size_t q_count, ckv_count, kpe_count; /* elements of 2 bytes */
-  float kv_scale, q_scale;
-  float *rope_table;       /* of a problem that rotates: an angle at random for each position and pair */
+  MLA_DECODE_GIVEN(float *); /* numbers of optional tensors; rope_table has an angle at random for each position and pair */
   int32_t *tables;         /* qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, one behind the other */
   int64_t total_pages;     /* kv_indptr[batch] */
   int64_t max_kv_len;
@@ -50,5 +49,7 @@ typedef struct mlaf_testcase {
  * request can carry it. */
 mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, mlaf_testcase **out, mlaf_err *err);
 void mlaf_testcase_free(mlaf_testcase *t);
+/* Numbers of a tensor of one row, which begin with `value`; *out stays NULL where the problem has none, or that is 0. */
+mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, float value, float **out, mlaf_err *err);
 
 #endif

@@ -264,7 +264,7 @@ static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
   shuffle(words(h, GATHER_KV_B_TABLE), pages, rng);
   for (int64_t i = 0; i < pages; i++) words(h, GATHER_KV_B_TABLE)[i] %= (int32_t)N(h, PAGES);
   for (int64_t i = 0; !h->t[GATHER_KV_B_CACHE].pooled && i < N(h, PAGES) * N(h, PAGE); i++) {
-    unsigned char *rope, *row = bytes_at(h, i * h->t[GATHER_KV_B_CACHE].stride[1], &rope);
+    unsigned char *rope, *row = bytes_at(h, format_of(h)->split ? i : i * h->t[GATHER_KV_B_CACHE].stride[1], &rope);
     fill_row(h, row, rope, rng);
   }
   fill_angles(h, rng);
@@ -317,7 +317,7 @@ static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
   x->behind = scale;
   if (at >= 0) mlaf_rows_read(r, GATHER_KV_B_CACHE, format->split ? at * h->t[GATHER_KV_B_CACHE].stride[1] : at, N(h, ROW), row);
   if (at >= 0 && N(h, SPLIT))
-    mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, P), rope);
+    mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, KPEROW), rope);
   else if (at >= 0) memcpy(rope, row + rope_at, (size_t)(N(h, ROW) * unit - rope_at));
   if (format->scale == MLAF_SCALE_STORED) scales += gather_bytes(h->point.v, format->scales_at);
   if (at >= 0 && format->aside) mlaf_rows_read(r, GATHER_KV_B_CACHE, scales_of(h, at), format->aside, scales = aside);

@@ -24,6 +24,7 @@ void gather_kv_b_sizes(const int32_t *f, const mlaf_gather_kv_b_args *a, int64_t
   const mlaf_cache_format *format = gather_format(f);
   n[GATHER_KV_B_SIZE_UNIT] = format->unit;
   n[GATHER_KV_B_SIZE_ROW] = gather_bytes(f, format->row) / format->unit;
+  n[GATHER_KV_B_SIZE_KPEROW] = gather_bytes(f, format->rope_bytes) / format->unit;
   n[GATHER_KV_B_SIZE_SPLIT] = format->split && n[GATHER_KV_B_SIZE_P];
   n[GATHER_KV_B_SIZE_SCALED] = format->scale == MLAF_SCALE_LAUNCH; /* a stored number times the launch's scale is a value */
   n[GATHER_KV_B_SIZE_KCOLUMNS] = n[a->v ? GATHER_KV_B_SIZE_N : GATHER_KV_B_SIZE_OUT];
@@ -83,6 +84,9 @@ static mlaf_status check_pages(const int32_t *f, const mlaf_gather_kv_b_args *a,
   if (!gather_format(f)->split) return MLAF_OK;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
+                     (long long)KPE_STRIDE_MOST);
+  if (n[GATHER_KV_B_SIZE_SCALED] && row > KPE_STRIDE_MOST)
+    return mlaf_fail(err, MLAF_E_ARG, "cache_row_stride is %lld, must be at most %lld", (long long)row,
                      (long long)KPE_STRIDE_MOST);
   if (a->cache_page_stride % row)
     return mlaf_fail(err, MLAF_E_ARG, "cache_page_stride is %lld, must be whole rows of %lld: cache_kpe has pages of as many",
@@ -165,10 +169,15 @@ uint32_t gather_kv_b_shares(int64_t outputs, uint64_t tiles, uint32_t units) {
 static void *behind(const void *p, int64_t bytes) { return (void *)((uintptr_t)p + (uintptr_t)bytes); }
 
 static void fill_rest(const int32_t *f, const mlaf_gather_kv_b_args *a, const int64_t *n, mlaf_gather_kv_b_kernel_args *k) {
-  const int64_t kpe_row = a->cache_kpe_row_stride ? a->cache_kpe_row_stride : n[GATHER_KV_B_SIZE_P];
+  const int64_t kpe_row = a->cache_kpe_row_stride ? a->cache_kpe_row_stride : n[GATHER_KV_B_SIZE_KPEROW];
   const mlaf_cache_format *format = gather_format(f);
   if (format->aside && !a->cache_page_stride) k->cache_page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * k->cache_row;
-  if (format->split) k->scale_at = a->cache_kpe, k->kpe_row = (uint32_t)(2 * kpe_row); /* row n has row n of these */
+  if (format->split) k->kpe_row = (uint32_t)(format->unit * kpe_row); /* row n has row n of these */
+  if (format->split && !n[GATHER_KV_B_SIZE_SCALED]) k->scale_at = a->cache_kpe;
+  else if (format->split) {
+    k->cache_row |= k->num_pages << 32; /* both were checked to fit */
+    k->num_pages = (int64_t)(intptr_t)a->cache_kpe;
+  }
   if (!a->v) k->v = behind(a->k, 2 * n[GATHER_KV_B_SIZE_N]), k->v_token = k->k_token, k->v_head = k->k_head;
   k->k_pe_head = 2 * a->k_pe_head_stride;
   if (!a->table_width) k->table_width = (int32_t)(a->table_stride > INT32_MAX ? INT32_MAX : a->table_stride);

@@ -1,8 +1,9 @@
 //@ -- A token's latent row and rope columns, by a warp (wave): normed, rotated, cast or quantised, written to its slot. Of
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
 //@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
-//@ local tiles, flat = layout == "fp8_ds_mla", layout == "e4m3fn" or layout == "e4m3fnuz"
+//@ local tiles, flat = layout == "fp8_ds_mla", layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16"
 //@ local plain, aside = layout == "paged" or layout == "split", layout == "fp8_v4"
+//@ local apart = layout == "split" or layout == "kpe16" -- rope columns lie in a tensor of their own
 //@ local turns = rope > 0 and style ~= "unrotated"
 //@ if rope > 0 then
 //@ include("mla_append/lib/rotate.h", { style = style })
@@ -52,7 +53,7 @@ MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (
 // The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
-//@ if layout == "split" then
+//@ if apart then
   char* rope;
 //@ elseif aside then
   char* scales;
@@ -64,7 +65,7 @@ MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
   place p;
   p.inside = (u64)slot < (u64)a.num_slots;
   p.latent = a.latent + page * a.latent_page + row * a.latent_row;
-//@ if layout == "split" or aside then
+//@ if apart or aside then
   p.${aside and "scales" or "rope"} = a.rope + page * a.rope_page + row * a.rope_row;
 //@ end
   return p;
@@ -155,7 +156,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
 //@ end
 //@ if rope > 0 then
 //@ local behind = plain and 2 * rank or (flat or aside) and rank or rank + 16 -- bytes of the row before them
-  char* const rope = ${layout == "split" and "to.rope" or "to.latent + " .. behind};
+  char* const rope = ${apart and "to.rope" or "to.latent + " .. behind};
   const bool wanted = mine && a.kpe_out;
 //@   if turns then
   float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
@@ -168,7 +169,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
 #pragma unroll
   for (int k = 0; k < ITEM_CHUNKS; k++) {
     if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
-//@   if flat then
+//@   if flat and not apart then
 //@     if not turns then
     float v[1][8];
     unpack(v[k], item.x[k]);

@@ -7,10 +7,11 @@
 // P s_g is two numbers of 16 bits, the second what the first was rounded by: one alone would turn a token that is all its row
 // sees by the same factor in all columns. In f16, which has few exponents, the scale's power of two multiplies the numbers of the
 // tile (exact from 2^-14 to 2^7) and only the rest, mostly in [1, 2), scores and probabilities.
+//@ -- apart: rope columns are of 16 bits, right behind the codes in shared memory.
 //@ -- powers: rows of 448 codes and 64 bf16, behind them a power of two for each 64 codes (ue8m0), which multiplies them in the
 //@ -- tile: bf16 has all products from 2^-133 on.
 //@ needs("BLOCKS", "CHAINS", "COLS", "NT", "PITCH", "PITCH_P", "R", "ROPE", "ROW_BYTES", "TILE", "UNITS", "WARPS")
-constexpr int DECODED = ${scaled and "R" or powers and "R - 64" or "R + ROPE"}; // codes of a row
+constexpr int DECODED = ${(scaled or apart) and "R" or powers and "R - 64" or "R + ROPE"}; // codes of a row
 constexpr int GROUPS = (R + 127) / 128, SCALES_AT = R;
 
 MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
@@ -68,11 +69,11 @@ MLAF_DEV void decode_tile(u32 from, u32 to, int thread) {
 //@ end
     store_words(to + token * PITCH + 16 * unit, y[0], y[1], y[2], y[3]);
   }
-//@ if scaled then
+//@ if scaled or apart then
   for (int i = thread; i < TILE * (ROPE / 8); i += 32 * WARPS) { // rope columns are of 16 bits
     const int token = i / (ROPE / 8), chunk = i % (ROPE / 8);
     u32 x[4];
-    load_words(x, from + token * ROW_BYTES + SCALES_AT + 16 + 16 * chunk);
+    load_words(x, from + token * ROW_BYTES + ${scaled and "SCALES_AT + 16" or "R"} + 16 * chunk);
     store_words(to + token * PITCH + 2 * R + 16 * chunk, x[0], x[1], x[2], x[3]);
   }
 //@ elseif powers then

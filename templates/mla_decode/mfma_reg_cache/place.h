@@ -1,12 +1,17 @@
 // The place of tokens in a cache whose rows hold bytes, and the loads of a tile. A page's rows follow one another; `whole`: pages
-// hold whole tiles. Offsets are 64-bit products of two 32-bit numbers: 2^32 rows are more than any memory holds, and a row is
-// below 2^28 bytes, so that 16 rows of one page are 32-bit offsets from the first.
+// hold whole tiles; `apart`: rope columns are rows of another tensor. Offsets are 64-bit products of two 32-bit numbers: 2^32
+// rows are more than any memory holds, and a row is below 2^28 bytes, so that 16 rows of one page are 32-bit offsets from the
+// first.
 //@ needs("PAGE", "R", "V_BYTES")
 struct cache {
   gptr ckv;
   u32 row_bytes; // from row to row
   cints pages;   // of this request
   int num_pages, tokens;
+//@ if apart then
+  gptr kpe;
+  u32 kpe_row_bytes;
+//@ end
 };
 
 template <typename T>
@@ -29,6 +34,10 @@ struct page_ids {
 struct place {
   gptr first; // of the 16 rows
   u32 last;   // byte offset of the last row that exists
+//@ if apart then
+  gptr rope;
+  u32 rope_last;
+//@ end
 };
 
 MLAF_DEV page_ids fetch_ids(const cache& kv, int t, int lane) { return {kv.pages[(u32)t / PAGE]}; }
@@ -37,8 +46,20 @@ MLAF_DEV place locate(const cache& kv, page_ids ids, int t, int lane, bool& bad)
   const bool outside = (u32)ids.id >= (u32)kv.num_pages;
   bad |= outside;
   const u32 row = (u32)(outside ? 0 : ids.id) * PAGE + (u32)t % PAGE;
+//@ if apart then
+  const u32 last = smaller(15, kv.tokens - 1 - t);
+  return {kv.ckv + (u64)row * kv.row_bytes, last * kv.row_bytes, kv.kpe + (u64)row * kv.kpe_row_bytes, last * kv.kpe_row_bytes};
+//@ else
   return {kv.ckv + (u64)row * kv.row_bytes, (u32)smaller(15, kv.tokens - 1 - t) * kv.row_bytes};
+//@ end
 }
+//@ if apart then
+// Bytes `at` of the rope columns of this lane's token in K.
+template <typename T>
+MLAF_DEV T load_rope(const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {
+  return cache_load<T>(p.rope, smaller((u32)(lane & 15) * kv.kpe_row_bytes, p.rope_last) + lane_bytes, at);
+}
+//@ end
 
 // Bytes `at` of the row of this lane's token in K, l%16.
 template <typename T>
@@ -63,6 +84,9 @@ struct page_ids {
 struct place {
   gptr k;
   u64 v; // byte offset of row 4(l/16) + l%4
+//@ if apart then
+  gptr rope; // of K's token
+//@ end
 };
 
 MLAF_DEV int k_token(const cache& kv, int t, int lane) { return smaller(t + (lane & 15), kv.tokens - 1); }
@@ -83,8 +107,14 @@ MLAF_DEV u32 row_of(const cache& kv, int id, int token, bool& bad) {
 
 MLAF_DEV place locate(const cache& kv, page_ids ids, int t, int lane, bool& bad) {
   const u64 k = row_of(kv, ids.k, k_token(kv, t, lane), bad), v = row_of(kv, ids.v, v_token(kv, t, lane), bad);
-  return {kv.ckv + k * kv.row_bytes, v * kv.row_bytes};
+  return {kv.ckv + k * kv.row_bytes, v * kv.row_bytes${apart and ", kv.kpe + k * kv.kpe_row_bytes" or ""}};
 }
+//@ if apart then
+template <typename T>
+MLAF_DEV T load_rope(const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {
+  return cache_load<T>(p.rope, lane_bytes, at);
+}
+//@ end
 
 template <typename T>
 MLAF_DEV T load_k(const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {

@@ -18,10 +18,12 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
 MLAF_DEV void bring(const mlaf_decode_args& a, u32 to, u32 row, int rows, u32 full, bool joined) {
   const int lane = threadIdx.x & 31, mine = lane % 16;
 //@ if at_once > 1 then
+//@   if cache ~= 5 then -- whose rows do not lie side by side in shared memory
   if (joined && a.ckv_row_stride == TOKEN) {
     if (lane == 0 && rows > 0) copy_bytes(to, a.ckv + (u64)row * TOKEN, rows * TOKEN, full);
     return;
   }
+//@   end
   row += mine;
 //@ end
   if (mine >= rows) return;

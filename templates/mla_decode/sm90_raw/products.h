@@ -1,5 +1,6 @@
 // The matrix products of a tile of raw bytes (mma.h). Handed over: scales (groups of columns that each token has a scale for; 0:
-// none), kind (the problem's type), step_8.
+// none), kind (the problem's type), step_8; kpe16: behind a token's codes, which have one scale, come its rope columns of that
+// type.
 //@ needs("AHEAD", "BUFFERS", "GROUPS", "N", "NV", "PITCH", "P_SLAB", "Q_SLAB", "R", "STEP_16", "TOKEN")
 
 // S^T of a tile. at: of the row that the lane has the address for; q: operand() of Q.
@@ -58,18 +59,32 @@ MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scal
   }
 }
 //@ else
-MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
-  constexpr int CHUNKS = TOKEN / 32, CHAINS = N <= 16 ? 2 : 1;
+MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]${kpe16 and ", float latent_scale" or ""}) {
+  constexpr int CHUNKS = ${kpe16 and "R" or "TOKEN"} / 32, CHAINS = N <= 16 ? 2 : 1;
   u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
   float part[CHAINS][N / 2];
   at += threadIdx.x % 32 / 16 * 16;
+//@ local sum = rows <= 16 and "s" or "part[0]" -- of the rope columns; registers of many rows hold no other
+//@ local function add_rope(add)
+#pragma unroll
+  for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], at + R + 32 * k);
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    mma_begin();
+    mma_${kind}(${sum}, a[k][0], q + (NV * Q_SLAB + 64 * k) / 16, ${add});
+    mma_${kind}(${sum}, a[k][1], q + (NV * Q_SLAB + 64 * k + 32) / 16, true);
+    mma_commit();
+  }
+//@ end
+//@ local ahead = kpe16 and rows <= 16 -- rope columns come first
 #pragma unroll
   for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + 32 * c);
+//@ if ahead then add_rope("k > 0") end
 #pragma unroll
   for (int c = 0; c < CHUNKS; c++) {
-    u32 (&own)[2][4] = a[c % BUFFERS];
+    u32 (&own)[2][4] = a[${ahead and "(c + 2)" or "c"} % BUFFERS];
     if (c + AHEAD < CHUNKS) load_matrices(x[(c + AHEAD) % (AHEAD + 1)], at + 32 * (c + AHEAD));
-    if (c >= BUFFERS) mma_wait<BUFFERS - 1>();
+    if (c${ahead and " + 2" or ""} >= BUFFERS) mma_wait<BUFFERS - 1>();
     operands_of(x[c % (AHEAD + 1)], own);
     mma_begin();
     mma_f16(part[0], own[0], q + (c / 2 * Q_SLAB + c % 2 * 64) / 16, c > 0);
@@ -79,8 +94,21 @@ MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
   mma_wait<0>();
 #pragma unroll
   for (int k = 0; k < CHAINS; k++) settle(part[k]);
+//@ if ahead then
+  settle(s);
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[0][i] + part[1][i], latent_scale, s[i]);
+//@ else
+//@   if kpe16 then
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) part[0][i] *= latent_scale;
+//@     add_rope("true")
+  mma_wait<0>();
+  settle(part[0]);
+//@   end
 #pragma unroll
   for (int i = 0; i < N / 2; i++) s[i] = CHAINS == 1 ? part[0][i] : part[0][i] + part[1][i];
+//@ end
 }
 //@ end
 

@@ -1,6 +1,7 @@
 // The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. A kernel that takes the
-// table of rotations says MLAF_KERNEL_SCALES (16).
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row. Of kpe16, which has a scale,
+// too, cache_row has num_pages in its upper half, and num_pages is the address of rope columns. A kernel that takes the table of
+// rotations says MLAF_KERNEL_SCALES (16).
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
   union {

@@ -6,6 +6,7 @@
 //                   with scales that are powers of two that is exact
 //   fp8_v4          R bytes, columns of 16 bits with positions; behind a page's rows 8 bytes for each, powers of two of 64
 //                   columns. Scaled here, which is exact
+//   kpe16           one byte a column of the latent, as in e4m3fn; those with positions as in split
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 //
 // If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
@@ -18,6 +19,8 @@ constexpr int SLOT_AT = 44; // from this bit on a row's place in its page stands
 MLAF_DEV i64 address_of(i64 row) { return row & ((i64)1 << SLOT_AT) - 1; }
 
 //@ end
+//@ local apart = layout == "kpe16" -- rope columns lie in another tensor, and there is a scale
+//@ local row_bytes, num_pages = apart and "(u32)a.cache_row" or "a.cache_row", apart and "(a.cache_row >> 32)" or "a.num_pages"
 // The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
@@ -38,12 +41,12 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   }
   if (first < 0 || in >= width) return NO_ROW;
   const i64 page = load<int>(a.table + first + in);
-  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
+  if ((u64)page >= (u64)${num_pages}) return NO_ROW;
 //@ if aside then
   const i64 slot = (u32)position - in * a.page_tokens;
   return page * a.cache_page + slot * a.cache_row | slot << SLOT_AT;
 //@ else
-  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
+  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * ${row_bytes};
 //@ end
 }
 
@@ -94,7 +97,7 @@ MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
 
 // Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
-//@ if layout == "e4m3fn" or layout == "e4m3fnuz" then
+//@ if layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16" then
   return tidy(a.scale_at ? load<float>(a.scale_at) : a.scale);
 //@ else
   return 1.0f;
@@ -106,8 +109,9 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   if (row < 0) return nan8();
 //@ if layout == "paged" then
   return load<word4>(a.cache + row + 2 * R + 16 * c);
-//@ elseif layout == "split" then
-  return load<word4>(a.kpe + row / a.cache_row * a.kpe_row + 16 * c); // row `n` of the one is row n of the other
+//@ elseif layout == "split" or apart then
+//@ local kpe = apart and "(const char*)a.num_pages" or "a.kpe" -- row n of the one is row n of the other
+  return load<word4>(${kpe} + row / ${row_bytes} * a.kpe_row + 16 * c);
 //@ elseif aside then
   return load<word4>(a.cache + address_of(row) + R + 16 * c);
 //@ elseif layout == "fp8_ds_mla" then

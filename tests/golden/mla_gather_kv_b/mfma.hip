@@ -45,7 +45,8 @@ constexpr int ROW_CHUNKS = R / 8, CHUNKS = OUTPUTS * ROW_CHUNKS, COPIES = (CHUNK
 constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged by stays within a row
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [19 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [18 more lines of templates/mla_gather_kv_b/lib/rows.h]
+  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 

@@ -89,6 +89,23 @@ static void tokens_have_their_own_scales(void **state) {
   assert_true(isnan(key_of(&s, 128)) && isnan(key_of(&s, 0))); /* the whole row: it sees the token */
 }
 
+/* One scale, which is not that of rope columns: these are 16 bits, in another tensor. */
+static void rope_columns_lie_apart(void **state) {
+  uint16_t kpe[ROPE] = {0};
+  one_token s;
+  for (int code = 0; code < 256; code++) {
+    make_token(&s, "mla_decode:h1,r256,p32,bf16,kpe16,page1");
+    s.row[3] = (unsigned char)code;
+    kpe[5] = mlaf_bf16_encode(-1.625f);
+    s.kv_scale = 0.0371f;
+    s.x.kv_scale = &s.kv_scale;
+    s.x.kpe = kpe;
+    s.x.kpe_row_stride = sizeof kpe;
+    expect(key_of(&s, 3), value_of(code, false) * (double)0.0371f, "latent", code);
+    if (!isnan(value_of(code, false))) expect(key_of(&s, RANK + 5), -1.625, "rope", code);
+  }
+}
+
 /* Q of 8 bits: the key's column is 1, so the LSE is the query's value. */
 static void queries_have_a_scale(void **state) {
   static const char *const words[] = {"e4m3fn", "e4m3fnuz"};
@@ -141,8 +158,8 @@ static void powers_lie_behind_their_page(void **state) {
 
 /* Bytes of the cache that no token owns are NaN in its own numbers: pages of nobody, tokens behind the last, padding. */
 static void all_else_is_nan(void **state) {
-  static const char *const words[] = {"e4m3fn", "e4m3fnuz", "fp8_ds_mla"};
-  for (int i = 0; i < 3; i++) {
+  static const char *const words[] = {"e4m3fn", "e4m3fnuz", "fp8_ds_mla", "kpe16"};
+  for (int i = 0; i < 4; i++) {
     char text[80];
     mlaf_testcase *t = NULL;
     mlaf_case_spec spec = {.name = "poison", .seed = 3, .n = 2, .q_lens = {1, 1}, .kv_lens = {37, 5}, .unused_pages = 2,
@@ -162,6 +179,13 @@ static void all_else_is_nan(void **state) {
       owned += same != row;
     }
     assert_int_equal(owned, 37 + 5);
+    const unsigned char *kpe = (const void *)t->kpe;
+    assert_true((kpe != NULL) == (i == 3));
+    for (int64_t r = 0; kpe && r < rows; r++) {
+      const bool nobodys = bytes[r * stride] == nan && bytes[r * stride + 1] == nan && bytes[r * stride + 2] == nan;
+      for (int c = 0; c < 64 + 16; c++)
+        if (nobodys || c >= 64) assert_int_equal(kpe[r * (64 + 16) + c], 0xff);
+    }
     mlaf_testcase_free(t);
   }
 }
@@ -182,24 +206,34 @@ static void arguments_are_checked(void **state) {
   static const struct {
     const char *problem;
     int64_t stride;
-    int kpe, scale; /* of the scale's address, in bytes; < 0: NULL */
+    int kpe, kv_scale, q_scale; /* kpe < 0: of rows so far apart; of the scale's address, in bytes; 0: NULL */
     const char *says;
   } cases[] = {
-      {"mla_decode:h1,e4m3fn", 0, 0, 0, NULL},
-      {"mla_decode:h1,e4m3fnuz", 576, 0, -1, NULL},
-      {"mla_decode:h1,fp8_ds_mla", 656, 0, -1, NULL},
-      {"mla_decode:h1,fp8_ds_mla", 672, 0, -1, NULL},
-      {"mla_decode:h1,e4m3fn", 1 << 28, 0, -1, NULL},
-      {"mla_decode:h1,e4m3fn", 560, 0, -1, "ckv_row_stride is 560, must be a multiple of 16 in 576..268435456 bytes"},
-      {"mla_decode:h1,e4m3fn", 584, 0, -1, "ckv_row_stride is 584, must be a multiple of 16"},
-      {"mla_decode:h1,e4m3fn", (1 << 28) + 16, 0, -1, "must be a multiple of 16 in 576..268435456 bytes"},
-      {"mla_decode:h1,fp8_ds_mla", 576, 0, -1, "must be a multiple of 16 in 656..268435456 bytes"}, /* planar rows */
-      {"mla_decode:h1", 656, 0, -1, NULL}, /* elements of 16 bits */
-      {"mla_decode:h1,e4m3fn", 0, 1, -1, "must be NULL: rows of a cache of e4m3fn have the rope columns, too"},
-      {"mla_decode:h1,e4m3fn", 0, 0, 2, "must be 4-byte aligned"},
-      {"mla_decode:h1,fp8_ds_mla", 0, 0, 0, "tokens of the problem's cache hold their scales"},
-      {"mla_decode:h1", 0, 0, 0, "the problem has a cache of 16 bits"},
-      {"mla_decode:h1,e4m3fnuz,fp8_q", 576, 0, -1, NULL},
+      {"mla_decode:h1,e4m3fn", 0, 0, 4, 0, NULL},
+      {"mla_decode:h1,e4m3fnuz", 576, 0, 0, 0, NULL},
+      {"mla_decode:h1,fp8_ds_mla", 656, 0, 0, 0, NULL},
+      {"mla_decode:h1,fp8_ds_mla", 672, 0, 0, 0, NULL},
+      {"mla_decode:h1,e4m3fn", 1 << 28, 0, 0, 0, NULL},
+      {"mla_decode:h1,e4m3fn", 560, 0, 0, 0, "ckv_row_stride is 560, must be a multiple of 16 in 576..268435456 bytes"},
+      {"mla_decode:h1,e4m3fn", 584, 0, 0, 0, "ckv_row_stride is 584, must be a multiple of 16"},
+      {"mla_decode:h1,e4m3fn", (1 << 28) + 16, 0, 0, 0, "must be a multiple of 16 in 576..268435456 bytes"},
+      {"mla_decode:h1,fp8_ds_mla", 576, 0, 0, 0, "must be a multiple of 16 in 656..268435456 bytes"}, /* planar rows */
+      {"mla_decode:h1", 656, 0, 0, 0, NULL}, /* elements of 16 bits */
+      {"mla_decode:h1,e4m3fn", 0, 1, 0, 0, "must be NULL: rows of a cache of e4m3fn have the rope columns, too"},
+      {"mla_decode:h1,e4m3fn", 0, 0, 2, 0, "must be 4-byte aligned"},
+      {"mla_decode:h1,fp8_ds_mla", 0, 0, 4, 0, "tokens of the problem's cache hold their scales"},
+      {"mla_decode:h1", 0, 0, 4, 0, "the problem has a cache of 16 bits"},
+      {"mla_decode:h1,e4m3fnuz,fp8_q", 576, 0, 0, 0, NULL},
+      {"mla_decode:h1,e4m3fn,fp8_q", 0, 0, 0, 4, NULL},
+      {"mla_decode:h1,e4m3fn,fp8_q", 0, 0, 0, 2, "q_scale is"},
+      {"mla_decode:h1,e4m3fn", 0, 0, 0, 4, "must be NULL: the problem has queries of 16 bits; plan with fp8_q"},
+      {"mla_decode:h1", 0, 0, 0, 4, "must be NULL: the problem has queries of 16 bits; plan with fp8_q"},
+      {"mla_decode:h1,kpe16", 0, 1, 4, 0, NULL},
+      {"mla_decode:h1,kpe16", 640, 1, 0, 0, NULL}, /* with the rope columns between */
+      {"mla_decode:h1,p0,kpe16", 0, 0, 4, 0, NULL},
+      {"mla_decode:h1,kpe16", 0, 0, 4, 0, "kpe is NULL, and the rope columns of a cache of kpe16 are rows of a tensor of their own"},
+      {"mla_decode:h1,kpe16", 496, 1, 4, 0, "ckv_row_stride is 496, must be a multiple of 16 in 512..268435456 bytes"},
+      {"mla_decode:h1,kpe16", 0, -64, 4, 0, "kpe_row_stride is 64, must be a multiple of 16 in 128..268435456 bytes"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_problem p;
@@ -208,32 +242,11 @@ static void arguments_are_checked(void **state) {
     assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
     a.ckv_row_stride = cases[i].stride;
     a.kpe = cases[i].kpe ? memory : NULL;
-    a.kv_scale = cases[i].scale < 0 ? NULL : (const float *)((const char *)memory + cases[i].scale);
+    a.kpe_row_stride = cases[i].kpe < 0 ? -cases[i].kpe : 0;
+    a.kv_scale = cases[i].kv_scale ? (const float *)((const char *)memory + cases[i].kv_scale) : NULL;
+    a.q_scale = cases[i].q_scale ? (const float *)((const char *)memory + cases[i].q_scale) : NULL;
     const mlaf_status st = mlaf_args_check(&p, 1, &a, &err);
     if (st != (cases[i].says ? MLAF_E_ARG : MLAF_OK)) fail_msg("case %zu: %s", i, err.text);
-    if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
-  }
-}
-
-static void scales_of_queries_are_checked(void **state) {
-  static float memory[64] __attribute__((aligned(64)));
-  static const struct {
-    const char *problem;
-    int at; /* of the scale's address, in bytes */
-    const char *says;
-  } cases[] = {
-      {"mla_decode:h1,e4m3fn,fp8_q", 4, NULL},
-      {"mla_decode:h1,e4m3fn,fp8_q", 2, "q_scale is"},
-      {"mla_decode:h1,e4m3fn", 4, "must be NULL: the problem has queries of 16 bits; plan with fp8_q"},
-      {"mla_decode:h1", 4, "must be NULL: the problem has queries of 16 bits; plan with fp8_q"},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    mlaf_problem p;
-    mlaf_err err = {MLAF_OK, ""};
-    mlaf_execute_args a = usual_args(memory);
-    assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
-    a.q_scale = (const float *)((const char *)memory + cases[i].at);
-    assert_int_equal(mlaf_args_check(&p, 1, &a, &err), cases[i].says ? MLAF_E_ARG : MLAF_OK);
     if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
   }
 }
@@ -271,6 +284,10 @@ static void kernels_verify(void **state) {
       {"gfx942", "mla_decode:h3,r512,p0,q2,causal,bf16,fp8_v4,page61", MLAF_INJECT_OOB_PAGE},
       {"gfx950", "mla_decode:h3,r512,p0,bf16,fp8_v4,page1", MLAF_INJECT_NONE},
       {"gfx90a", "mla_decode:h3,r512,p0,bf16,fp8_v4,page2", MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h3,r512,p64,bf16,kpe16,page16", MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h3,r96,p32,q2,causal,f16,kpe16,page3", MLAF_INJECT_LONG_Q},
+      {"gfx950", "mla_decode:h3,r256,p64,bf16,kpe16,page1", MLAF_INJECT_NAN_Q},
+      {"gfx90a", "mla_decode:h3,r64,p64,f16,kpe16,page16", MLAF_INJECT_NONE},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     bench b;
@@ -282,16 +299,63 @@ static void kernels_verify(void **state) {
   }
 }
 
+#define TILES "mfma_lds_cache:blocks=1,load=vgpr,order=ahead,rescale=lazy,schedule=splits,stages=3,waves=4/s1"
+#define TILES_1 "mfma_lds_cache:blocks=1,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
+#define TILES_2 "mfma_lds_cache:blocks=2,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
+
+/* Tiles in LDS that all rows share. */
+static void shared_tiles_verify(void **state) {
+  static const struct {
+    const char *target, *problem, *variant;
+    mlaf_inject inject;
+  } list[] = {
+      {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,e4m3fn,page16", TILES, MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h20,r256,p64,bf16,e4m3fnuz,page1", TILES, MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h40,r256,p64,f16,e4m3fn,page3", TILES_2, MLAF_INJECT_LONG_Q},
+      {"gfx942", "mla_decode:h40,r128,p64,q2,causal,bf16,e4m3fnuz,page64", TILES_2, MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,fp8_ds_mla,page1", TILES, MLAF_INJECT_NAN_Q},
+      {"gfx942", "mla_decode:h20,r128,p64,bf16,fp8_ds_mla,page64", TILES_1, MLAF_INJECT_NONE},
+      {"gfx950", "mla_decode:h20,r256,p64,bf16,fp8_ds_mla,page3", TILES, MLAF_INJECT_OOB_PAGE},
+      {"gfx950", "mla_decode:h20,r256,p64,bf16,e4m3fn,page1", TILES, MLAF_INJECT_NONE},
+      {"gfx950", "mla_decode:h40,r128,p64,f16,e4m3fnuz,page16", TILES_2, MLAF_INJECT_NAN_Q},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    bench b;
+    mlaf_verify_result r;
+    open_bench(&b, list[i].target);
+    if (verdict_of(&b, list[i].variant, list[i].problem, NULL, NULL, list[i].inject, &r))
+      fail_msg("%s: %s", list[i].problem, r.detail);
+    assert_true(r.rows > 0);
+    close_bench(&b);
+  }
+}
+
 #define FLAT "mla_decode:h3,r64,p32,bf16,e4m3fn,page16"
 #define CODES "mla_decode:h3,r64,p32,bf16,e4m3fn,fp8_q,page16"
 #define OWN "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page16"
 #define SCATTERED "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page1"
+#define APART     "mla_decode:h3,r256,p32,bf16,kpe16,page16"
+#define APART_ODD "mla_decode:h3,r256,p32,bf16,kpe16,page3"
 #define V4        "mla_decode:h3,r512,p0,bf16,fp8_v4,page16"
 #define V4_ODD    "mla_decode:h3,r512,p0,bf16,fp8_v4,page3"
+#define SHARED    "mla_decode:h20,r256,p64,bf16,e4m3fn,page1"
+#define LISTED    "mla_decode:h20,r256,p64,bf16,fp8_ds_mla,page1"
 
 static const struct {
   const char *problem, *from, *to;
 } mistakes[] = {
+    {SHARED, "a.kv_scale ? *", "false ? *"},
+    {SHARED, "BYTE_UNIT = 256.0f", "BYTE_UNIT = 128.0f"},         /* e4m3fn read as e4m3fnuz */
+    {SHARED, "bytelow = 0x7f7f7f7f", "bytelow = 0x7e7e7e7e"},     /* NaN codes are numbers */
+    {SHARED, "bytekeep = 0xbf80bf80", "bytekeep = 0xff80ff80"},   /* a sign in the exponent, too */
+    {SHARED, "bytehi = 0x030c020c", "bytehi = 0x020c030c"},       /* neighbours' columns */
+    {SHARED, "unit / (lane & 8 ? high : low)", "unit / (lane & 8 ? low : high)"}, /* another row's factor */
+    {SHARED, "R + rope_column(wave, lane) / 2", "rope_column(wave, lane) / 2"},
+    {LISTED, "scales + 128 * (lane & 15)", "scales + 128"},       /* two groups' scales for all */
+    {LISTED, "scales + 16 * q", "scales"},                        /* S with other tokens' scales */
+    {LISTED, "vsa = scales + 256 + 8 * q", "vsa = scales + 256"}, /* and V */
+    {LISTED, "V_UNIT = 16.0f", "V_UNIT = 8.0f"},
+    {LISTED, ", 0x7fc0, v", ", 0, v"},                            /* a NaN that is found and not told */
     {FLAT, "a.kv_scale ? *", "false ? *"},
     {FLAT, "(x & m.seven) + m.one", "(x & m.seven)"},         /* NaN codes are numbers */
     {FLAT, ">> (short)1) & m.half", ">> (short)2) & m.half"}, /* half the exponent */
@@ -315,6 +379,13 @@ static const struct {
     {OWN, "out[j][1] = u32x2{exact_bf16(rest[0], rest[1])", "out[j][1] = u32x2{exact_bf16(rest[1], rest[0])"},
     {OWN, "kv.tokens - 1 - t) * kv.row_bytes", "kv.tokens - t) * kv.row_bytes"}, /* a row behind the last */
     {SCATTERED, "v * kv.row_bytes}", "v * (kv.row_bytes - 16)}"},
+    {APART, "part[b][i][r], latent_scale, x", "part[b][i][r], 1.0f, x"},
+    {APART, "s[b][r] * rope_unit[b]", "s[b][r]"},
+    {APART, "s[b][r] * rope_unit[b]", "s[b][r] * rope_unit[b] * latent_scale"},   /* the latent's scale for rope columns, too */
+    {APART, "kv.kpe + (u64)row * kv.kpe_row_bytes", "kv.kpe + (u64)row * kv.row_bytes"},
+    {APART, "const float times = V_UNIT * cache_scale(last)", "const float times = V_UNIT"},
+    {APART, "16 * (lane >> 4), 64 * i, lane", "8 * (lane >> 4), 64 * i, lane"},
+    {APART_ODD, "kv.kpe + k * kv.kpe_row_bytes", "kv.kpe + k * 64"},              /* rows that lie apart */
     {V4, "k_scales[i / 4] >> 8 * (i % 4)", "k_scales[i / 4] >> 8 * (i % 2)"},     /* another group's power for K */
     {V4, ">> (16 * (j % 2) + (lane & 8))", ">> (16 * (j % 2))"},                  /* and for V */
     {V4, "float_of(bits > 1u << 22 ? bits : 1u << 22)", "float_of(bits + (1u << 23))"},
@@ -335,7 +406,9 @@ static void mistakes_are_found(void **state) {
   open_bench(&b, "gfx942");
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     mlaf_verify_result r;
-    const mlaf_status st = verdict_of(&b, ONE_WAVE, mistakes[i].problem, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
+    const bool tiles = !strcmp(mistakes[i].problem, SHARED) || !strcmp(mistakes[i].problem, LISTED);
+    const char *variant = tiles ? TILES : ONE_WAVE;
+    const mlaf_status st = verdict_of(&b, variant, mistakes[i].problem, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
     if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
       fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
   }
@@ -345,9 +418,10 @@ static void mistakes_are_found(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
+      cmocka_unit_test(rope_columns_lie_apart),
       cmocka_unit_test(queries_have_a_scale),    cmocka_unit_test(powers_lie_behind_their_page),
       cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
-      cmocka_unit_test(scales_of_queries_are_checked),
-      cmocka_unit_test(kernels_verify),          cmocka_unit_test(mistakes_are_found)};
+      cmocka_unit_test(kernels_verify),          cmocka_unit_test(shared_tiles_verify),
+      cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

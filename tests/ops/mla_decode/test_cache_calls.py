@@ -45,6 +45,7 @@ class CacheTest(unittest.TestCase):
         cls.lengths = Buffer(cls.ctx, (batch,), "int32", LENGTHS)
         cls.scales = [struct.unpack("f", struct.pack("f", rng.uniform(0.01, 3)))[0] for _ in range(total * PAGE)]
         ropes = [[bf16(rng.gauss(0, 1)) for _ in range(ROPE)] for _ in range(total * PAGE)]
+        cls.rope_bits = ropes
         cls.own = [[s * e4m3(c) for c in codes[:RANK]] + [wide(b) for b in rope] for s, codes, rope in zip(cls.scales, cls.codes, ropes)]
         cls.own_bytes = b"".join(bytes(codes[:RANK]) + struct.pack("4f", s, 7, math.nan, 7) + struct.pack(f"{ROPE}H", *rope)
                                  for s, codes, rope in zip(cls.scales, cls.codes, ropes))
@@ -141,6 +142,29 @@ class CacheTest(unittest.TestCase):
             out, lse = mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=True, ctx=self.ctx)
             self.compare(values(out), self.own, SCALE)
 
+    def pair(self, dtype, spare=0):
+        """A cache of two tensors, codes and rope columns of 16 bits; so many bytes and columns lie between rows."""
+        total = sum(PAGES) * PAGE
+        codes = sum((c[:RANK] + [0x7f] * spare for c in self.codes), [])
+        ropes = sum((r + [0x7fff] * spare for r in self.rope_bits), [])
+        return tuple(Buffer(self.ctx, (sum(PAGES), PAGE, n), kind, data[:(total - 1) * (n + spare) + n], ((n + spare) * PAGE, n + spare, 1))
+                     for n, kind, data in ((RANK, dtype, codes), (ROPE, "bfloat16", ropes)))
+
+    def test_rope_columns_of_16_bits_in_another_tensor(self):
+        for dtype, kv_scale, spare in (("float8_e4m3fn", None, 0), ("uint8", 0.3125, 16), ("float8_e4m3fn", 0.3125, 16)):
+            rows = [[(kv_scale or 1) * e4m3(c) for c in codes[:RANK]] + [wide(b) for b in rope] for codes, rope in zip(self.codes, self.rope_bits)]
+            got = self.decode(self.pair(dtype, spare), kv_scale=None if kv_scale is None else self.number(kv_scale))
+            self.compare(got, rows, SCALE)
+            made, _ = mlaforge.mla_decode_fwd(self.flat_q, self.pair(dtype, spare), None, *self.tables, 1, ctx=self.ctx,
+                                              kv_scale=None if kv_scale is None else self.number(kv_scale))
+            self.assertEqual(values(made), got)
+        codes, ropes = self.pair("float8_e4m3fn")
+        for text, pair in (("kv_buffer has rows of 63 bytes, of kpe16 with", (Buffer(self.ctx, (sum(PAGES), PAGE, 63), "uint8"), ropes)),
+                           ("kv_buffer's kpe is float16, must be bfloat16", (codes, Buffer(self.ctx, (sum(PAGES), PAGE, ROPE), "float16"))),
+                           ("kv_buffer is float8_e4m3fnuz, must be bfloat16", (Buffer(self.ctx, (sum(PAGES), PAGE, RANK), "float8_e4m3fnuz"), ropes))):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                self.decode(pair)
+
     def test_an_infinite_scale(self):
         usual, token = self.decode(self.own_cache), (self.order[0] * PAGE + 5) * DS_ROW + RANK
         spoilt = self.own_bytes[:token] + struct.pack("f", math.inf) + self.own_bytes[token + 4:]
@@ -159,7 +183,8 @@ class CacheTest(unittest.TestCase):
         shape = dict(heads=HEADS, rank=RANK, rope=ROPE, page_size=PAGE, batch=(1, 1), kv_len=(16, 32), block_tables=False)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn", fp8_q=True)["plans"], 0)
-        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz'"):
+        self.assertGreater(self.ctx.warm_up(**shape, cache_format="kpe16")["plans"], 0)
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'kpe16'"):
             self.ctx.warm_up(**shape, cache_format="fp8")
 
     def test_what_is_not_read_is_named(self):

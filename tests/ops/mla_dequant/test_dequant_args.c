@@ -25,7 +25,7 @@ static double meant(const char *problem, uint8_t w, float scale) {
   return value;
 }
 
-static void what_bytes_mean(void **state) {
+TEST(what_bytes_mean) {
   static const char fn[] = "mla_dequant:c32,bf16,e4m3fn,t4", fnuz[] = "mla_dequant:c32,bf16,e4m3fnuz,t4";
   static const char f16[] = "mla_dequant:c32,f16,e4m3fn,t4";
   assert_true(meant(fn, 0x38, 1) == 1 && meant(fnuz, 0x38, 1) == 0.5 && meant(fn, 0x7e, 1) == 448);
@@ -45,7 +45,7 @@ static mlaf_dequant_args good(void) {
 
 static const args_kernel of = {"mla_dequant:c512,bf16,e4m3fn,t4096", 128, 4};
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   mlaf_err err;
   mlaf_dequant_args a = good();
   assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
@@ -66,7 +66,4 @@ static void arguments_are_checked(void **state) {
   assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_bytes_mean), cmocka_unit_test(arguments_are_checked)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -14,7 +14,7 @@ static mlaf_point point(const char *text) {
 }
 
 /* Few tiles of tokens take many shares of the outputs, so that all units work; many tiles take one, which gathers once. */
-static void shares_fill_the_device(void **state) {
+TEST(shares_fill_the_device) {
   const uint32_t outputs = 16 * 256, parts = outputs / 128;
   assert_int_equal(gather_kv_b_shares(outputs, 1, 132), parts);
   assert_int_equal(gather_kv_b_shares(outputs, 100000, 132), 1);
@@ -49,7 +49,7 @@ static const args_kernel of = {V3, 256, 128}, mini = {MINI, 256, 128},
                          halves = {"mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,split,t512", 256, 128},
                          halves_no_rope = {"mla_gather_kv_b:h16,n128,p0,v128,r512,bf16,split,t512", 256, 128};
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   mlaf_err err;
   mlaf_gather_kv_b_args a = good();
   assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
@@ -91,7 +91,7 @@ static mlaf_status encode(mlaf_device *dev, const mlaf_tensor *t, void *map, mla
 }
 
 /* Blocks in pairs: an odd tile of tokens has an empty neighbour. W's heads lie beside each other in the map, however they lie. */
-static void pairs_and_the_map_of_w(void **state) {
+TEST(pairs_and_the_map_of_w) {
   static const mlaf_device_ops ops = {.tensor_map_encode = encode};
   mlaf_device_base dev = {.ops = &ops, .info = {.compute_units = 132}};
   mlaf_bound b = {.dev = (mlaf_device *)&dev, .point = point("mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t99")};
@@ -120,8 +120,4 @@ static void pairs_and_the_map_of_w(void **state) {
   assert_int_equal(p.launches[0].args_size, offsetof(mlaf_gather_kv_b_kernel_args, rope_table)); /* it turns nothing */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked), cmocka_unit_test(shares_fill_the_device),
-                                     cmocka_unit_test(pairs_and_the_map_of_w)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -170,6 +170,35 @@ class GatherTest(EmulatorTest):
         with self.assertRaisesRegex(mlaforge.MlafError, "cache_page_stride is 1168, must be 0 or a multiple of 576 from 1728 on"):
             mlaforge.mla_gather_kv_b(near, table, self.ints(range(6)), None, weight, kv, k_pe, ctx=self.ctx)
 
+    def test_what_append_wrote_of_kpe16(self):
+        """Tokens whose rope columns lie in another tensor, whose rows and pages lie apart: each output is one column of a token."""
+        rank, rope, outputs, scale = 64, 32, 32, 0.0625
+        for page, spare in ((1, 0), (3, 16), (16, 32)):
+            latent = [[bf16(random.gauss(0, 1)) for _ in range(rank)] for _ in range(5)]
+            pe = [[bf16(random.gauss(0, 1)) for _ in range(rope)] for _ in range(5)]
+            flat = [Buffer(self.ctx, (5, len(x[0])), "bfloat16", sum(x, [])) for x in (latent, pe)]
+            pages, cache = -(-12 // page), []
+            for n, dtype, fill in ((rank, "uint8", 0x7f), (rope, "bfloat16", 0x7fff)):
+                row = n + spare
+                apart = (page + (spare > 0)) * row
+                cache.append(Buffer(self.ctx, (pages, page, n), dtype, [fill] * (apart * (pages - 1) + row * (page - 1) + n), (apart, row, 1)))
+            slots = [7, 2, 11, 0, 8]
+            mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "kpe16" if spare else "auto", scale, ctx=self.ctx)
+            columns = [i * 7 % rank for i in range(outputs)]
+            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
+            kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
+            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
+            starts = self.ints([slot % page for slot in slots])
+            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), starts, weight, kv, k_pe, scale, ctx=self.ctx)
+            got = values(kv)
+            self.assertEqual(list(values(k_pe)), sum(pe, []))
+            for t in range(5):
+                for i, column in enumerate(columns):
+                    x = wide(latent[t][column])
+                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -3.9 * abs(x), scale * 2 ** -9), (page, t, column))
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv_cache_dtype is 'fp8_ds_mla' and kv_cache 2 tensors; accepted are 'auto' with two"):
+            mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_ds_mla", scale, ctx=self.ctx)
+
     def test_a_split_cache(self):
         """Rows of the pair lie at different distances; pages have a spare row each."""
         spare, columns = PAGE + 1, ROPE + 8

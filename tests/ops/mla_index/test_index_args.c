@@ -14,7 +14,7 @@ static mlaf_index_args good(void) {
 
 static const args_kernel of = {"mla_index:h64,s4096,t64", 128, 512};
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   mlaf_err err;
   mlaf_index_args a = good();
   assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
@@ -47,7 +47,4 @@ static void arguments_are_checked(void **state) {
   assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -17,7 +17,7 @@ static mlaf_index_append_args good(void) {
 
 static const args_kernel of = {"mla_index_append:h64,bf16,halves,t64", 64, 4};
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   mlaf_err err;
   mlaf_index_append_args a = good();
   assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
@@ -51,7 +51,4 @@ static void arguments_are_checked(void **state) {
   assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -42,7 +42,7 @@ static mlaf_q_b_args arguments(void) {
   return a;
 }
 
-static void a_launch_has_both_products(void **state) {
+TEST(a_launch_has_both_products) {
   static mlaf_prepared made, alone;
   const mlaf_bound b = right(), second = mlaf_joint_bound(&b, Q_B_ABSORB);
   mlaf_q_b_args a = arguments();
@@ -70,7 +70,7 @@ static void refused(mlaf_q_b_args a, const char *words) {
   if (!strstr(err.text, words)) fail_msg("'%s' does not say '%s'", err.text, words);
 }
 
-static void arguments_that_do_not_fit_are_refused(void **state) {
+TEST(arguments_that_do_not_fit_are_refused) {
   mlaf_q_b_args a = arguments();
   a.projection.y = at(9);
   refused(a, "y is 0x9000");
@@ -88,7 +88,7 @@ static void arguments_that_do_not_fit_are_refused(void **state) {
   refused(a, "norm_weight is NULL");
 }
 
-static void kernels_that_do_not_fit_are_refused(void **state) {
+TEST(kernels_that_do_not_fit_are_refused) {
   const mlaf_bound wrong[] = {
       bound(PROBLEM, MLAF_KERNEL_SECOND, 2),
       bound(PROBLEM, MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD, 2),
@@ -153,7 +153,7 @@ static bool passes(const mlaf_case *c, const mlaf_case *second, mlaf_bound *b, b
   return good;
 }
 
-static void the_reference_is_of_both_products(void **state) {
+TEST(the_reference_is_of_both_products) {
   mlaf_bound b = right();
   const mlaf_point absorb = mlaf_joint_point(&b.point, Q_B_ABSORB);
   mlaf_case *c, *first, *second;
@@ -203,7 +203,7 @@ static bool is_there(const void *from, size_t bytes) {
 }
 
 /* Both products' data share a pool, which the second one may have grow: the first one's is then elsewhere. */
-static void each_set_lies_in_memory(void **state) {
+TEST(each_set_lies_in_memory) {
   static const mlaf_device_ops host = {.mem_alloc = give, .mem_free = take_back, .mem_write = write_to};
   static mlaf_device_base on_host = {.ops = &host};
   static const int64_t spread[] = {1, 150000, 300000}; /* sets of the product 2, 2, 5; of the second 2, 10, 20 */
@@ -228,13 +228,4 @@ static void each_set_lies_in_memory(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_launch_has_both_products),
-      cmocka_unit_test(arguments_that_do_not_fit_are_refused),
-      cmocka_unit_test(kernels_that_do_not_fit_are_refused),
-      cmocka_unit_test(the_reference_is_of_both_products),
-      cmocka_unit_test(each_set_lies_in_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

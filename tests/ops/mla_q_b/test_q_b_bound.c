@@ -28,7 +28,7 @@ static double off_by(int inner, int outputs, int before, mlaf_rng *rng) {
   return sqrt(off / all);
 }
 
-static void right_products_are_within(void **state) {
+TEST(right_products_are_within) {
   static const struct {
     int inner, outputs, norm;
   } of[] = {{256, 64, 1}, {64, 64, 1}, {32, 256, 1}, {256, 32, 0}, {512, 400, 1}};
@@ -49,7 +49,7 @@ static void right_products_are_within(void **state) {
   assert_true(beyond_usual > 20); /* why it is not one number */
 }
 
-static void many_outputs_are_held_to_what_they_were(void **state) {
+TEST(many_outputs_are_held_to_what_they_were) {
   mlaf_product p = {.heads = 1, .inner = 1536, .outer = 3072, .norm = 1};
   mlaf_rng rng = {6};
   assert_true(mlaf_product_bound(&p, 16) == 2.5e-3);
@@ -63,8 +63,4 @@ static void many_outputs_are_held_to_what_they_were(void **state) {
   assert_true(sqrt(squares / 16) > mlaf_product_bound(&p, 16)); /* two roundings more than there are */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(right_products_are_within),
-                                     cmocka_unit_test(many_outputs_are_held_to_what_they_were)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

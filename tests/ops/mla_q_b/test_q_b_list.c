@@ -32,7 +32,7 @@ static mlaf_point parsed(const char *text) {
   return p;
 }
 
-static void strings_of_before_mean_lists(void **state) {
+TEST(strings_of_before_mean_lists) {
   for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
     const mlaf_point p = parsed(same[i].before), q = parsed(same[i].now);
     assert_int_equal(mlaf_point_order(&p, &q), 0);
@@ -46,7 +46,7 @@ static void strings_of_before_mean_lists(void **state) {
 }
 
 /* The generator reads both, as the same problem. */
-static void the_generator_reads_them_alike(void **state) {
+TEST(the_generator_reads_them_alike) {
   mlaf_gen *gen;
   mlaf_err err;
   assert_int_equal(mlaf_gen_open(NULL, &gen, &err), MLAF_OK);
@@ -64,7 +64,7 @@ static void the_generator_reads_them_alike(void **state) {
   mlaf_gen_close(gen);
 }
 
-static void whatever_is_printed_is_parsed(void **state) {
+TEST(whatever_is_printed_is_parsed) {
   mlaf_rng rng = {11};
   const mlaf_op *op = mlaf_op_of("mla_q_b:");
   int lists = 0;
@@ -85,7 +85,7 @@ static void whatever_is_printed_is_parsed(void **state) {
   assert_in_range(lists, 10000, 19999);
 }
 
-static void what_may_not_follow_is_refused(void **state) {
+TEST(what_may_not_follow_is_refused) {
 #define FIRST "mla_q_b:l64,h1,n32,p32,bf16,t16"
   static const struct {
     const char *text, *says;
@@ -113,12 +113,4 @@ static void what_may_not_follow_is_refused(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(strings_of_before_mean_lists),
-      cmocka_unit_test(the_generator_reads_them_alike),
-      cmocka_unit_test(whatever_is_printed_is_parsed),
-      cmocka_unit_test(what_may_not_follow_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

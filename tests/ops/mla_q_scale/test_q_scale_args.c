@@ -13,7 +13,7 @@ static mlaf_q_scale_args good(void) {
 
 static const args_kernel of = {"mla_q_scale:h16,n192,bf16,t64", 128, 4};
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   mlaf_err err;
   mlaf_q_scale_args a = good();
   assert_int_equal(args_checked(&of, &a, &err), MLAF_OK);
@@ -39,7 +39,4 @@ static void arguments_are_checked(void **state) {
   assert_int_equal(args_checked(&of, &nothing, &err), MLAF_OK);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -21,7 +21,7 @@ static const char *const variants[][2] = {
     {"mla_v_out:h1,r512,v64,bf16,e4m3fn,t1", NULL},
 };
 
-static void every_kind_verifies(void **state) {
+TEST(every_kind_verifies) {
   verdict_bench b;
   open_verdicts(&b);
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
@@ -64,7 +64,7 @@ static const struct {
     {DOT, "x == x ? x : not_a_number()", "x == x ? x : 0.0f"},
 };
 
-static void mistakes_are_found(void **state) {
+TEST(mistakes_are_found) {
   verdict_bench b;
   open_verdicts(&b);
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -79,7 +79,7 @@ static void mistakes_are_found(void **state) {
   close_verdicts(&b);
 }
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   _Alignas(16) static char memory[64];
   mlaf_err err = {MLAF_OK, ""};
   mlaf_bound b = {.point = point("mla_v_out:h2,r256,v96,bf16,e4m3fn,t3"), .knob = 1};
@@ -129,7 +129,7 @@ static void arguments_are_checked(void **state) {
   assert_true(taken && !taken->w_scale && taken->tokens == 5);
 }
 
-static void work_counts_bytes(void **state) {
+TEST(work_counts_bytes) {
   const mlaf_point wide = point("mla_o_proj:d7168,h16,v128,bf16,t1"), narrow = point("mla_o_proj:d7168,h16,v128,bf16,e4m3fn,t1");
   const double w = 7168.0 * 2048;
   assert_true(mlaf_projection_work(&wide).main_bytes == 2 * w);
@@ -137,8 +137,4 @@ static void work_counts_bytes(void **state) {
   assert_true(mlaf_projection_work(&wide).flops == mlaf_projection_work(&narrow).flops);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked), cmocka_unit_test(work_counts_bytes),
-                                     cmocka_unit_test(every_kind_verifies), cmocka_unit_test(mistakes_are_found)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

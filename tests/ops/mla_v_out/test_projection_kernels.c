@@ -18,7 +18,7 @@ typedef struct template_args template_args;
 #undef mlaf_projection_kernel_args
 #undef constexpr
 
-static void same_offsets(void **state) {
+TEST(same_offsets) {
 #define SAME(field)                                                                                      \
   assert_int_equal(offsetof(mlaf_projection_kernel_args, field), offsetof(template_args, field));        \
   assert_int_equal(sizeof(((mlaf_projection_kernel_args *)0)->field), sizeof(((template_args *)0)->field))
@@ -92,7 +92,7 @@ static const char *const variants[][2] = {
     {STAY},
 };
 
-static void every_kind_verifies(void **state) {
+TEST(every_kind_verifies) {
   verdict_bench b;
   open_verdicts(&b);
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
@@ -160,7 +160,7 @@ static const struct {
     {STAY, "block * THREADS + thread, blocks", "thread, blocks"},
 };
 
-static void mistakes_are_found(void **state) {
+TEST(mistakes_are_found) {
   verdict_bench b;
   open_verdicts(&b);
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -176,7 +176,7 @@ static void mistakes_are_found(void **state) {
 
 /* --- arguments --- */
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   _Alignas(16) static char memory[64];
   mlaf_err err = {MLAF_OK, ""};
   mlaf_bound b = {.point = point("mla_q_absorb:h2,n64,p32,r96,bf16,pairs,t3"), .knob = 1};
@@ -239,7 +239,7 @@ static void arguments_are_checked(void **state) {
 }
 
 /* Who soaks reads beside launches what the data says it has: weights of 8 bits, or all of the pool, without rows beside. */
-static void data_say_what_they_read(void **state) {
+TEST(data_say_what_they_read) {
   static const char *const texts[] = {"mla_q_b:l64,h1,n32,p32,bf16,e4m3fn,t4", "mla_q_b:l64,h1,n32,p32,bf16,append_split,r64,t4",
                                       "mla_q_b:l64,h1,n32,p32,bf16,t4"};
   mlaf_err err = {MLAF_OK, ""};
@@ -266,9 +266,4 @@ static void data_say_what_they_read(void **state) {
   mlaf_device_close(dev);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(data_say_what_they_read),
-                                     cmocka_unit_test(arguments_are_checked),
-                                     cmocka_unit_test(every_kind_verifies), cmocka_unit_test(mistakes_are_found)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -4,7 +4,7 @@
 #include "mlaforge/projection.h"
 #include "run/built.h"
 
-static void shared_memory_is_asked_for_once(void **state) {
+TEST(shared_memory_is_asked_for_once) {
   char path[600], why[4096] = "";
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_ctx *ctx = NULL;
@@ -32,7 +32,4 @@ static void shared_memory_is_asked_for_once(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(shared_memory_is_asked_for_once)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

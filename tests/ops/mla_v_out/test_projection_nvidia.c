@@ -86,7 +86,7 @@ static void check(const one *x) {
   assert_int_equal(mlaf_resources_check(&asking, &bad, &err), MLAF_E_TEMPLATE);
 }
 
-static void hopper_kernels_are_as_stated(void **state) {
+TEST(hopper_kernels_are_as_stated) {
   static const struct {
     const char *problem, *family;
   } all[] = {
@@ -135,7 +135,4 @@ static void hopper_kernels_are_as_stated(void **state) {
   free(cache);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(hopper_kernels_are_as_stated)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

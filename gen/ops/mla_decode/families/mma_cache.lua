@@ -4,7 +4,8 @@ local shape = require("ops/mla_decode/shape")
 
 -- Bytes of a token in shared memory: its rows begin where 16-byte copies do.
 local function stored_bytes(p) return shape.ceil_div(shape.token_bytes(p), 16) * 16 end
--- Its scales multiply scores and probabilities; powers of two multiply the decoded tile.
+-- Its scales multiply scores and probabilities; powers of two multiply the decoded tile. Where rope columns lie apart, one scale
+-- multiplies the latent's scores.
 local function is_scaled(p) return shape.cache(p).name == "fp8_ds_mla" end
 
 -- Bytes of shared memory less than mma has: stages of stored rows and one decoded tile, and P in fp32 where tokens hold scales.

@@ -9,11 +9,12 @@ local ceil_div = shape.ceil_div
 local times = require("ops/mla_decode/times").measured.sm90_raw
 local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
 local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
+local APART = { kpe16 = 0 }                   -- those of formats whose rope columns, of 16 bits, lie in another tensor
 local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
 
 local function scales_of(p)
   local name = shape.cache(p).name
-  return CACHES[name] or POOLS[name]
+  return CACHES[name] or POOLS[name] or APART[name]
 end
 local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 
@@ -33,18 +34,22 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p), page_size = p.page_size }, isa)
+    scales = scales_of(p), page_size = p.page_size, kpe16 = APART[shape.cache(p).name] ~= nil }, isa)
+end
+
+local function width_rule(p)
+  if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
 end
 
 local function bytes_rule(p)
   local name = shape.cache(p).name
   if not CACHES[name] then return ("cache %s: its bytes are not what the conversion takes"):format(name) end
-  if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
+  return width_rule(p)
 end
 
 local function pools_rule(p)
-  if not has_pools(p) then return bytes_rule(p) end
-  return shape.columns_rule(p)
+  if has_pools(p) then return shape.columns_rule(p) end
+  return (APART[shape.cache(p).name] and width_rule or bytes_rule)(p)
 end
 
 local function load_rule(p, v)
@@ -59,7 +64,8 @@ end
 
 return {
   scales_of = scales_of,
-  pools_rule = pools_rule,
+  bytes_rule = bytes_rule,
+  has_pools = has_pools,
   load_rule = load_rule,
   template = "mla_decode/sm90_raw",
   arch = { hopper = true },

@@ -22,12 +22,14 @@ local function counter(first)
 end
 
 local function geometry(p, v, isa)
+  local cache = p.cache ~= 0 and p.cache or nil -- of 8 bits: its bytes become f16 before LDS
   local g = {
+    cache = cache, fnuz = cache == 2, inside = cache == 3,
     isa = isa,
     per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
-    cvt_bf16 = p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
+    cvt_bf16 = not cache and p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
     waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", dma = v.load == "dma",
-    whole = p.page_size % 16 == 0, page = p.page_size, f16 = p.dtype == "f16",
+    whole = p.page_size % 16 == 0, page = p.page_size, f16 = cache ~= nil or p.dtype == "f16",
     rank = p.rank, rope = p.rope, nj = p.rank // 128, nk_c = p.rank // 32, nk = (p.rank + p.rope) // 32,
   }
   g.rows = 16 * g.blocks * g.waves
@@ -35,6 +37,11 @@ local function geometry(p, v, isa)
   g.row_bytes, g.latent_bytes = 2 * g.rank, 32 * g.rank
   g.rope_bytes = g.rope > 0 and 2048 or 0
   g.stage_bytes = g.latent_bytes + g.rope_bytes
+  -- inside: scales of a tile by columns' group and token, as fp32, then as f16; then a place for each wave where lanes that hold
+  -- none write.
+  g.scales_place, g.scales_bytes, g.no_scales_bytes = g.stage_bytes, 512, 384
+  if g.inside then g.stage_bytes = g.stage_bytes + g.scales_bytes + g.no_scales_bytes * g.waves end
+  g.sums = g.inside and g.nj + 1 or 1 -- of S: of each group of columns, of the rope columns
   -- Copy units. dma: pairs of rows, 8 per tile. vgpr: groups of 4 rows, 4 per tile; 8 waves take half the columns each.
   g.units = g.dma and ceil_div(8, g.waves) or math.max(1, 4 // g.waves)
   g.halves = not g.dma and g.waves == 8 and 2 or 1
@@ -61,7 +68,8 @@ local function frame_size(g, spare)
   elseif g.dma then copy = (2 + 2 * rope) * g.units + 2 + rope
   elseif g.whole then copy = (1 + rope) * (g.units + 1)
   else copy = (1 + rope) * 4 + g.units + 1 end
-  local n = addresses + copy + spare
+  local cache = (g.cache and 2 + g.blocks or 0) + (g.inside and 4 or 0) -- factors of Q and of scores, places of scales
+  local n = addresses + copy + cache + spare
   return n + n % 2
 end
 
@@ -76,7 +84,8 @@ local function attempt(p, v, isa, spare)
   g.n_ops = tight and g.blocks == 1 and 2 or 4
   g.ops = take(2 * g.n_ops)
   g.p = take(2 * g.blocks)
-  g.s = take(4 * g.blocks)
+  g.s = take(4 * g.sums * g.blocks)
+  g.s_scales, g.v_scales = g.inside and take(4 * g.nj), g.inside and take(2 * g.nj)
   -- Scores scaled to base 2: a place of their own where S of the next tile is under way.
   g.x = g.ahead and take(4 * g.blocks) or g.s
   g.tmp = take(2)                         -- of the softmax
@@ -87,9 +96,12 @@ local function attempt(p, v, isa, spare)
   g.idx = take(g.n_idx)
   g.m, g.l, g.n = take(g.blocks), take(g.blocks), take(g.blocks) -- running maximum, sum of P, sum of packed P
   -- Registers of a unit's staged loads: the latent quads, then a pair or a single of rope; tuples start even.
-  g.stage_unit = g.dma and 0 or 4 * g.segments + (g.rope > 0 and 2 or 0)
+  g.stage_unit = g.dma and 0 or (g.cache and 2 or 4) * g.segments + (g.inside and 4 or g.rope > 0 and 2 or 0)
+  g.nan = g.cache and take(1)
   if used() % 2 == 1 then take(1) end -- tuples start even
   g.staged = take(g.units * g.stage_unit)
+  -- Eight bytes of a cache as f16: where addresses of rows stand later.
+  g.conv = g.cache and (g.whole and take(4) or g.addr)
   local fixed = used()
   g.q_regs = 4 * g.nk * g.blocks
   g.o_quads = 8 * g.nj * g.blocks
@@ -154,7 +166,11 @@ function plan.q(g, b, f, h)
   local at = (b * g.nk + f) * 4 + 2 * (h or 0)
   return ("a[%d:%d]"):format(at, at + (h and 1 or 3))
 end
-function plan.s(g, b) return ("v[%d:%d]"):format(g.s + 4 * b, g.s + 4 * b + 3) end
+-- i: which of its sums.
+function plan.s(g, b, i)
+  local at = g.s + 4 * (g.sums * b + (i or 0))
+  return ("v[%d:%d]"):format(at, at + 3)
+end
 function plan.p(g, b) return ("v[%d:%d]"):format(g.p + 2 * b, g.p + 2 * b + 1) end
 function plan.op(g, i) return g.ops + 2 * (i % g.n_ops) end
 

@@ -10,8 +10,9 @@ local UNIT = require("weave").UNIT
 local function op(format, ...) return { asm = format:format(...) } end
 
 -- ---- matrix instructions ------------------------------------------------------------------------
-local function mfma(g, shape, d, a, b, c)
-  return op("%s %s, %s, %s, %s", shape[g.f16 and "f16" or "bf16"], d, a, b, c)
+-- as: a type other than the tile's.
+local function mfma(g, shape, d, a, b, c, as)
+  return op("%s %s, %s, %s, %s", shape[(as or g.f16) and (as or "f16") or "bf16"], d, a, b, c)
 end
 
 -- S^T = K Q^T: fragment f of K serves all blocks; its two halves are two MFMAs, or one where the target has k = 32.
@@ -99,6 +100,12 @@ local function join_op(g, quads, c, i)
   return op("v_perm_b32 v%d, v%d, v%d, %%[%s]", slot + i, second, first, c % 2 == 0 and "lo" or "hi")
 end
 
+-- inside: two tokens' number of a column, times their scales of its group.
+local function scale_op(g, j, c, i)
+  local d = plan.op(g, c) + i
+  return op("v_pk_mul_f16 v%d, v%d, v%d", d, d, g.v_scales + 2 * j + i)
+end
+
 local EARLY = 2 -- operands of the kept columns that are joined before the iteration ends
 
 function compute.joins(g, use, main_end, keep)
@@ -110,8 +117,12 @@ function compute.joins(g, use, main_end, keep)
         o.at = join_at(g, group, c, i)
         local row = "V" .. group.index .. "."
         if not group.kept then o.need = { row .. 2 * i, row .. 2 * i + 1 } end
-        o.give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
         out[#out + 1] = o
+        if g.inside then
+          out[#out + 1] = scale_op(g, group.j, c, i)
+          out[#out].at, out[#out].need = o.at, not group.kept and { "scales" .. group.j } or nil
+        end
+        out[#out].give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
       end
     end
   end
@@ -122,6 +133,10 @@ function compute.joins(g, use, main_end, keep)
       o.at = join_at(g, { at = { [c] = main_end + c * g.blocks } }, c, i)
       o.need = { ("kept%d"):format(2 * i), ("kept%d"):format(2 * i + 1) }
       out[#out + 1] = o
+      if g.inside then
+        out[#out + 1] = scale_op(g, keep, c, i)
+        out[#out].at = o.at
+      end
     end
   end
   return out
@@ -188,13 +203,16 @@ function compute.reads(g, main, use, from, keep)
   local list = place(g, requests, busy)
   for i, m in ipairs(main) do
     if m.qk then
-      local d = plan.s(g, m.qk.b)
-      local c = m.qk.f + m.qk.h == 0 and "0" or d -- the first starts from 0
+      local rope = g.inside and m.qk.f >= g.nk_c
+      local d = plan.s(g, m.qk.b, g.inside and m.qk.f // 4 or 0)
+      local c = m.qk.f % (g.inside and 4 or g.nk) + m.qk.h == 0 and "0" or d -- the first starts from 0
       if g.per_fragment == 1 then
-        main[i] = mfma(g, g.isa.mfma.m16n16k32, d, plan.quad(g, fragment[m.qk.f]), plan.q(g, m.qk.b, m.qk.f), c)
+        main[i] = mfma(g, g.isa.mfma.m16n16k32, d, plan.quad(g, fragment[m.qk.f]), plan.q(g, m.qk.b, m.qk.f), c,
+          rope and "bf16")
       else
         local reg = g.pool + 4 * fragment[m.qk.f] + 2 * m.qk.h
-        main[i] = mfma(g, g.isa.mfma.m16n16k16, d, ("v[%d:%d]"):format(reg, reg + 1), plan.q(g, m.qk.b, m.qk.f, m.qk.h), c)
+        main[i] = mfma(g, g.isa.mfma.m16n16k16, d, ("v[%d:%d]"):format(reg, reg + 1), plan.q(g, m.qk.b, m.qk.f, m.qk.h), c,
+          rope and "bf16")
       end
       main[i].need = { "K" .. m.qk.f }
     end
@@ -203,11 +221,49 @@ function compute.reads(g, main, use, from, keep)
 end
 
 -- ---- softmax ------------------------------------------------------------------------------------
+-- inside: the sums of each group of columns times their token's scale, and those of the rope columns.
+local function join_sums(g, list, b)
+  local first, rope = g.s + 4 * g.sums * b, g.s + 4 * (g.sums * b + g.nj)
+  for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, v%d, v%d", first + r, g.s_scales + r, first + r) end
+  for i = 1, g.nj - 1 do
+    for r = 0, 3 do
+      list[#list + 1] = op("v_fmac_f32 v%d, v%d, v%d", first + r, g.s_scales + 4 * i + r, first + 4 * i + r)
+    end
+  end
+  for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[sv%d], v%d", g.x + 4 * b + r, b, first + r) end
+  for r = 0, 3 do list[#list + 1] = op("v_fmac_f32 v%d, %%[scale], v%d", g.x + 4 * b + r, rope + r) end
+end
+
+-- inside: reads of the scales: of V that an iteration multiplies, from position `from` on, where the barrier stands; and behind
+-- `tail`, the last uses of those before, of V's last columns, which may be kept, and of S whose products it makes.
+function compute.scale_reads(g, what, from, tail)
+  local list = {}
+  local function add(at, format, ...)
+    list[#list + 1] = op(format, ...)
+    list[#list].at = at
+  end
+  for i = 0, what.pv and g.nj - 1 or -1 do
+    local v = g.v_scales + 2 * i
+    add(i < g.nj - 1 and from or tail * UNIT, "ds_read_b64 v[%d:%d], %%[vsa] offset:%d", v, v + 1, 32 * i)
+    list[#list].give = "scales" .. i
+  end
+  for i = 0, what.qk and g.nj - 1 or -1 do
+    local s = g.s_scales + 4 * i
+    add((tail + i) * UNIT, "ds_read_b128 v[%d:%d], %%[ssa] offset:%d", s, s + 3, 64 * i)
+  end
+  return list
+end
+
 -- Scores in base 2, and whether any exceeds its row's m by more than the slack.
 function compute.scale_ops(g)
   local list = {}
+  if g.inside then
+    for b = 0, g.blocks - 1 do join_sums(g, list, b) end
+    return list
+  end
   for b = 0, g.blocks - 1 do
-    for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[scale], v%d", g.x + 4 * b + r, g.s + 4 * b + r) end
+    local scale = g.cache and "sv" .. b or "scale" -- rows of Q have powers of two of their own
+    for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[%s], v%d", g.x + 4 * b + r, scale, g.s + 4 * b + r) end
   end
   return list
 end

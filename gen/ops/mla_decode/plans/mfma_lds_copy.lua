@@ -1,5 +1,6 @@
 -- Streams of mla_decode/mfma_lds that fetch: tiles of the cache into LDS, page ids, Q into its registers.
 local plan = require("ops/mla_decode/plans/mfma_lds")
+local bytes = require("ops/mla_decode/plans/mfma_lds_cache")
 
 local copy = {}
 
@@ -124,6 +125,7 @@ end
 
 -- Registers of a staged load.
 local function staged(g, u, s)
+  if g.cache then return bytes.staged(g, u, s) end
   local base = g.staged + u * g.stage_unit + 4 * s
   if s < g.segments then return ("v[%d:%d]"):format(base, base + 3), "dwordx4", "b128" end
   if g.rope == 64 and g.halves == 1 then return ("v[%d:%d]"):format(base, base + 1), "dwordx2", "b64" end
@@ -145,13 +147,15 @@ local function load_unit(g, list, u)
   end
   for s = 0, g.segments - (g.rope > 0 and 0 or 1) do
     local regs, width = staged(g, u, s)
-    if s < g.segments then add(list, "global_load_%s %s, %s offset:%d", width, regs, latent, 256 * s)
+    if s < g.segments then add(list, "global_load_%s %s, %s offset:%d", width, regs, latent, (g.cache and 128 or 256) * s)
     else add(list, "global_load_%s %s, %s", width, regs, rope) end
   end
+  if g.inside then add(list, "global_load_dwordx2 %s, %s offset:-16", bytes.staged(g, u, g.segments + 1), rope) end
 end
 
 -- Registers -> LDS. Groups of 4 rows: unit u of wave w holds rows 4(w + waves*u) ..
 function copy.store_ops(g)
+  if g.cache then return bytes.store_ops(g) end
   local list = {}
   for u = 0, g.units - 1 do
     local group = g.waves * u

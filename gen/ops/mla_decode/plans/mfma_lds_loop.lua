@@ -10,6 +10,7 @@ local weave = require("weave")
 local plan = require("ops/mla_decode/plans/mfma_lds")
 local compute = require("ops/mla_decode/plans/mfma_lds_compute")
 local copy = require("ops/mla_decode/plans/mfma_lds_copy")
+local bytes = require("ops/mla_decode/plans/mfma_lds_cache")
 
 local loop = { magic = copy.magic }
 
@@ -19,7 +20,8 @@ local function op(format, ...) return { asm = format:format(...) } end
 
 -- ---- blocks -------------------------------------------------------------------------------------
 local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "ones", "pgo", "pages", "maxid", "pos", "cs", "ks",
-  "ckl", "ckh", "kpl", "kph", "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd", "ws" }
+  "ckl", "ckh", "kpl", "kph", "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd", "ws", "bytelo", "bytehi",
+  "bytekeep", "bytelow", "byteone", "bytesign" }
 local function scalars(g)
   local list = {}
   for _, n in ipairs(SCALARS) do list[#list + 1] = n end
@@ -41,10 +43,12 @@ local function k_steps(g)
   step(list, "ka1", "kd", "v")
   if g.rope > 0 then step(list, "kr0", "kd", "v") end
   if g.rope > 32 then step(list, "kr1", "kd", "v") end
+  if g.inside then step(list, "ssa", "kd", "v") end
   return list
 end
-local function v_steps()
+local function v_steps(g)
   local list = {}
+  if g.inside then step(list, "vsa", "vd", "v") end
   for r = 0, 3 do step(list, "va" .. r, "vd", "v") end
   return list
 end
@@ -59,6 +63,10 @@ local function copy_steps(g)
   else
     step(list, "wa", "wd", "v")
     if g.rope > 0 then step(list, "wr", "wd", "v") end
+    if g.inside then
+      step(list, "wsa", "wd", "v")
+      step(list, "wha", "wd", "v")
+    end
   end
   return list
 end
@@ -88,6 +96,7 @@ local function iteration(g, what)
     streams[#streams + 1] = ops
   end
   local cut = border * UNIT - 2
+  if g.inside then streams[#streams + 1] = compute.scale_reads(g, what, from, tail) end
   if what.tail then
     stream(compute.scale_ops(g), 0, tail - 1)
     if what.qk then stream(compute.test_ops(g), tail, border) else exactly(compute.test_ops(g), cut - 1) end
@@ -101,15 +110,17 @@ local function iteration(g, what)
     stream(compute.packed_sum_ops(g), scores_end, math.max(scores_end + 1, #main))
   end
   if what.copy then
-    if not g.dma then stream(copy.store_ops(g), 0, border // 3) end
-    stream(copy.tile_ops(g), g.dma and 0 or border // 3, border - 3 * g.blocks)
+    local stored, fetched = border // 3, border - 3 * g.blocks
+    if g.cache then stored, fetched = scores_end // 2, 3 * scores_end // 4 end -- stores decode
+    if not g.dma then stream(copy.store_ops(g), 0, stored) end
+    stream(copy.tile_ops(g), g.dma and 0 or stored, fetched)
   end
   if what.step then
     local last_read = 0
     for _, o in ipairs(streams[1]) do last_read = math.max(last_read, o.at) end
     stream(k_steps(g), scores_end, #main)
     stream(copy_steps(g), scores_end, #main)
-    stream(v_steps(), math.min(#main, last_read // UNIT + 1), #main)
+    stream(v_steps(g), math.min(#main, last_read // UNIT + 1), #main)
   end
   local first, second = {}, {}
   for _, o in ipairs(weave.merge(main, streams)) do
@@ -120,9 +131,10 @@ local function iteration(g, what)
 end
 
 -- A block of assembly for the template: its lines, operands and clobbers.
-local ARRAYS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, ml = 1, mr = 1, qa = 1, qt = 1, qr = 1 }
+local ARRAYS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, ml = 1, mr = 1, qa = 1, qt = 1, qr = 1, qm = 1, qf = 1,
+  sv = 1 }
 local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1,
-  kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1 }
+  wsa = 1, wha = 1, ssa = 1, vsa = 1, kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1 }
 
 local function operand(g, name, lines)
   local base, index = name:match("^(%a+)(%d+)$")
@@ -245,9 +257,12 @@ function loop.build(g)
   out.ids = plain_block(g, copy.id_ops(g))
   out.copy = plain_block(g, (copy.tile_ops(g)))
   if not g.dma then out.store = plain_block(g, copy.store_ops(g)) end
-  out.q_load, out.q_turn = {}, {}
+  out.q_load, out.q_turn, out.q_most, out.q_narrow = {}, {}, {}, {}
   for b = 0, g.blocks - 1 do
     out.q_load[b], out.q_turn[b] = plain_block(g, copy.q_load_ops(g, b)), plain_block(g, copy.q_turn_ops(g, b))
+    if g.cache then
+      out.q_most[b], out.q_narrow[b] = plain_block(g, bytes.q_most_ops(g, b)), plain_block(g, bytes.q_narrow_ops(g, b))
+    end
   end
   local _, all = plan.q_landing(g, 0, 0, 0)
   out.q_at_once = all

@@ -3,7 +3,7 @@
 local ceil_div = require("whole").ceil_div
 local plan = {}
 
-local E4M3FNUZ, DS_MLA, V4 = 2, 3, 4 -- numbers of p.cache
+local E4M3FNUZ, DS_MLA, V4, KPE16 = 2, 3, 4, 5 -- numbers of p.cache
 local V4_CODES = 448                 -- of its columns, of which the others are of 16 bits
 -- The encoding that v_cvt_pk_f32_fp8 reads, by architecture; gfx90a has no such instruction.
 local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
@@ -41,19 +41,22 @@ end
 
 function plan.make(p, v, isa)
   local inside, powers, g = p.cache == DS_MLA, p.cache == V4, types(p, isa)
-  g.bytes = powers and V4_CODES or inside and p.rank or p.rank + p.rope -- of a row that are K
+  local apart = p.cache == KPE16
+  local wide = inside or apart -- rope columns of 16 bits
+  g.bytes = powers and V4_CODES or wide and p.rank or p.rank + p.rope -- of a row that are K
   g.half = g.bytes % 64 == 32
   g.nq_bytes = g.bytes // 32
   g.nq = (p.rank + p.rope) // 32
   g.v_bytes = not inside and not powers and p.rank % 256 == 0 and 16 or 8
   g.nj = ceil_div(p.rank, 16 * g.v_bytes)
-  local k_loads = ceil_div(g.bytes, 64) + (inside and p.rope // 32 + 4 or 0) + (powers and 7 or 0)
+  local k_loads = ceil_div(g.bytes, 64) + (wide and p.rope // 32 or 0) + (inside and 4 or 0) + (powers and 7 or 0)
   g.loads = k_loads + 4 * g.nj + 2
   g.o_regs = 4 * g.v_bytes * g.nj * v.blocks
   g.groups = inside and ceil_div(p.rank, 128) or 1 -- of columns that share a scale
-  g.s_regs = (inside and 4 + 4 * g.groups or 4) * v.blocks
+  g.s_regs = (wide and 4 + 4 * g.groups or 4) * v.blocks
   g.p_regs = 2 * g.terms * g.groups * v.blocks
-  g.kv_regs = g.bytes // 16 + (inside and p.rope // 8 + 32 or 0) + g.v_bytes * g.nj + (powers and 26 or 0)
+  g.kv_regs = g.bytes // 16 + (wide and p.rope // 8 or 0) + (inside and 32 or 0) + (apart and 4 or 0) + g.v_bytes * g.nj
+    + (powers and 26 or 0)
   g.q_regs = v.qsrc == "reg" and 4 * g.nq * v.blocks or 16
   g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how_v] * g.v_bytes // 4 * g.nj
   if powers then g.valu = g.valu + 280 end -- products, scales, and V's last columns in both types

@@ -16,19 +16,21 @@ local TOKEN = {
 
 local function up(x, to) return (x + to - 1) // to * to end
 
--- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales.
+-- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales, and kpe16 where rope columns of
+-- 16 bits come from another tensor, so that no 16 rows come as one copy.
 function plan.tile(v)
-  local p = { token = TOKEN[v.scales](v) }
+  local p = { token = v.kpe16 and v.rank + 2 * v.rope or TOKEN[v.scales](v) }
   -- The rows of a matrix of ldmatrix lie in eight different groups of banks where a token's chunks of 16 bytes are odd. Else a
   -- chunk is left free behind each token, or behind 16 that come as one copy.
   local odd = p.token // 16 % 2 == 1
-  p.joined = not odd and v.load == "pages"
+  p.joined = not odd and v.load == "pages" and not v.kpe16
   p.pitch = (odd or p.joined) and p.token or p.token + 16
   p.tile = 64 * p.pitch + (p.joined and 64 or 0)
   return p
 end
 
--- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all), page_size.
+-- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all), kpe16,
+-- page_size.
 -- Byte offsets from a base aligned to 1024; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = plan.tile(v)

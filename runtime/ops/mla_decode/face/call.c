@@ -13,13 +13,16 @@
 #include "ops/mla_decode/face/face.h"
 
 enum { WORKSPACE_ALIGN = 256, DIMS_MOST = sizeof((mlaf_view *)0)->shape / sizeof(int64_t) };
-/* The first version ended before rope_table, and had no `rotate`; the second before cache_kpe, the third before indices, the
- * fourth before extra_cache, the fifth before q_scale. */
-#define CALL_FIRST offsetof(mlaf_call, rope_table)
-#define CALL_SECOND offsetof(mlaf_call, cache_kpe)
-#define CALL_THIRD  offsetof(mlaf_call, indices)
-#define CALL_FOURTH offsetof(mlaf_call, extra_cache)
-#define CALL_FIFTH  offsetof(mlaf_call, q_scale)
+/* Bytes of earlier versions. The first had no `rotate`. */
+static const size_t call_bytes[] = {MLA_DECODE_CALL_BYTES};
+
+/* Optional tensors of fp32 numbers (gen/ops/mla_decode/args.lua). Places are in mlaf_call, mlaf_execute_args and, of a field,
+ * mlaf_problem; 0: there is none. */
+static const struct optional {
+  const char *name;
+  size_t view_at, at, rows_at, columns_at; /* its view, its address, what takes its rows, what says its columns */
+  const char *shape;                       /* NULL: one number */
+} optional[] = {MLA_DECODE_CALL_ROWS};
 
 static const struct {
   const char *name;
@@ -177,6 +180,7 @@ static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe
   if (st) return st;
   if (kpe->shape[0] != k->shape[0] || kpe->shape[1] != k->shape[1] || page_rows != r->args.page_rows)
     return bad_layout(r, "the cache's kpe", kpe, "must have as many pages, of as many rows and as many rows apart, as its ckv");
+  r->args.kpe_row_stride *= 2 / mlaf_decode_format(&r->problem, true)->unit; /* bytes beside a latent of bytes */
   r->args.kpe = k->shape[0] ? kpe->data : r->c->q.data; /* an empty tensor has no address, which would say that there is one */
   return MLAF_OK;
 }
@@ -256,15 +260,23 @@ static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
   return check_format(r, "the cache", k, rank, rope);
 }
 
-/* The scale of a cache, or of Q, that has one for all tokens. The launch says where there is none. */
-static mlaf_status read_scale(const reading *r, const char *name, mlaf_view s, const float **out) {
-  if (!s.dims && !s.data) return MLAF_OK;
-  if (!s.dims) s.shape[s.dims++] = 1; /* a tensor of one number and no dimension */
-  mlaf_status st = check_view(r, name, &s, 1, MLAF_VIEW_F32);
-  if (!st && s.shape[0] != 1)
-    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld numbers, must have one for all tokens", name, (long long)s.shape[0]);
-  *out = s.data;
-  return st;
+/* Reads an optional tensor. The launch says where it is wanted and not there, or the other way round. */
+static mlaf_status read_optional(reading *r, const struct optional *g) {
+  mlaf_view v = *(const mlaf_view *)(const void *)((const char *)r->c + g->view_at);
+  char want[80];
+  if (!v.dims && (g->shape || !v.data)) return MLAF_OK;
+  if (!v.dims) v.shape[v.dims++] = 1; /* a tensor of one number and no dimension */
+  const int dims = g->rows_at ? 2 : 1;
+  mlaf_status st = check_view(r, g->name, &v, dims, MLAF_VIEW_F32);
+  if (st) return st;
+  if (!g->shape && v.shape[0] != 1)
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld numbers, must have one for all tokens", g->name, (long long)v.shape[0]);
+  snprintf(want, sizeof want, "must be %s, contiguous", g->shape ? g->shape : "");
+  if (g->shape && (!is_dense(&v) || v.shape[dims - 1] != *(const int32_t *)(const void *)((char *)&r->problem + g->columns_at)))
+    return bad_layout(r, g->name, &v, want);
+  memcpy((char *)&r->args + g->at, &v.data, sizeof v.data);
+  if (g->rows_at) memcpy((char *)&r->args + g->rows_at, &(int32_t){(int32_t)v.shape[0]}, sizeof(int32_t));
+  return MLAF_OK;
 }
 
 /* The type of Q of 8 bits: that of the cache, which has one scale; else none. */
@@ -313,8 +325,7 @@ static mlaf_status read_tensors(reading *r, int dims) {
   r->args.lse = c->lse.data;
   r->args.scale = c->scale != 0 || c->flags & MLAF_CALL_SCALE ? c->scale : (float)(1 / sqrt((double)columns));
   st = check_lse(r);
-  if (!st) st = read_scale(r, "kv_scale", c->kv_scale, &r->args.kv_scale);
-  if (!st) st = read_scale(r, "q_scale", c->q_scale, &r->args.q_scale);
+  for (size_t i = 0; !st && i < sizeof optional / sizeof *optional; i++) st = read_optional(r, &optional[i]);
   return st ? st : read_cache(r, &k, &kpe);
 }
 
@@ -451,16 +462,6 @@ static mlaf_status read_extra(reading *r, int64_t tokens) {
   return read_lengths(r, "extra_topk_length", &c->extra_topk_length, tokens, &r->args.extra_topk_length);
 }
 
-static mlaf_status read_sink(reading *r) {
-  const mlaf_view *s = &r->c->attn_sink;
-  if (!s->dims) return MLAF_OK;
-  mlaf_status st = check_view(r, "attn_sink", s, 1, MLAF_VIEW_F32);
-  if (!st && (!is_dense(s) || s->shape[0] != r->problem.heads))
-    return bad_layout(r, "attn_sink", s, "must be [heads], contiguous");
-  r->args.attn_sink = s->data;
-  return st;
-}
-
 /* Each query token is a request of its own, and a list's entry a page of one token. */
 static mlaf_status read_index_lists(reading *r) {
   const mlaf_call *c = r->c;
@@ -487,32 +488,17 @@ static mlaf_status read_index_lists(reading *r) {
   r->problem.page_size = r->problem.q_len = 1;
   r->plan.flags = (r->plan.flags & ~(uint32_t)MLAF_PLAN_TABLES) | MLAF_PLAN_LISTS;
   st = read_lengths(r, "topk_length", &c->topk_length, tokens, &r->args.topk_length);
-  if (!st) st = read_extra(r, tokens);
-  return st ? st : read_sink(r);
-}
-
-/* Reads the RoPE table. The launch says where it is wanted and not there, or the other way round. */
-static mlaf_status read_angles(reading *r) {
-  const mlaf_view *t = &r->c->rope_table;
-  const int32_t rope = r->problem.rope;
-  r->problem.rotate = r->c->rotate;
-  if (!t->dims) return MLAF_OK;
-  mlaf_status st = check_view(r, "rope_table", t, 2, MLAF_VIEW_F32);
-  if (!st && (!is_dense(t) || t->shape[1] != rope))
-    return bad_layout(r, "rope_table", t, "must be [positions, rope dim], contiguous");
-  r->args.rope_table = t->data;
-  r->args.rope_rows = (int32_t)t->shape[0];
-  return st;
+  return st ? st : read_extra(r, tokens);
 }
 
 /* The caller's, or for one that was built against an earlier version a copy in *whole; NULL: E_ARG. */
 static const mlaf_call *take_call(const mlaf_call *c, mlaf_call *whole, mlaf_err *err) {
   if (c && c->struct_size == sizeof *c) return c;
-  if (c && ((c->struct_size == CALL_FIRST && !c->rotate) || c->struct_size == CALL_SECOND || c->struct_size == CALL_THIRD ||
-            c->struct_size == CALL_FOURTH || c->struct_size == CALL_FIFTH)) {
-    memset(whole, 0, sizeof *whole);
-    return memcpy(whole, c, c->struct_size);
-  }
+  for (size_t i = 0; c && i < sizeof call_bytes / sizeof *call_bytes; i++)
+    if (c->struct_size == call_bytes[i] && (i || !c->rotate)) {
+      memset(whole, 0, sizeof *whole);
+      return memcpy(whole, c, c->struct_size);
+    }
   if (!c) mlaf_fail(err, MLAF_E_ARG, "mlaf_call_run: call is NULL");
   else
     mlaf_fail(err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu: start from MLAF_CALL_INIT", c->struct_size, sizeof *c);
@@ -532,7 +518,7 @@ static mlaf_status read_call(reading *r) {
   const bool extra = c->extra_cache.dims || c->extra_indices.dims || c->extra_topk_length.dims;
   const bool lists = c->indices.dims || c->topk_length.dims || c->attn_sink.dims || extra;
   mlaf_status st = read_tensors(r, lists ? (c->q.dims == 4 ? 4 : 3) : table && !is_ragged(c) ? 4 : 3);
-  if (!st) st = read_angles(r);
+  r->problem.rotate = c->rotate;
   if (!st) st = lists ? read_index_lists(r) : table ? read_block_table(r) : read_lists(r);
   if (st) return st;
   const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len

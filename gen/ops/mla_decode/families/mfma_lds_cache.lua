@@ -1,0 +1,36 @@
+-- mfma_lds for 8-bit caches with scales for all or inside rows: its tiles become f16 before LDS. Fields: gen/ops.lua.
+local lds = require("ops/mla_decode/families/mfma_lds")
+local shape = require("ops/mla_decode/shape")
+
+local params = require("params")
+
+return {
+  template = "mla_decode/mfma_lds_cache",
+  body = "mla_decode/mfma_lds",
+  arch = { cdna3 = true, cdna4 = true },
+  problem = shape.CACHE_FIELDS,
+  params = params.merge(lds.params, { load = { "vgpr" }, waves = { 1, 2, 4 } }),
+  rules = shape.decoding(lds.rules, {
+    function(p)
+      local format = shape.cache(p)
+      if p.cache > 3 then return ("cache is %s: its powers of two lie behind a page's rows"):format(format.name) end
+      if p.cache == 3 and p.dtype ~= "bf16" then return "cache is fp8_ds_mla: values times scales are rounded to f16" end
+      if p.fp8_q == 1 then return "fp8_q: queries are of 16 bits" end
+      if p.rope ~= 64 then return ("rope %d is not 64"):format(p.rope) end
+    end,
+    function(p, v)
+      if p.cache == 3 and v.blocks > 1 then
+        return "cache is fp8_ds_mla: sums for each group of columns leave registers for one block"
+      end
+    end,
+  }),
+  cost = function(p, v, arch)
+    local cost = lds.cost(p, v, arch)
+    if cost.refused then return cost end
+    local dwords = 4 * (p.rank + p.rope) // (64 * v.waves) -- of bytes, that a lane decodes
+    cost.wave.issue = cost.wave.issue + (p.cache == 2 and 10 or 9) * dwords
+    cost.inflight = cost.inflight // 2
+    if p.cache == 3 then cost.wave.issue = cost.wave.issue + 20 * p.rank // 128 + 24 end -- scales: of V's operands, of S
+    return cost
+  end,
+}
