@@ -40,23 +40,23 @@ static void read_list(const mlaf_op *op, list *l) {
 
 static const char *or_nothing(const char *cell) { return strcmp(cell, "-") ? cell : NULL; }
 
-static void shape_verifies(verdict_bench *b, char *const *cell) {
+static void shape_verifies(bench *b, char *const *cell) {
   mlaf_point p;
   assert_int_equal(mlaf_point_parse(NULL, cell[1], &p, NULL, 0), MLAF_OK);
   for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
     mlaf_verify_result r;
-    if (verdict_of(b, cell[1], or_nothing(cell[2]), NULL, NULL, (mlaf_inject)inject, &r))
+    if (verdict_of(b, or_nothing(cell[2]), cell[1], NULL, NULL, (mlaf_inject)inject, &r))
       fail_msg("%s %s: %s", cell[1], cell[2], r.detail);
     assert_true(r.rows > 0 && (p.op->calls->bound(&p) > 0 ? r.error > 0 : r.error == 0));
   }
 }
 
-static void mistake_is_found(verdict_bench *b, char *const *kernel, char *const *cell) {
+static void mistake_is_found(bench *b, char *const *kernel, char *const *cell) {
   const char *to = or_nothing(cell[2]);
   mlaf_verify_result r;
   const bool nan = !strcmp(cell[3], "nan-q"), oob = !strcmp(cell[3], "oob-page");
   const mlaf_inject inject = nan ? MLAF_INJECT_NAN_Q : oob ? MLAF_INJECT_OOB_PAGE : MLAF_INJECT_NONE;
-  const mlaf_status st = verdict_of(b, kernel[1], or_nothing(kernel[2]), cell[1], to ? to : "", inject, &r);
+  const mlaf_status st = verdict_of(b, or_nothing(kernel[2]), kernel[1], cell[1], to ? to : "", inject, &r);
   if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT) fail_msg("'%s' as '%s': %s", cell[1], cell[2], mlaf_status_text(st));
   assert_true(r.detail[0]);
 }
@@ -84,13 +84,13 @@ static const char *chosen;
 
 static void shapes_verify_and_mistakes_are_found(void **state) {
   const mlaf_op *op = NULL;
-  verdict_bench b;
+  bench b;
   list l;
   char *const *kernel = NULL;
   for (int i = 0; mlaf_ops_all[i]; i++)
     if (!strcmp(mlaf_ops_all[i]->name, chosen)) op = mlaf_ops_all[i];
   if (!op || !op->calls->table) fail_msg("'%s' is no operation whose arguments are a table", chosen);
-  open_verdicts(&b);
+  open_bench(&b, "gfx942");
   read_list(op, &l);
   for (int i = 0; i < l.n; i++) {
     char *const *cell = l.cell[i];
@@ -100,7 +100,7 @@ static void shapes_verify_and_mistakes_are_found(void **state) {
     else fail_msg("%s/kernels.tsv: '%s'", op->name, cell[0]);
   }
   free(l.text);
-  close_verdicts(&b);
+  close_bench(&b);
 }
 
 int main(int argc, char **argv) {

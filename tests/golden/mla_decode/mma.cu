@@ -56,15 +56,7 @@ constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile:
 constexpr u32 NO_ROW = ~0u;
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
+// [9 more lines of templates/mla_decode/lib/refuse.h]
   u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
   u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
 #pragma unroll 1
@@ -131,19 +123,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   const mlaf_decode_args& a = params.a;
   const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, team = warp / COLS, w = warp % COLS;
   const u32 q_at = shared_address(memory), tiles_at = q_at + ROWS * PITCH, p_at = tiles_at + STAGES * TILE * PITCH;
-  float* maxima = (float*)(memory + (ROWS + STAGES * TILE) * PITCH + ROWS * PITCH_P) + team * 16 * BLOCKS * COLS; // [row][w]
-
-  wait_for_previous_launch();
-// [12 more lines of templates/mla_decode/mma.cu.in]
+// [15 more lines of templates/mla_decode/mma.cu.in]
   s.num_pages = a.num_pages;
-  split_range(tokens, TILE, a.splits, split, s.begin, s.end);
-  const i64 out_row = (i64)token0 * H + first_row; // of O and LSE
-  if (a.splits > 1 && s.begin >= s.end) {
-    for (int r = thread; r < ROWS && first_row + r < live; r += 32 * WARPS)
-      a.part_lse[split * (a.total_q * H) + out_row + r] = minus_inf();
-    return;
-  }
-#pragma unroll
+// [8 more lines of templates/mla_decode/mma.cu.in]
   for (int c = 0; c < (CHUNKS + 31) / 32; c++) {
     const int chunk = lane + 32 * c;
     const bool latent = chunk < R / 8;
@@ -152,15 +134,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   }
 
   const char* q = a.q + out_row * (2 * (R + ROPE));
-  for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
-    const int r = i / CHUNKS, c = i % CHUNKS;
-    const bool real = first_row + r < live;
-    copy16(q_at + r * PITCH + 16 * c, real ? q + (i64)r * (2 * (R + ROPE)) + 16 * c : a.q, real);
-  }
-  bool bad = false;
-  const int count = s.end > s.begin ? (s.end - s.begin + TILE - 1) / TILE : 0;
-#pragma unroll
-  for (int d = 0; d < STAGES - 1; d++) {
+// [9 more lines of templates/mla_decode/mma.cu.in]
     const u32 row = find_row(s, d, warp, lane, bad);
     if (d < count) copy_tile(s, row, tiles_at + d * TILE * PITCH, warp, lane);
     end_copy_group();
@@ -168,12 +142,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   u32 ahead = find_row(s, STAGES - 1, warp, lane, bad);
 
   const int g = lane >> 2, team_row = team * 16 * BLOCKS;
-// [14 more lines of templates/mla_decode/mma.cu.in]
-    tile_rotation<TILE, 32 * WARPS> angles;
-    load_rotations(angles, a.rope_table, a.rope_rows, s.begin + i * TILE, thread);
-    wait_for_copies<STAGES - 2>();
-    __syncthreads(); // tile i is there for all, and nobody reads the stage before it any more
-    const int free = stage == 0 ? STAGES - 1 : stage - 1;
+// [19 more lines of templates/mla_decode/mma.cu.in]
     if (i + STAGES - 1 < count) copy_tile(s, ahead, tiles_at + free * TILE * PITCH, warp, lane);
     end_copy_group();
     ahead = find_row(s, i + STAGES, warp, lane, bad);
@@ -190,11 +159,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
             m = fmaxf(m, score);
 // [21 more lines of templates/mla_decode/mma.cu.in]
           asm volatile("st.shared.b32 [%0], %1;" :: "r"(p_team + row * PITCH_P + 2 * column), "r"(pack2(p0, p1)) : "memory");
-        }
-// [11 more lines of templates/mla_decode/mma.cu.in]
+// [12 more lines of templates/mla_decode/mma.cu.in]
     multiply_pv(p_team, kv, w, lane, o);
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
-// [35 more lines of templates/mla_decode/mma.cu.in]
+// [36 more lines of templates/mla_decode/mma.cu.in]
           const float y0 = o[u][b][j][2 * h] * scale, y1 = o[u][b][j][2 * h + 1] * scale;
           if (a.splits > 1) *(float2*)(a.part_o + part * R + column) = make_float2(y0, y1);
           else *(u32*)(a.o + 2 * (at * R + column)) = pack2(y0, y1);

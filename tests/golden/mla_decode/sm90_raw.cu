@@ -78,105 +78,9 @@ constexpr int SCORED = 6;                // named barriers: this warpgroup may w
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 1000
 // [templates/mla_decode/lib/fit.h]
-// [templates/mla_decode/lib/meet.h]
-
-template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
-
-constexpr u32 NAN_WORD = 0x7fc07fc0;
-
-MLAF_DEV void refuse(const mlaf_decode_args& a, i64 from, i64 to, i64 part, int lane, int lanes) {
-  const i64 end = to < a.total_q * H ? to : a.total_q * H;
-  const int words = part < 0 ? R / 2 : R;
-  u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
-  u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
-#pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
-
-enum { REFUSED = 2 }; // of work's `bad`
-// [11 more lines of templates/mla_decode/sm90_few/work.h]
-  int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
-  bool whole;     // lengths are alike: this is the block's only piece, of its own request
-};
-
-struct walk {
-  mlaf_part part;
-  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
-};
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = (int)blockIdx.z >= a.batch;
-  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
-  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
-  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
-  if (at.whole) return;
-  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
-  at.part = meet_open(&a, PAGE, PART, parts);
-  if (PART >= parts) at.part.request = -1;
-}
-
-MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
-  for (;;) {
-    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
-    w.whole = at.whole;
-    if (!at.whole) {
-      mlaf_piece x;
-      if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
-      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a))
-        fit_list(a.part_o, PART, x.request);
-    request = x.request;
-    q_begin = x.qo;
-    q_tokens = x.q_tokens;
-    first_page = x.first_page;
-    w.tokens = x.tokens;
-    w.begin = x.begin;
-    w.end = x.end;
-    slot = x.slot;
-    } else
-    {
-// [10 more lines of templates/mla_decode/sm90_few/work.h]
-      slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
-    }
-    w.n = smaller(q_tokens, Q_LEN);
-    w.row0 = blockIdx.x * N;
-    if (w.n * H <= w.row0) continue;
-    w.row = (i64)q_begin * H + w.row0;
-    w.rows = smaller(w.n * H - w.row0, N);
-    w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
-    w.bad = a.num_pages <= 0 && w.begin < w.end;
-    if (w.bad) w.end = w.begin;
-    if (is_refused(q_tokens, q_begin, q_begin + q_tokens, (int)a.total_q)) {
-      w.bad = REFUSED + request;
-      w.row = w.n = w.rows = 0;
-      w.part = at.whole && slot >= 0 ? slot * (a.total_q * H) : -1;
-      w.whom = 0;
-    }
-// [38 more lines of templates/mla_decode/sm90_few/work.h]
+// [141 more lines of tests/golden/mla_decode/sm90_few.cu]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-  const i64 left = a.total_q * H - row;
-  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
-}
-
-MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
-  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
-  for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
-  if (lane == 0) fetch_line(a.kv_last_page_lens + request);
-  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
-  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
-  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
-  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
-}
+// [13 more lines of templates/mla_decode/sm90_few/look_ahead.h]
 
 MLAF_DEV int token_at(int position) { return position; }
 MLAF_DEV int place_of(int token) { return token * PITCH; }
@@ -203,30 +107,13 @@ MLAF_DEV u32 pack_f16(float lo, float hi) {
 
 MLAF_DEV void take_q(char* base, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-  uint4 x[Q_EACH][2];
-  float top = 0.0f;
-#pragma unroll
-  for (int j = 0; j < Q_EACH; j++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int k = first + Q_THREADS * j;
-      x[j][i] = make_uint4(0, 0, 0, 0);
+// [8 more lines of templates/mla_decode/sm90_raw/query.h]
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
 // [16 more lines of templates/mla_decode/sm90_raw/query.h]
     if (k >= R / 16) {
 #pragma unroll
-      for (int i = 0; i < 8; i++) y[i] = pack2(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
-      *a = make_uint4(y[0], y[1], y[2], y[3]);
-      *b = make_uint4(y[4], y[5], y[6], y[7]);
-      continue;
-    }
-#pragma unroll
-    for (int i = 0; i < 8; i++) y[i] = pack_f16(unpack_lo(w[i]) * by, unpack_hi(w[i]) * by);
-    *a = make_uint4(y[0], y[2], y[4], y[6]); // the order of k indices in operands_of()
-    *b = make_uint4(y[1], y[3], y[5], y[7]);
-  }
-}
+// [11 more lines of templates/mla_decode/sm90_raw/query.h]
 // [templates/mla_decode/sm90_few/take_pieces.h]
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none);
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
@@ -245,8 +132,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
   constexpr int COPIES = 16 / AT_ONCE; // of a warp in a tile
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   constexpr bool joined = true;
-  walk where;
-// [28 more lines of templates/mla_decode/sm90_raw/load.h]
+// [29 more lines of templates/mla_decode/sm90_raw/load.h]
       bring(a, smem + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
       advance(at, 1);
       at.tile++;
@@ -273,14 +159,7 @@ MLAF_DEV void mma_bf16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
       "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, b, p, 1, 1, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
-}
-MLAF_DEV u32 operand(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-
-template <int M>
-MLAF_DEV void settle(float (&x)[M]) {
-#pragma unroll
-  for (int i = 0; i < M; i++) asm volatile("" : "+f"(x[i])::"memory");
-}
+// [8 more lines of templates/mla_decode/sm90_raw/mma.h]
 
 struct token_scales {
 // [17 more lines of templates/mla_decode/sm90_raw/products.h]
@@ -303,15 +182,7 @@ struct row_state {
   float by[COLS];           // factors of scores
   float inverse[GROUPS];    // P is multiplied by a token's scale over a power of two that none exceeds, so that f16 has it
 };
-
-MLAF_DEV void begin_rows(row_state& r, const float* factors) {
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
-    r.m[c] = LOWEST;
-    r.sum[c] = 0.0f;
-    r.by[c] = factors[8 * (c / 2) + 2 * (threadIdx.x % 4) + c % 2];
-  }
-#pragma unroll
+// [9 more lines of templates/mla_decode/sm90_raw/softmax.h]
   for (int g = 0; g < GROUPS; g++) r.inverse[g] = 0x1p100f;
 }
 
@@ -333,31 +204,10 @@ MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_sta
                     int group) {
   constexpr int EACH = N + 4;
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
-    const float top = max_over_lanes<4, 32>(fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
-    if (lane < 4) tops[warp * EACH + 8 * (c / 2) + 2 * lane + c % 2] = top;
-  }
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    const float top = max_over_lanes<4, 32>(fmaxf(fabsf(scales.of[0][g]), fabsf(scales.of[1][g])));
-    if (lane == 0) tops[warp * EACH + N + g] = top;
-  }
-  named_sync(1 + group, 128);
-// [14 more lines of templates/mla_decode/sm90_raw/softmax.h]
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
+// [27 more lines of templates/mla_decode/sm90_raw/softmax.h]
     const float top = top_of(N + g);
     if (!(top * r.inverse[g] > 1.0f)) continue;
-    const u32 exponent = bits_of(top) >> 23;
-    const float now = float_of(252 - (exponent > 250 ? 250 : exponent) << 23), factor = now / r.inverse[g]; // of powers of two
-    r.inverse[g] = now;
-#pragma unroll
-    for (int i = NV / GROUPS * g; i < NV / GROUPS * (g + 1); i++)
-#pragma unroll
-      for (int k = 0; k < N / 2; k++) o[i][k] *= factor;
-  }
-}
+// [9 more lines of templates/mla_decode/sm90_raw/softmax.h]
 
 MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const row_state& r, float (&sum)[COLS], u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
@@ -384,14 +234,7 @@ MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const
 }
 
 MLAF_DEV void clear_rows(char* tile, int valid, int group) {
-  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
-    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
-  named_sync(1 + group, 128);
-}
-
-MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, place at, row_state& r,
-                      float (&o)[NV][N / 2]) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
+// [8 more lines of templates/mla_decode/sm90_raw.cu.in]
   const u32 q = operand(smem + Q_AT), p_at = smem + P_AT + group * 8192;
   const u32 k_at = smem + place_of(token_at(16 * warp + lane % 16));
   const u32 v_at = smem + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp;
@@ -399,18 +242,10 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
   const int all_see = sees(0);
   advance(at, group);
-// [11 more lines of templates/mla_decode/sm90_raw.cu.in]
-    token_scales scales;
+// [12 more lines of templates/mla_decode/sm90_raw.cu.in]
     scores(k_at + tile, smem + tile + place_of(own_token) + R, q, s, scales);
 #pragma unroll
-    for (int i = 0; i < N / 2; i++) s[i] *= r.by[i / 4 * 2 + i % 2];
-    if (token0 + 64 > all_see) {
-      const int first = token0 + own_token;
-#pragma unroll
-      for (int i = 0; i < N / 2; i++)
-        if (first + i / 2 % 2 * STEP_8 >= sees(i / 4 * 8 + 2 * (lane % 4) + i % 2)) s[i] = minus_inf();
-    }
-    float sum[COLS];
+// [8 more lines of templates/mla_decode/sm90_raw.cu.in]
     store_p(s, scales, r, sum, p_at);
     fence_async();
     if (named_any(1 + group, 128, too_high(s, scales, r))) {
@@ -431,14 +266,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 #pragma unroll
     for (int k = 0; k < N / 2; k++) o[i][k] *= float_of((254u << 23) - bits_of(r.inverse[i / (NV / GROUPS)])); // a power of two
 }
-
-template <int C>
-MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_state& r) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  float4* const parts = (float4*)(base + WARPS_AT);
-  named_sync(1 + group, 128); // of its P
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
+// [8 more lines of tests/golden/mla_decode/sm90_few.cu]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.sum[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
 // [50 more lines of templates/mla_decode/sm90_few/ends.h]
@@ -467,40 +295,14 @@ MLAF_DEV void cluster_meet() {
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
   const float scale = a.scale_log2e;
 #pragma unroll 1
-  for (int k = 0;; k++) {
-    barrier_wait(smem + FULL_Q_AT, k & 1);
-    const facts &next = facts_of(base, 0), &known = facts_of(base, 1);
-    if (next.none) {
-      if (C > 1 && k == 0) cluster_meet();
-      return;
-    }
+// [7 more lines of templates/mla_decode/sm90_raw.cu.in]
     take_q(base, next.w.rows, scale);
     if (threadIdx.x < 80 / 4) ((u32*)&known)[threadIdx.x] = ((const u32*)&next)[threadIdx.x];
     fence_async();
-    barrier_arrive(smem + EMPTY_Q_AT);
-    named_sync(3, MATH);
-    if (C > 1 && k == 0) cluster_arrive(); // other blocks may send what goes where Q was
-    if (C > 1 && k == 0 && !known.w.whole) cluster_wait(); // each block works on its own
-    refuse_request(a, known.w.bad, known.w.part, threadIdx.x, MATH);
-    if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
-    row_state r;
-// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
+// [16 more lines of templates/mla_decode/sm90_raw.cu.in]
     if (known.w.whole) {
       merge_states<C>(base, smem, group, cta_id, r);
-      finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
-      return;
-    }
-    merge_states<1>(base, smem, group, 0, r);
-    if (known.w.begin > 0 && !fit_apart(&a)) finish_last(a, known.w, base, smem, group, r, o);
-    else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + Q_AT, group, 0, r, o);
-    if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
-  }
-}
-
-MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-  if (thread == 0)
-#pragma unroll
-    for (int s = 0; s < RING; s++) {
+// [14 more lines of templates/mla_decode/sm90_raw.cu.in]
       barrier_init(full_barrier(smem, s), 4);
       barrier_init(empty_barrier(smem, s), 4);
 // [14 more lines of templates/mla_decode/sm90_raw.cu.in]

@@ -16,17 +16,7 @@
 
 
 #define MLAF_BF16 1
-constexpr int LANES = 32;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-// [21 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
-struct mlaf_gather_kv_b_kernel_args {
-// [21 more lines of templates/mla_gather_kv_b/lib/args.h]
+// [61 more lines of tests/golden/mla_gather_kv_b/aside.cu]
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
 struct mlaf_kernel_launch {
@@ -89,10 +79,7 @@ MLAF_DEV void wgmma_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
       "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-
-MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-// [10 more lines of templates/lib/wgmma.h]
+// [13 more lines of tests/golden/mla_decode/combine_values.cu]
 
 MLAF_DEV float half_value(unsigned short x) {
   float y;
@@ -104,41 +91,11 @@ constexpr int TOKENS = 128, COLS = 128, OF_HEAD = OUT / COLS, TILES = H * OF_HEA
 constexpr int STAGES = 6, CLUSTER = 2, SLAB = TOKENS * 128, STEP = COLS * 128, MATH = 256, WG_WARPS = 4;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
-// [18 more lines of templates/mla_gather_kv_b/lib/rows.h]
-  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
-  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
-}
-
-
-MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
-MLAF_DEV word4 nan8() {
-  const u32 two = pack2(not_a_number(), not_a_number());
-  return words(two, two, two, two);
-}
-
-MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
-  if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
-  return load<word4>(a.cache + row + 16 * c);
-}
-
-MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
-  return 1.0f;
-}
-
-MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, float scale) {
-  if (row < 0) return nan8();
-  return load<word4>(a.cache + row + 2 * R + 16 * c);
-}
+// [42 more lines of tests/golden/mla_gather_kv_b/aside.cu]
 
 
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
-  const word4 x = rope8(a, row, c, scale);
-  char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
-  for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
-}
-
-struct target {
-// [12 more lines of templates/mla_gather_kv_b/lib/rows.h]
+// [18 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
 
 struct shared_memory {
   char x[SLABS][SLAB], w[STAGES][STEP]; // swizzled
@@ -149,19 +106,9 @@ constexpr int X_AT = AT(x), W_AT = AT(w), ROWS_AT = AT(rows), SLAB_FULL_AT = AT(
 constexpr int EMPTY_AT = AT(empty);
 static_assert(sizeof(shared_memory) == 230560, "its plan counts otherwise");
 enum { ROWS_FOUND = 1, TURN = 2 }; // named barriers; TURN: a warpgroup's each
-// [17 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-
-MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
-// [10 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-
-MLAF_DEV void load_w(const mlaf_gather_kv_b_params& p, u32 shared, int first, int last, u32 rank) {
-// [9 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-      copy_box_to_pair(to + rank * (STEP / 2), &p.w, column + 64 * k, row + (int)rank * (COLS / 2), full);
+// [41 more lines of templates/mla_gather_kv_b/sm90.cu.in]
     }
-// [18 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-
-MLAF_DEV void gather(const mlaf_gather_kv_b_kernel_args& a, u32 shared, int thread) {
-// [16 more lines of templates/mla_gather_kv_b/sm90.cu.in]
+// [36 more lines of templates/mla_gather_kv_b/sm90.cu.in]
   if (k == 0) asm volatile("cp.async.wait_group 7;" ::: "memory");
   if (k == 1) asm volatile("cp.async.wait_group 6;" ::: "memory");
   if (k == 2) asm volatile("cp.async.wait_group 5;" ::: "memory");
@@ -173,31 +120,13 @@ MLAF_DEV void gather(const mlaf_gather_kv_b_kernel_args& a, u32 shared, int thre
 }
 
 MLAF_DEV void give_share(u32 shared, int k) {
-  wait_for_share(k);
-  fence_async();
-  barrier_arrive(shared + SLAB_FULL_AT + 8 * k);
+// [9 more lines of templates/mla_gather_kv_b/sm90.cu.in]
 }
-
-MLAF_DEV void give_back(const math& c, int stage) {
-  if (c.lane != 0) return;
-  barrier_arrive_there(cluster_address(c.shared + EMPTY_AT + 8 * stage, 0));
-  barrier_arrive_there(cluster_address(c.shared + EMPTY_AT + 8 * stage, 1));
-}
-// [75 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-  if (a.k_pe)
-    for (int i = c.thread; i < TOKENS * (ROPE / 8); i += MATH) {
-      const int token = i / (ROPE / 8);
-      if (rows[token] != NO_TOKEN) store_rope8(a, t0 + token, rows[token], i % (ROPE / 8), share, scale);
-    }
-  const int mine = 16 * c.warp + (c.lane >> 2);
-// [20 more lines of templates/mla_gather_kv_b/sm90.cu.in]
+// [101 more lines of templates/mla_gather_kv_b/sm90.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_gather_kv_b_sm90_4e5cee55(const __grid_constant__ mlaf_gather_kv_b_params p) {
   const u32 shared = shared_address(memory()), rank = cta_in_cluster();
   const u32 tiles_of_tokens = ((u32)((p.a.tokens + TOKENS - 1) / TOKENS) + CLUSTER - 1) / CLUSTER * CLUSTER;
-// [13 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-  sync_cluster();
+// [14 more lines of templates/mla_gather_kv_b/sm90.cu.in]
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
-// [15 more lines of templates/mla_gather_kv_b/sm90.cu.in]
-  sync_cluster(); // nobody copies into this block's memory, or arrives at its barriers, any more
-}
+// [17 more lines of templates/mla_gather_kv_b/sm90.cu.in]

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "changed_kernel.h"
+#include "verdict.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/data.h"
 #include "ops/mla_decode/execute.h"
@@ -231,7 +231,8 @@ static void arguments_are_checked(void **state) {
       {"mla_decode:h1,kpe16", 0, 1, 4, 0, NULL},
       {"mla_decode:h1,kpe16", 640, 1, 0, 0, NULL}, /* with the rope columns between */
       {"mla_decode:h1,p0,kpe16", 0, 0, 4, 0, NULL},
-      {"mla_decode:h1,kpe16", 0, 0, 4, 0, "kpe is NULL, and the rope columns of a cache of kpe16 are rows of a tensor of their own"},
+      {"mla_decode:h1,kpe16", 0, 0, 4, 0,
+       "kpe is NULL, and the rope columns of a cache of kpe16 are rows of a tensor of their own"},
       {"mla_decode:h1,kpe16", 496, 1, 4, 0, "ckv_row_stride is 496, must be a multiple of 16 in 512..268435456 bytes"},
       {"mla_decode:h1,kpe16", 0, -64, 4, 0, "kpe_row_stride is 64, must be a multiple of 16 in 128..268435456 bytes"},
   };

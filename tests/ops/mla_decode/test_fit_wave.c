@@ -87,7 +87,7 @@ static void check_found(const batch *x, int b, i64 width, int parts, int whole, 
   for (int k = 0; k <= behind; k++) assert_int_equal(slots[2 * (first + k) + (k == behind)], b);
 }
 
-static void each_token_once(void **state) {
+TEST(each_token_once) {
   mlaf_rng rng = {21};
   batch *x = malloc(sizeof *x);
   int *slots = malloc(2 * PARTS_MOST * sizeof *slots), cut = 0;
@@ -113,7 +113,7 @@ static void each_token_once(void **state) {
 }
 
 /* As a division, also beyond what a float tells apart. */
-static void quotients_are_exact(void **state) {
+TEST(quotients_are_exact) {
   mlaf_rng rng = {22};
   for (int round = 0; round < 200000; round++) {
     const i64 by = 1 + (i64)mlaf_rng_below(&rng, mlaf_rng_below(&rng, 2) ? 5000 : 1u << 31);
@@ -124,7 +124,7 @@ static void quotients_are_exact(void **state) {
 }
 
 /* Parts: no more than run at once, none of few tokens, one at least. */
-static void parts_are_as_many_as_pay(void **state) {
+TEST(parts_are_as_many_as_pay) {
   assert_int_equal(fit_parts(1, 304, 10, 304 * FIT_LEAST), 304);
   assert_int_equal(fit_parts(1, 304, 10, 304 * FIT_LEAST - 1), 303);
   assert_int_equal(fit_parts(1, 304, 10, 5), 1);
@@ -137,7 +137,7 @@ static void parts_are_as_many_as_pay(void **state) {
 }
 
 /* Equal requests stay whole, one long one among short ones does not. */
-static void long_requests_are_cut(void **state) {
+TEST(long_requests_are_cut) {
   static const int requests[] = {6, 24, 48, 128, 304, 500};
   for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
     for (int splits = 1; splits <= 8; splits *= 2) {
@@ -151,7 +151,7 @@ static void long_requests_are_cut(void **state) {
 }
 
 /* A request that a quick look takes for whole is whole by the full one; and it sees that equal requests of some length are. */
-static void a_quick_look_errs_on_one_side(void **state) {
+TEST(a_quick_look_errs_on_one_side) {
   mlaf_rng rng = {23};
   int whole = 0, doubted = 0;
   for (int round = 0; round < 100000; round++) {
@@ -188,7 +188,7 @@ static void check_own_cut(int tokens, int most) {
   }
   if (n > 1 && longest - least > OWN_GRAIN) fail_msg("parts of %d to %d tokens of %d", least, longest, tokens);
 }
-static void requests_are_cut_by_their_own_length(void **state) {
+TEST(requests_are_cut_by_their_own_length) {
   static const int cuts[][4] = {{8, 32, 16, 63}, {16, 22, 32, 48}, {4, 16, 8, 32}, {1, 1, 1, 63}, {3, 7, 5, 1}};
   (void)state;
   for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
@@ -206,10 +206,4 @@ static void requests_are_cut_by_their_own_length(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_token_once), cmocka_unit_test(quotients_are_exact),
-                                     cmocka_unit_test(parts_are_as_many_as_pay), cmocka_unit_test(long_requests_are_cut),
-                                     cmocka_unit_test(a_quick_look_errs_on_one_side),
-                                     cmocka_unit_test(requests_are_cut_by_their_own_length)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

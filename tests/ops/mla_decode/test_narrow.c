@@ -46,7 +46,7 @@ static double largest(const float *x) {
   return top;
 }
 
-static void errors_stay_below_the_bound(void **state) {
+TEST(errors_stay_below_the_bound) {
   (void)state;
   mlaf_rng rng = {7};
   static const float sizes[] = {1, 3e-30f, 2e-3f, 70000, 1e30f};
@@ -67,7 +67,7 @@ static void errors_stay_below_the_bound(void **state) {
 }
 
 /* Every value between the two ends is brought back to a neighbour, and the ends do not wrap around. */
-static void ends_and_order(void **state) {
+TEST(ends_and_order) {
   (void)state;
   float last = 0;
   for (int i = -1000000; i <= 1000000; i++) {
@@ -79,7 +79,7 @@ static void ends_and_order(void **state) {
   }
 }
 
-static void zeros_and_what_is_not_finite(void **state) {
+TEST(zeros_and_what_is_not_finite) {
   (void)state;
   float x[R] = {0};
   u32 words[R / 2];
@@ -96,10 +96,4 @@ static void zeros_and_what_is_not_finite(void **state) {
   for (int i = 0; i < R; i++) assert_true(!isfinite(back(words, i, unit)));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(errors_stay_below_the_bound), cmocka_unit_test(ends_and_order),
-      cmocka_unit_test(zeros_and_what_is_not_finite),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -214,7 +214,7 @@ static void run(mlaf_ctx *ctx, const pools_case *c) {
   mlaf_plan_release(plan);
 }
 
-static void pools_are_right(void **state) {
+TEST(pools_are_right) {
   static const pools_case cases[] = {
       /* two pools: page sizes and lengths of their own, a window of 128 beside few entries */
       {.tokens = 14, .heads = 16, .share = 2, .sink = true, .lse = true,
@@ -253,7 +253,7 @@ static void pools_are_right(void **state) {
 
 /* --- what is refused --- */
 
-static void refusals(void **state) {
+TEST(refusals) {
   const pools_case c = {.tokens = 2, .heads = 16, .share = 1,
                         .pool = {{.pages = 3, .page = 64, .topk = 8, .stride = 8, .absent = 1},
                                  {.pages = 4, .page = 2, .topk = 8, .stride = 8, .absent = 1}}};
@@ -303,7 +303,4 @@ static void refusals(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pools_are_right), cmocka_unit_test(refusals)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "changed_kernel.h"
+#include "verdict.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/testcase.h"

@@ -56,13 +56,13 @@ static mlaf_execute_args arguments(const mlaf_bound *b) {
   return a;
 }
 
-static void blocks_of_arguments_agree(void **state) {
+TEST(blocks_of_arguments_agree) {
   assert_int_equal(sizeof(mlaf_values_args), sizeof(template_values_args));
   assert_int_equal(offsetof(mlaf_values_args, values), offsetof(template_values_args, values));
   assert_int_equal(offsetof(mlaf_values_args, w_head_rows), offsetof(template_values_args, w_head_rows));
 }
 
-static void a_launch_is_a_block_a_head(void **state) {
+TEST(a_launch_is_a_block_a_head) {
   static mlaf_prepared made;
   mlaf_bound b = bound(V), plain = bound(0);
   mlaf_execute_args a = arguments(&b);
@@ -94,7 +94,7 @@ static void refused(uint32_t values, mlaf_execute_args a, const char *words) {
   if (!strstr(err.text, words)) fail_msg("'%s' does not say '%s'", err.text, words);
 }
 
-static void arguments_that_do_not_fit_are_refused(void **state) {
+TEST(arguments_that_do_not_fit_are_refused) {
   const mlaf_bound b = bound(V);
   mlaf_execute_args a = arguments(&b);
   a.o = at(9);
@@ -194,18 +194,10 @@ static void a_case(int index, mlaf_inject inject) {
   calls->free_case(c);
 }
 
-static void a_reference_is_two_products(void **state) {
+TEST(a_reference_is_two_products) {
   for (int i = 0; i < 3; i++) a_case(i, MLAF_INJECT_NONE);
   a_case(0, MLAF_INJECT_NAN_Q);
   a_case(0, MLAF_INJECT_OOB_PAGE);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(blocks_of_arguments_agree),
-      cmocka_unit_test(a_launch_is_a_block_a_head),
-      cmocka_unit_test(arguments_that_do_not_fit_are_refused),
-      cmocka_unit_test(a_reference_is_two_products),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -21,22 +21,9 @@ static const char *const variants[][2] = {
     {"mla_v_out:h1,r512,v64,bf16,e4m3fn,t1", NULL},
 };
 
-TEST(every_kind_verifies) {
-  verdict_bench b;
-  open_verdicts(&b);
-  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-    for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
-      mlaf_verify_result r;
-      if (verdict_of(&b, variants[i][0], variants[i][1], NULL, NULL, (mlaf_inject)inject, &r))
-        fail_msg("%s %s: %s", variants[i][0], variants[i][1] ? variants[i][1] : "baseline", r.detail);
-      assert_true(r.rows > 0 && (r.error > 0 || inject) && r.error <= 2.5e-3);
-    }
-  close_verdicts(&b);
-}
+TEST(every_kind_verifies) { all_verify(variants, sizeof variants / sizeof *variants); }
 
-static const struct {
-  const char *problem, *name, *from, *to;
-} mistakes[] = {
+static const mistake mistakes[] = {
     /* scales: of the wrong row, column, head, or of none */
     {MFMA_16, "a.scale_first_row + head", "head"},
     {MFMA_16, "a.scale_first_column + column", "column"},
@@ -64,20 +51,7 @@ static const struct {
     {DOT, "x == x ? x : not_a_number()", "x == x ? x : 0.0f"},
 };
 
-TEST(mistakes_are_found) {
-  verdict_bench b;
-  open_verdicts(&b);
-  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-    mlaf_status st = MLAF_OK;
-    for (int inject = MLAF_INJECT_NONE; !st && inject <= MLAF_INJECT_OOB_PAGE; inject++) {
-      mlaf_verify_result r;
-      st = verdict_of(&b, mistakes[i].problem, mistakes[i].name, mistakes[i].from, mistakes[i].to, (mlaf_inject)inject, &r);
-    }
-    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
-      fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
-  }
-  close_verdicts(&b);
-}
+TEST(mistakes_are_found) { all_are_found(mistakes, sizeof mistakes / sizeof *mistakes, MLAF_INJECT_OOB_PAGE); }
 
 TEST(arguments_are_checked) {
   _Alignas(16) static char memory[64];

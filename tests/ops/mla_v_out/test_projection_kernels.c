@@ -92,18 +92,7 @@ static const char *const variants[][2] = {
     {STAY},
 };
 
-TEST(every_kind_verifies) {
-  verdict_bench b;
-  open_verdicts(&b);
-  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-    for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
-      mlaf_verify_result r;
-      if (verdict_of(&b, variants[i][0], variants[i][1], NULL, NULL, (mlaf_inject)inject, &r))
-        fail_msg("%s %s: %s", variants[i][0], variants[i][1] ? variants[i][1] : "baseline", r.detail);
-      assert_true(r.rows > 0 && (r.error > 0 || inject) && r.error <= 2.5e-3);
-    }
-  close_verdicts(&b);
-}
+TEST(every_kind_verifies) { all_verify(variants, sizeof variants / sizeof *variants); }
 
 /* --- mistakes --- */
 
@@ -117,9 +106,7 @@ TEST(every_kind_verifies) {
 #define ADD "mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"
 #define HEADS "mla_v_out:h2,r160,v96,bf16,t17", "mfma:blocks=4,depth=1,parts=1,pass=16,waves=1/s1"
 
-static const struct {
-  const char *problem, *name, *from, *to;
-} mistakes[] = {
+static const mistake mistakes[] = {
     {HEADS, "a.w + p.head * a.w_head", "a.w + p.head * (2 * INNER * OUTER)"},
     {HEADS, "a.y + p.head * a.y_head", "a.y + p.head * (2 * OUTER)"},
     {HEADS, "a.x + p.head * a.x_head", "a.x"},
@@ -160,19 +147,7 @@ static const struct {
     {STAY, "block * THREADS + thread, blocks", "thread, blocks"},
 };
 
-TEST(mistakes_are_found) {
-  verdict_bench b;
-  open_verdicts(&b);
-  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-    mlaf_verify_result r;
-    const mlaf_status st =
-        verdict_of(&b, mistakes[i].problem, mistakes[i].name, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
-    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
-      fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
-    assert_true(r.detail[0]);
-  }
-  close_verdicts(&b);
-}
+TEST(mistakes_are_found) { all_are_found(mistakes, sizeof mistakes / sizeof *mistakes, MLAF_INJECT_NONE); }
 
 /* --- arguments --- */
 
