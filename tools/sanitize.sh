@@ -61,6 +61,7 @@ h16,r512,p64,q1,bf16,rope_pairs,page1,b2,s330 sm90_few_rotate:cluster=2,load=gat
 h128,r512,p64,q1,bf16,rope_halves,page64,b2,s330 sm90_many_rotate:cluster=2,schedule=fitted/s1,rows=4,team=2
 h64,r512,p64,q1,bf16,e4m3fn,page64,b2,s330 sm90_raw_mid:load=pages,rows=64,schedule=fitted/s2,rows=1,team=8
 h64,r512,p64,q1,bf16,fp8_ds_mla,page1,b2,s330 sm90_raw_mid:load=rows,rows=64,schedule=fitted/s2,rows=1,team=8
+h64,r512,p0,q1,bf16,fp8_v4,page1,b2,s330 sm90_raw_mid:load=rows,rows=64,schedule=fitted/s2,rows=1,team=8
 h64,r256,p32,q1,bf16,rope_halves,page16,b2,s330 sm90_many_rotate:cluster=1,schedule=splits/s3,rows=1,team=4
 SET
 wait

@@ -150,6 +150,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_raw_mid", with(RAW_MID, { raises = 2, warps = 4 }) }, { "sm90_raw_mid", with(RAW_MID, { ps = 1, ring = 4 }) },
     { "sm90_raw_mid", with(RAW_MID, { schedule = "splits" }) },
     { "sm90_raw_mid", with(RAW_MID, { schedule = "splits", lists = 2 }) },
+    { "sm90_raw_mid", with(RAW_MID, { schedule = "splits", wide = 3 }) },
+    { "sm90_raw_mid", with(RAW_MID, { raises = 2, wide = 2 }) }, { "sm90_raw_mid", with(RAW_MID, { scored = false, wide = 2 }) },
     { "sm90_small_rank", HOPW },
     { "sm90_small_rank", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
@@ -173,7 +175,8 @@ test("the model's functions are the template's", function()
       "mla_decode/sm90_raw/query.h", "mla_decode/sm90_raw/softmax.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/lib/meet.h" },
     sm90_raw_mid = { "mla_decode/sm90_raw_mid.cu.in", "mla_decode/sm90_raw_mid/scores.h", "mla_decode/sm90_raw_mid/values.h",
-      "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/query.h" },
+      "mla_decode/sm90_raw_mid/scores_pools.h", "mla_decode/sm90_raw_mid/values_pools.h", "mla_decode/sm90_raw/load.h",
+      "mla_decode/sm90_raw/query.h" },
     index_list = { "mla_decode/lib/index_list.h", "mla_decode/sm90_raw/list.h" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
@@ -258,7 +261,8 @@ test("what is written down of rings is what the check says", function()
   end
   ok(known.sm90_raw[3] and known.sm90_raw[6])
   for ring = 2, 5 do
-    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" }, { lists = 2 }, { scored = false } }) do
+    for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" }, { lists = 2 }, { scored = false },
+      { wide = 2 } }) do
       local found, text = first("sm90_raw_mid", with(RAW_MID, with(change, { ring = ring })))
       ok(not known.sm90_raw_mid[ring] or not found, "sm90_raw_mid %d: %s", ring, text)
     end
@@ -566,6 +570,8 @@ local SEEDS = {
   { "PV waits for scores that nobody makes", "sm90_raw_mid", RAW_MID, { 3 }, "deadlock", "SCORED", function(m)
     edit(m, "scores 1", { "ARRIVE" }, "SCORED", "work_on_scores()", drop)
   end },
+  { "a wide tile's second P is made over the one two before", "sm90_raw_mid", with(RAW_MID, { wide = 2 }), { 5 }, "race",
+    "P [01] of", function(m) edit(m, "scores", { "WAIT" }, "P_EMPTY", "hand_over_wide()", drop) end },
   { "a tile is given back by half of the values", "sm90_raw_mid", RAW_MID, { 6 }, "count", "empty", function(m)
     counts(m, "empty%[%d%]", -2)
   end },

@@ -72,7 +72,10 @@ return {
     },
     -- From 12 shapes, flat and with scales, of 1 to 128 requests: tiles out of L2 for `tile`, `row` (each one above 16) and
     -- `scales_row` (docs/lab/kernels-hopper.md).
-    sm90_raw = { tile = 980, row = 28, scales_row = 12, scattered = 1.03, loss = 0.12, wave = 3400, fixed = 900, merge = 90 },
+    -- `pools_row`: of a row beside that, of fp8_v4 with more than 16 rows, by the drawn batches of four groups.
+    sm90_raw = {
+      tile = 980, row = 28, scales_row = 12, pools_row = 60, scattered = 1.03, loss = 0.12, wave = 3400, fixed = 900, merge = 90,
+    },
     -- Five shapes at 64 rows, flat and with scales; `tile` from 32 x 8192 since m rises less often
     -- (docs/lab/kernels-hopper.md).
     sm90_raw_mid = { tile = 1060, row = 15, scales = 250, scattered = 1.03, loss = 0.05, wave = 3400, fixed = 3000 },

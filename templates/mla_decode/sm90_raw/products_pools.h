@@ -3,8 +3,7 @@
 //@ needs("AHEAD", "BUFFERS", "CODES", "GROUPS", "N", "NV", "PITCH", "P_SLAB", "Q_SLAB", "STEP_16")
 static_assert(GROUPS == 7 && NV == 8, "the order of products");
 
-// Returns the power of two that a byte of ue8m0 is: 0 is 2^-127, 255 is NaN.
-MLAF_DEV float power_of(u32 code) { return float_of(code == 0 ? 1u << 22 : code == 255 ? 0x7fc00000u : code << 23); }
+//@ include("mla_decode/sm90_raw/power_of.h")
 // The larger of each half; a number where the other is NaN.
 MLAF_DEV u32 larger_f16(u32 x, u32 y) {
   u32 z;

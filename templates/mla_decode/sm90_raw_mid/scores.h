@@ -1,18 +1,14 @@
 // The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
 // that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores),
-// lists (sinks may come with them: mla_decode/lib/list_sink.h).
+// lists (sinks may come with them: mla_decode/lib/list_sink.h), pools (scales are powers of two: scores_pools.h).
 //@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
 //@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
 //@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
 //@ needs("SLACK", "STEP_8", "SUMS_AT", "TILE", "TOKEN")
 //@ if scored then needs("SCORED_AT") end
+//@ if pools then needs("P_BYTES", "P_SLAB", "RAISED_BLOCKS", "RAISED_ROWS", "MORE_P", "SHIFTS_AT", "TOKEN_ROW") end
 
-// Read anew each time, so that nothing made of it is kept while tiles are computed.
-MLAF_DEV int thread_now() {
-  int x;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
-  return x;
-}
+//@ if not pools then include("mla_decode/sm90_raw_mid/thread_now.h") end
 
 // Two numbers for each group of 8 rows: those of the rows that the thread has in it.
 typedef float2 of_rows[N / 8];
@@ -28,23 +24,46 @@ MLAF_DEV float exp2_here(float x) {
   return y;
 }
 
-// P^T to shared memory: a row of 128 bytes for each query row, swizzled. x: scores relative to m; sum: of P of this thread's
+//@ if pools then
+// 2^(x - m), of which x - m is made anew: two of each score would be kept else.
+MLAF_DEV float exp2_here(float x, float m) {
+  float y;
+  asm volatile("{\n.reg .f32 d;\nsub.f32 d, %1, %2;\nex2.approx.ftz.f32 %0, d;\n}" : "=f"(y) : "f"(x), "f"(m));
+  return y;
+}
+
+//@ end
+//@ local relative = pools and "" or " relative to m"
+// P^T to shared memory: a row of 128 bytes for each query row, swizzled. x: scores${relative}; sum: of P of this thread's
 // tokens; p: of the lane's row of its matrices.
-MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
+MLAF_DEV void store_p(const float (&x)[N / 2], ${pools and "const of_rows& m, " or ""}of_rows& sum, u32 p) {
 #pragma unroll
   for (int j = 0; j < N / 8; j += 2) {
-    u32 packed[4];
+    u32 packed[4]${pools and ", wide[4]" or ""};
 #pragma unroll
     for (int k = 0; k < 4; k++) {
+//@ if pools then
+      const float2 low = m[j + k / 2];
+      const float first = exp2_here(x[4 * j + 2 * k], low.x), second = exp2_here(x[4 * j + 2 * k + 1], low.y);
+//@ else
       const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
+//@ end
       sum[j + k / 2].x += first;
       sum[j + k / 2].y += second;
       packed[k] = pack_f16(first, second);
+//@ if pools then
+      wide[k] = pack2(first, second);
+//@ end
     }
     store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
+//@ if pools then
+    store_matrices(p + P_SLAB + 1024 * j, wide[0], wide[1], wide[2], wide[3]);
+//@ end
   }
 }
 
+//@ if pools then include("mla_decode/sm90_raw_mid/scores_pools.h")
+//@ else
 // S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has
 // the address for; q: operand() of Q.
 //@ if scales > 0 then
@@ -124,11 +143,15 @@ MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
   }
 }
 //@ end
+//@ end
 
-// Tokens beyond the sequence hold anything: their values must be zero, since 0 * NaN is NaN.
+//@ local more = pools and " Their scales are 1." or ""
+// Tokens beyond the sequence hold anything: their values must be zero, since 0 * NaN is NaN.${more}
+//@ local ones = "i % (TOKEN / 16) * 16 == TOKEN_ROW ? make_uint4(0x7f7f7f7f, 0x7f7f7f7f, 0, 0) : "
+//@ local value = (pools and ones or "") .. "make_uint4"
 MLAF_DEV void clear_rows(char* tile, int valid) {
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
-    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
+    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = ${value}(0, 0, 0, 0);
   named_sync(1, 128);
 }
 
@@ -168,6 +191,13 @@ MLAF_DEV bool relative(const float (&s)[N / 2], const of_rows& m, float (&x)[N /
   return fmaxf(fmaxf(top[0], top[1]), fmaxf(top[2], top[3])) > LIFT + SLACK;
 }
 
+//@ if pools then
+MLAF_DEV bool too_high(const float (&s)[N / 2], const of_rows& m) {
+  float x[N / 2];
+  return relative(s, m, x);
+}
+
+//@ end
 // The rows' sums over all threads: their inverse for the values, the LSE for the caller.
 MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
   const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
@@ -198,13 +228,57 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, co
   barrier_arrive(smem + END_AT);
 }
 
+//@ if pools then
+// Where a lane's row of its matrices of P lies.
+MLAF_DEV u32 place_of_p(u32 smem) {
+  const int thread = thread_now(), lane = thread % 32, warp = thread / 32 % 4;
+  return smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+}
+
+// P of a wide tile, whose scores are x: to the values once for each group, with P numbers from i on. raised: O is to
+// be multiplied by the rows' factors. What is left out of the last one is the word that it is there. True if tiles behind it are
+// wide, too.
+MLAF_DEV bool hand_over_wide(u32 smem, float (&x)[N / 2], const of_rows& m, of_rows& sum, u32 row, u32 p_at,
+                             bool first, bool raised, u32& i) {
+  const int thread = thread_now() % 128, lane = thread % 32, warp = thread / 32;
+#pragma unroll
+  for (int k = 0; k < N / 2; k++) {
+    x[k] = exp2_here(x[k], k % 2 ? m[k / 4].y : m[k / 4].x);
+    if (k % 2) sum[k / 4].y += x[k];
+    else sum[k / 4].x += x[k];
+  }
+  const bool wide = refer(smem, x, row, first, i);
+  u32 told = RAISED_BLOCKS | (raised ? RAISED_ROWS : 0);
+#pragma unroll 1
+  for (int g = 0;; g++) {
+    if (thread == 0) store_u32(smem + RAISED_AT + i % PS * 4, told | (g + 1 < GROUPS ? MORE_P : 0));
+    told = 0;
+    store_wide(smem, x, row, g, p_at + i % PS * P_BYTES, smem + SCALES_AT + i % PS * (128 * GROUPS) + 8 * warp);
+    if (g + 1 == GROUPS) return wide;
+    fence_async();
+    __syncwarp();
+    barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+    i++;
+//@   if scored then
+    barrier_arrive_if(lane == 0, smem + SCORED_AT + i % PS * 8);
+//@   end
+    barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
+  }
+}
+
+//@ end
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
+//@ if not pools then
   const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+//@ end
   const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
+//@ if pools then
+  u32 i = 0; // P's number
+//@ end
 #pragma unroll 1
   for (u32 k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT, k & 1);
@@ -212,35 +286,59 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
     // Tokens that a row sees: all of them, or by its query token. Rows are in the order of their tokens: row 0 sees least.
     auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
     const int end = w.end, all_see = sees(0);
-    bool poisoned = w.bad;
+    bool poisoned = w.bad${pools and ", wide = false" or ""};
     of_rows sum;
 #pragma unroll
     for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
     if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
+//@ if pools then
+    if (threadIdx.x % 128 < 8) store_4(smem + SHIFTS_AT + 4 * (threadIdx.x % 128), 1.0f);
+//@ end
     named_sync(Q_READY, MATH);
 #pragma unroll 1
     for (int token0 = w.begin; token0 < end; token0 += 64) {
-      float s[N / 2], x[N / 2];
+      float s[N / 2]${pools and "" or ", x[N / 2]"};
       barrier_wait(full_barrier(smem, at.slot), at.lap);
       if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
+//@ if not pools then
       const u32 i = at.tile - 1; // P's number
-//@ if scales > 0 then
+//@ end
+//@ if pools then
+      const u32 row = smem + RING_AT + TILE * at.slot + place_of(own_token);
+      const uint2 codes[2] = {load_codes(row + TOKEN_ROW), load_codes(row + 8 * PITCH + TOKEN_ROW)};
+      scores(k_at + TILE * at.slot, q, codes, s);
+//@ elseif scales > 0 then
       const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
       scores(k_at + TILE * at.slot, q, scales, s);
 //@ else
       scores(k_at + TILE * at.slot, q, s);
-//@   if scored then
+//@ end
+//@ if scored then
       barrier_arrive_if(lane == 0, smem + SCORED_AT + i % PS * 8);
-//@   end
 //@ end
       of_rows by, m;
+//@ if not pools then
       load_rows(by, smem + ROWS_AT);
+//@ end
       load_rows(m, smem + REFS_AT);
       const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
-//@ if scales == 0 then
+//@ if scales == 0 or pools then
       mma_wait<0>();
       settle(s);
 //@ end
+//@ if pools then
+      auto finish_scores = [&] {
+        load_rows(by, smem + ROWS_AT);
+#pragma unroll
+        for (int c = 0; c < N / 2; c++) s[c] *= c % 2 ? by[c / 4].y : by[c / 4].x;
+        if (token0 + 64 <= all_see) return;
+#pragma unroll
+        for (int c = 0; c < N / 2; c++)
+          if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
+      };
+      finish_scores();
+      poisoned |= bad == at.tile; // a page id that is none
+//@ else
 #pragma unroll
       for (int c = 0; c < N / 2; c++) s[c] *= c % 2 ? by[c / 4].y : by[c / 4].x;
       poisoned |= bad == at.tile; // a page id that is none
@@ -249,7 +347,25 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
         for (int c = 0; c < N / 2; c++)
           if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
       }
+//@ end
       barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
+//@ if pools then
+      const u32 p_at = place_of_p(smem), p = p_at + i % PS * P_BYTES;
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 8 * warp, codes);
+      const u32 odd = outside_f16(codes[0].x) | outside_f16(codes[0].y) | outside_f16(codes[1].x) | outside_f16(codes[1].y);
+      const bool other = named_any(1, 128, too_high(s, m) || odd || wide);
+      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, other ? RAISED_ROWS : 0);
+      if (other && !wide) wide = named_any(1, 128, odd != 0);
+      if (wide) {
+        wide_scores(k_at + TILE * at.slot, row, q, s);
+        finish_scores();
+        load_rows(m, smem + REFS_AT);
+      }
+      const bool higher = wide ? named_any(1, 128, too_high(s, m)) : other;
+      if (higher) raise(smem, s, sum, m, i);
+      if (wide) wide = hand_over_wide(smem, s, m, sum, row, p_at, token0 == w.begin, higher, i);
+      else store_p(s, m, sum, p);
+//@ else
 //@ if scales > 0 then
       store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
 //@ end
@@ -260,11 +376,15 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
         relative(s, m, x);
       }
       store_p(x, sum, p_at + i % PS * (128 * N));
+//@ end
       fence_async();
       __syncwarp();
       barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
       advance(at, 1);
       at.tile++;
+//@ if pools then
+      i++;
+//@ end
     }
     if (poisoned) {
 #pragma unroll

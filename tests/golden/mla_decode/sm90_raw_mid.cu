@@ -66,7 +66,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     {
-// [10 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [10 more lines of templates/mla_decode/sm90_few/work.h]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
 // [52 more lines of tests/golden/mla_decode/sm90_mid.cu]
@@ -145,8 +145,25 @@ MLAF_DEV float2 load_8(u32 at) {
   return x;
 }
 
-MLAF_DEV int thread_now() {
-// [31 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [templates/mla_decode/sm90_raw_mid/thread_now.h]
+
+typedef float2 of_rows[N / 8];
+// [10 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+
+MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
+#pragma unroll
+  for (int j = 0; j < N / 8; j += 2) {
+    u32 packed[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
+      sum[j + k / 2].x += first;
+      sum[j + k / 2].y += second;
+      packed[k] = pack_f16(first, second);
+    }
+    store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
+  }
+}
 
 constexpr int NEXT = 8 * PITCH;
 
@@ -157,41 +174,109 @@ MLAF_DEV void store_scales(u32 to, u32 scales) {
 // [24 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void clear_rows(char* tile, int valid) {
-// [51 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
+    *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
+  named_sync(1, 128);
+// [35 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+
+MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
+// [11 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     const float scale = 1.0f;
     store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
-// [36 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
-      of_rows by, m;
-      load_rows(by, smem + ROWS_AT);
-      load_rows(m, smem + REFS_AT);
-      const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
-#pragma unroll
-// [30 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
-MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
-// [14 more lines of templates/mla_decode/sm90_raw_mid/values.h]
-
-MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
-  constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
-// [78 more lines of templates/mla_decode/sm90_raw_mid/values.h]
-  const float scale = a.scale_log2e;
+MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
+  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 #pragma unroll 1
   for (u32 k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT, k & 1);
     if (((const facts*)(base + FACTS_AT))->none) return;
-    refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
-    take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
-// [11 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+    auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
+    const int end = w.end, all_see = sees(0);
+    bool poisoned = w.bad;
+    of_rows sum;
+#pragma unroll
+    for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
+    if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
+    named_sync(Q_READY, MATH);
+#pragma unroll 1
+    for (int token0 = w.begin; token0 < end; token0 += 64) {
+      float s[N / 2], x[N / 2];
+      barrier_wait(full_barrier(smem, at.slot), at.lap);
+      if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
+      const u32 i = at.tile - 1; // P's number
+      const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
+      scores(k_at + TILE * at.slot, q, scales, s);
+      of_rows by, m;
+      load_rows(by, smem + ROWS_AT);
+      load_rows(m, smem + REFS_AT);
+      const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
+#pragma unroll
+// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
+// [12 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+    }
+// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+
+MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
+// [14 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+
+MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
+  constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
+// [30 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+// [9 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+        store_u32(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4) + lane / 4 % 4 * 4,
+// [8 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+  for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
+    const int n = i / UNITS, unit = UNITS * G + i % UNITS;
+    *(uint4*)(to + n * (2 * R) + 16 * unit) = load_16(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4));
+  }
+}
+
+template <int G>
+MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, const float (&o)[HALF][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, rows = w.rows;
+  float* const to = a.part_o + (w.part + w.row0) * R + 64 * HALF * G + 16 * warp + lane / 4 * 2;
+#pragma unroll
+// [8 more lines of tests/golden/mla_decode/sm90_mid.cu]
+        *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
+    }
+// [7 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+  const float scale = a.scale_log2e;
+  const work& w = ((const facts*)(base + FACTS_AT))->w;
+  place at = {0, 0, 1};
+#pragma unroll 1
+// [13 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+    for (int left = tiles_of(w); left > 0; left--) {
+      const u32 i = at.tile - 1; // P's number
+      barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
       if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
       multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
-// [10 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+      barrier_arrive_if(lane == 0, smem + P_EMPTY_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
+    }
+    barrier_wait(smem + END_AT, k & 1);
+    if (w.part < 0) write_o<G>(a, w, base, smem, o);
+    else write_partial<G>(a, w, smem, o);
+    barrier_arrive(smem + EMPTY_Q_AT);
+  }
+}
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
-// [13 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
+  if (thread < RING) {
+    barrier_init(full_barrier(smem, thread), 4);
+    barrier_init(empty_barrier(smem, thread), 8);
+// [10 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
   }
   barriers_ready();
 }

@@ -22,6 +22,7 @@ local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 local function nanoseconds(p, v, arch, slots, lists)
   local groups, scales = ceil_div(p.heads * p.q_len, v.rows), scales_of(p)
   local block_ns = times.tile + times.row * math.max(0, v.rows - 16) + (scales > 0 and times.scales_row * v.rows or 0)
+    + (has_pools(p) and p.heads * p.q_len > 16 and times.pools_row * v.rows or 0)
   local merge = v.cluster > 1 and times.merge * v.cluster or 0
   return hopper.launch(p, v, arch, {
     family = "sm90_raw", cut = 0, bits = partials.bits("sm90_raw", v.schedule),
@@ -64,6 +65,7 @@ end
 return {
   scales_of = scales_of,
   bytes_rule = bytes_rule,
+  has_pools = has_pools,
   load_rule = load_rule,
   template = "mla_decode/sm90_raw",
   arch = { hopper = true },
@@ -80,7 +82,7 @@ return {
     shape.cache_rule,
     pools_rule,
     hopper.schedule_rule,
-    function(p, v) return hopper.groups_rule(p, v, 8, MOST_GROUPS) end,
+    function(p, v) return hopper.groups_rule(p, v, 8, has_pools(p) and 2 * MOST_GROUPS or MOST_GROUPS) end,
     function(p, v)
       if scales_of(p) > 0 and v.rows > 16 then return ("scales of groups: %d rows have too few registers"):format(v.rows) end
       if v.schedule == "fitted" and v.rows > 24 then

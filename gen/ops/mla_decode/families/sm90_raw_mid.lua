@@ -36,12 +36,17 @@ return {
   },
   rules = {
     shape.cache_rule,
-    raw.bytes_rule,
+    function(p) return (raw.has_pools(p) and shape.columns_rule or raw.bytes_rule)(p) end,
     function(p)
       if raw.scales_of(p) > 0 and p.dtype == "f16" then
         return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
       end
       if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_raw serves so few"):format(p.heads * p.q_len) end
+    end,
+    function(p, v)
+      if raw.has_pools(p) and p.causal == 1 and p.q_len > 1 and v.rows == 64 then
+        return "64 rows that see different tokens, and scales behind a page's rows: too few registers"
+      end
     end,
     hopper.schedule_rule,
     function(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end,

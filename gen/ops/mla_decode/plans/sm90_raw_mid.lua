@@ -17,20 +17,26 @@ function plan.make(v, isa)
   p.facts_bytes = FACTS
   -- Scores of 64 rows keep the sums of a group of columns beside those of all before, where tokens hold scales.
   p.loader_regs, p.score_regs, p.value_regs = 56, 120, 168
-  if v.scales > 0 and v.rows == 64 then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
+  if v.scales == 7 and v.rows == 64 then p.loader_regs, p.score_regs, p.value_regs = 48, 128, 168 end
+  if v.scales == 4 and v.rows == 64 then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
   p.q_bytes = v.rows * 128 * ((v.rank + v.rope) // 64)
   p.ps = 2 -- places of P: PV of a tile goes on while P of the next one is made
-  p.scored = v.scales == 0 and v.rows == 64 -- PV of a tile waits for the next one's scores
+  p.scored = v.scales ~= 4 and v.rows == 64 -- PV of a tile waits for the next one's scores
+  local pools = v.scales == 7 -- P in bf16, too; what P of each group is relative to, its factors by place, maxima of four warps
+  local p_bytes = (pools and 2 or 1) * v.rows
+  p.shifts = pools and 32 * (5 + p.ps) or nil
   local function all(ring)
-    local at = p.q_bytes + p.ps * 128 * (v.rows + v.scales) + ring * p.tile + 4 * v.rows * (7 + p.ps)
-    return up(up(at + 8 * (2 * ring + 3 + (p.scored and 3 or 2) * p.ps), 16) + FACTS + 4 * (p.ps + ring), 16)
+    local at = p.q_bytes + p.ps * 128 * (p_bytes + v.scales) + ring * p.tile + 4 * v.rows * (7 + p.ps)
+    return up(up(at + 8 * (2 * ring + 3 + (p.scored and 3 or 2) * p.ps), 16) + FACTS + (p.shifts or 0) + 4 * (p.ps + ring), 16)
   end
   p.ring = MOST_TILES
-  while p.ring > 2 and all(p.ring) + index_list.least(v.page_size, v.rows) > isa.lds_bytes do p.ring = p.ring - 1 end
+  local least = pools and 0 or index_list.least(v.page_size, v.rows) -- two pools: lists are made before
+  while p.ring > 2 and all(p.ring) + least > isa.lds_bytes do p.ring = p.ring - 1 end
   if p.ring < 3 then return { refused = "less than three tiles fit into shared memory" } end
   p.bytes = all(p.ring)
-  local list_bytes
-  p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa)
+  local list_bytes = 0
+  p.list = 0
+  if not pools then p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa) end
   p.bytes = up(p.bytes + list_bytes, 16)
   return p
 end

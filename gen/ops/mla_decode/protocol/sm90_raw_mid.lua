@@ -11,12 +11,15 @@ local PRODUCERS = 2 -- both copy rows of every tile; the last one brings facts, 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_raw_mid.lua) with its parameters. ps: places of P.
 function sm90_raw_mid.of(plan, v)
   return { boxes = 1, ring = plan.ring, ps = plan.ps, schedule = v.schedule, raises = 1, warps = 2,
-    lists = plan.list > 0 and 2 or nil, scored = plan.scored }
+    lists = plan.list > 0 and 2 or nil, scored = plan.scored, wide = plan.shifts and 2 or nil }
 end
 
 -- v: boxes (1), ring, ps, schedule, raises (tiles of a piece, from the first on, where m is set anew), warps; lists: a block with
 -- one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not); scored: values wait for the
--- next tile's scores.
+-- next tile's scores; wide: so many P go over for each second tile, one after the other (nil: one for each tile).
+local function wide(v, i) return v.wide and i % 2 == 0 and v.wide or 1 end
+local function number_of(v, i) return i + (v.wide and (v.wide - 1) * ((i + 1) // 2) or 0) end -- the first P of tile i
+
 local function block(m, v)
   local x = { v = v, full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
@@ -43,6 +46,10 @@ local function block(m, v)
   end
   for g = 0, 1 do x.half[g], x.q[g] = m:named("named " .. 2 + g, v.warps), of_warps("Q of half " .. g) end
   x.refs, x.sums, x.inverse, x.zeros = of_warps("refs"), of_warps("sums"), of_warps("inverse"), of_warps("zeros")
+  if v.wide then
+    x.tops, x.shifts, x.shift_factors = of_warps("shift tops"), m:place("shifts"), {}
+    for i = 0, v.ps - 1 do x.shift_factors[i] = m:place("shift factors " .. i) end
+  end
   x.o = { [0] = of_warps("O of half 0"), of_warps("O of half 1") }
   return x
 end
@@ -77,20 +84,44 @@ local function produce(x, a, who, pieces)
 end
 
 -- ---- Scores -------------------------------------------------------------------------------------------------------------
-local function raise(x, a, w, i)
+local function raise(x, a, w, i, n)
   local v = x.v
   a:write(x.sums[w], "maxima " .. i, "raise()")
   a:sync(x.own, "raise()")
   read_all(a, x.sums, v, "maxima " .. i, "raise()")
   a:write(x.refs[w], i, "raise()")
-  a:write(x.factors[i % v.ps][w], i, "raise()")
+  a:write(x.factors[n % v.ps][w], n, "raise()")
   a:sync(x.own, "raise()")
-  read_all(a, x.factors[i % v.ps], v, i, "raise()")
+  read_all(a, x.factors[n % v.ps], v, n, "raise()")
+end
+
+-- The other P of a wide tile, the i-th of all, behind its scores; n: the first one's number. Returns the last one's.
+local function hand_over_wide(x, a, w, i, n)
+  local v = x.v
+  a:write(x.tops[w], i, "refer()")
+  a:sync(x.own, "refer()")
+  if w == 0 then
+    for k = 0, v.warps - 1 do a:read(x.tops[k], i, "refer()") end
+    a:write(x.shifts, i, "refer()")
+    a:write(x.shift_factors[n % v.ps], n, "refer()")
+  end
+  a:sync(x.own, "refer()")
+  for m = n, n + v.wide - 1 do
+    if w == 0 then a:write(x.raised[m % v.ps], m, "hand_over_wide()") end
+    a:read(x.shifts, i, "store_wide()")
+    read_tile(x, a, i, "store_wide()")
+    a:write(x.scales[m % v.ps][w], m, "store_wide()")
+    if m == n + v.wide - 1 then return m end
+    a:write(x.p[m % v.ps][w], m, "store_wide()")
+    a:arrive(x.p_full[m % v.ps], m // v.ps, "hand_over_wide()")
+    if v.scored then a:arrive(x.scored[(m + 1) % v.ps], (m + 1) // v.ps, "hand_over_wide()") end
+    a:wait(x.p_empty[(m + 1) % v.ps], (m + 1) // v.ps - 1, "hand_over_wide()")
+  end
 end
 
 -- Tile t of piece k, the i-th of all; set: the tile that m was set by last.
 local function score_tile(x, a, w, k, t, last, i, set)
-  local v, s = x.v, i % x.v.ring
+  local v, s, n = x.v, i % x.v.ring, number_of(x.v, i)
   a:wait(x.full[s], i // v.ring, "work_on_scores()")
   if last then
     a:write(x.zeros[w], i, "clear_rows()")
@@ -100,18 +131,25 @@ local function score_tile(x, a, w, k, t, last, i, set)
   a:read(x.q.all, k, "scores()")
   for g = 0, 1 do read_all(a, x.q[g], v, k, "scores()") end
   read_tile(x, a, i, "scores()")
-  if v.scored then a:arrive(x.scored[i % v.ps], i // v.ps, "work_on_scores()") end
-  a:wait(x.p_empty[i % v.ps], i // v.ps - 1, "work_on_scores()")
-  a:write(x.scales[i % v.ps][w], i, "store_scales()")
+  if v.scored then a:arrive(x.scored[n % v.ps], n // v.ps, "work_on_scores()") end
+  a:wait(x.p_empty[n % v.ps], n // v.ps - 1, "work_on_scores()")
+  a:write(x.scales[n % v.ps][w], n, "store_scales()")
   read_all(a, x.refs, v, set, "relative()")
   a:sync(x.own, "work_on_scores()")
-  if w == 0 then a:write(x.raised[i % v.ps], i, "work_on_scores()") end
+  if w == 0 then a:write(x.raised[n % v.ps], n, "work_on_scores()") end
+  if wide(v, i) > 1 then
+    a:sync(x.own, "work_on_scores()")
+    read_tile(x, a, i, "wide_scores()")
+    read_all(a, x.refs, v, set, "relative()")
+    a:sync(x.own, "work_on_scores()")
+  end
   if t < v.raises then
-    raise(x, a, w, i)
+    raise(x, a, w, i, n)
     read_all(a, x.refs, v, i, "relative()")
   end
-  a:write(x.p[i % v.ps][w], i, "store_p()")
-  a:arrive(x.p_full[i % v.ps], i // v.ps, "work_on_scores()")
+  if wide(v, i) > 1 then n = hand_over_wide(x, a, w, i, n) end
+  a:write(x.p[n % v.ps][w], n, "store_p()")
+  a:arrive(x.p_full[n % v.ps], n // v.ps, "work_on_scores()")
   return t < v.raises and i or set
 end
 
@@ -123,6 +161,7 @@ local function work_on_scores(x, a, w, pieces)
     local tiles, set = pieces[k + 1], "begin " .. k
     if not tiles then return end
     a:write(x.refs[w], set, "work_on_scores()")
+    if v.wide and w == 0 then a:write(x.shifts, set, "work_on_scores()") end
     a:sync(x.q_ready, "work_on_scores()")
     for t = 0, tiles - 1 do set = score_tile(x, a, w, k, t, t == tiles - 1, i + t, set) end
     i = i + tiles
@@ -139,17 +178,21 @@ end
 
 -- ---- Values -------------------------------------------------------------------------------------------------------------
 local function multiply_tile(x, a, t, last, i)
-  local v = x.v
-  a:wait(x.p_full[i % v.ps], i // v.ps, "work_on_values()")
-  if v.scored and not last then a:wait(x.scored[(i + 1) % v.ps], (i + 1) // v.ps, "work_on_values()") end
-  a:read(x.raised[i % v.ps], i, "work_on_values()")
-  if t < v.raises then read_all(a, x.factors[i % v.ps], v, i, "rescale()") end
-  if last then read_all(a, x.zeros, v, i, "multiply_v()") end
-  read_all(a, x.scales[i % v.ps], v, i, "multiply_v()")
-  read_tile(x, a, i, "multiply_v()")
-  read_all(a, x.p[i % v.ps], v, i, "multiply_v()")
-  a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_values()")
-  a:arrive(x.p_empty[i % v.ps], i // v.ps, "work_on_values()")
+  local v, first = x.v, number_of(x.v, i)
+  for n = first, first + wide(v, i) - 1 do
+    local more = n < first + wide(v, i) - 1
+    a:wait(x.p_full[n % v.ps], n // v.ps, "work_on_values()")
+    if v.scored and (more or not last) then a:wait(x.scored[(n + 1) % v.ps], (n + 1) // v.ps, "work_on_values()") end
+    a:read(x.raised[n % v.ps], n, "work_on_values()")
+    if n == first and t < v.raises then read_all(a, x.factors[n % v.ps], v, n, "rescale()") end
+    if n == first and wide(v, i) > 1 then a:read(x.shift_factors[n % v.ps], n, "rescale_blocks()") end
+    if last then read_all(a, x.zeros, v, i, "multiply_v()") end
+    read_all(a, x.scales[n % v.ps], v, n, "multiply_v()")
+    read_tile(x, a, i, "multiply_v()")
+    read_all(a, x.p[n % v.ps], v, n, "multiply_v()")
+    if not more then a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_values()") end
+    a:arrive(x.p_empty[n % v.ps], n // v.ps, "work_on_values()")
+  end
 end
 
 local function work_on_values(x, a, g, w, pieces)
@@ -162,9 +205,14 @@ local function work_on_values(x, a, g, w, pieces)
     a:write(x.q[g][w], k, "take_q()")
     if g == 0 and w == 0 then a:write(x.q.all, k, "take_q()") end -- one warp stands for all that O's rows lie across
     a:sync(x.q_ready, "work_on_values()")
-    for t = 0, tiles - 1 do multiply_tile(x, a, t, t == tiles - 1, i + t) end
+    local shifts = "begin " .. k
+    for t = 0, tiles - 1 do
+      multiply_tile(x, a, t, t == tiles - 1, i + t)
+      if wide(v, i + t) > 1 then shifts = i + t end
+    end
     i = i + tiles
     a:wait(x.ended, k, "work_on_values()")
+    if v.wide then a:read(x.shifts, shifts, "end_blocks()") end
     read_all(a, x.inverse, v, k, "write_o()")
     a:write(x.o[g][w], k, "write_o()")
     if g == 0 and w == 0 then a:write(x.q.all, "O " .. k, "write_o()") end
