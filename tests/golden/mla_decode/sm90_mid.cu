@@ -18,7 +18,7 @@
 
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 229472,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1e2e93bb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 230160,
     {1, 1, 1}, 9, 0, {}, 1,
     {{3, 64, 80, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -39,16 +39,18 @@ constexpr bool CAUSAL = 1, FITTED = 1; // a block may walk several pieces
 constexpr int N = 80, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
-// [13 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [14 more lines of templates/mla_decode/sm90_mid.cu.in]
 };
 constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
+constexpr int SCALES_AT = AT(scales);
 constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
 constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
 constexpr int TABLES_AT = AT(tables);
-static_assert(sizeof(shared_memory) == 229472, "plans/sm90_mid.lua counts otherwise");
-constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
+static_assert(sizeof(shared_memory) == 230160, "plans/sm90_mid.lua counts otherwise");
+constexpr int FACTORS_FULL = 4, P_EMPTY = 5, HALVES = 6, MATH = 384;
 constexpr float LOWEST = -1e30f;
 
+// [templates/mla_decode/lib/narrow.h]
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
@@ -89,10 +91,10 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
         fit_list(a.part_o, PART, x.request);
 // [35 more lines of tests/golden/mla_decode/sm90_few.cu]
     }
-// [38 more lines of templates/mla_decode/sm90_few/work.h]
+// [53 more lines of tests/golden/mla_decode/sm90_few.cu]
 
 MLAF_DEV int column_of(int b) { // in boxes; NV: rope
-// [16 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [17 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
 constexpr bool KEEP = 0;
@@ -115,12 +117,12 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
       if (!KEEP) make(t + 1), ask(t + 2);
       at.tile++;
 // [12 more lines of templates/mla_decode/sm90_mid.cu.in]
-    barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
-// [8 more lines of templates/mla_decode/sm90_mid.cu.in]
+    if (more && k > 0 && lane == 0) fetch_q(p.a, w.row, w.rows);
+// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
     if (!more) return;
 // [142 more lines of templates/mla_decode/sm90_mid.cu.in]
-    store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
-// [182 more lines of templates/mla_decode/sm90_mid.cu.in]
+    store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
+// [264 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
@@ -128,17 +130,18 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
   if (threadIdx.x < RING) {
     barrier_init(full_barrier(smem, threadIdx.x), 96);
     barrier_init(empty_barrier(smem, threadIdx.x), 4);
-// [9 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
   if (threadIdx.x >= 64 && threadIdx.x < 64 + 1) fetch_map(&p.maps[threadIdx.x - 64]);
+  if (threadIdx.x >= 96 && threadIdx.x < 128) look_ahead(p.a);
   __syncthreads();
   wait_for_previous_launch();
+  let_next_launch_start();
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
   if (group == 0) { // registers: 128 * (32 + 96 + 2 * 192) of 65536
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     if (warp == SENDERS) send_queries(p, smem, base);
     else copy_boxes(p.a, smem, base, warp);
-    let_next_launch_start();
   } else if (group == 1) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 96;");
     work_on_scores(p.a, base, smem);

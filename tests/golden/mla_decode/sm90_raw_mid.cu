@@ -66,7 +66,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     {
-// [10 more lines of templates/mla_decode/sm90_few/work.h]
+// [10 more lines of tests/golden/mla_decode/sm90_few.cu]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
 // [52 more lines of tests/golden/mla_decode/sm90_mid.cu]
@@ -245,7 +245,14 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, 
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, rows = w.rows;
   float* const to = a.part_o + (w.part + w.row0) * R + 64 * HALF * G + 16 * warp + lane / 4 * 2;
 #pragma unroll
-// [8 more lines of tests/golden/mla_decode/sm90_mid.cu]
+  for (int j = 0; j < N / 8; j++) {
+    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
+#pragma unroll
+    for (int c = 0; c < 2; c++) {
+      const int n = 8 * j + 2 * (lane % 4) + c;
+      if (n >= rows) continue;
+#pragma unroll
+      for (int i = 0; i < HALF; i++)
         *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
     }
 // [7 more lines of templates/mla_decode/sm90_raw_mid/values.h]
@@ -253,7 +260,12 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, 
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 #pragma unroll 1
-// [13 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+  for (u32 k = 0;; k++) {
+    barrier_wait(smem + FULL_Q_AT, k & 1);
+    if (((const facts*)(base + FACTS_AT))->none) return;
+    refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
+    take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
+// [8 more lines of templates/mla_decode/sm90_raw_mid/values.h]
     for (int left = tiles_of(w); left > 0; left--) {
       const u32 i = at.tile - 1; // P's number
       barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
