@@ -73,6 +73,8 @@ static int describe_error(lua_State *L) {
 
 static mlaf_status run(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) {
   lua_State *L = g->L;
+  /* Buffers of Lua's library fail at the limit without a collection before: a long-lived generator begins with room. */
+  if (g->memory > g->memory_max / 2) lua_gc(L, LUA_GCCOLLECT);
   g->steps = 0;
   g->over_memory = g->no_memory = false;
   lua_settop(L, 0);

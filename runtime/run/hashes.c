@@ -14,12 +14,12 @@ static bool hash_ok(const char *s) {
 }
 
 bool mlaf_hashes_put(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
-  if (h->n == MLAF_HASHES_MAX || !hash_ok(hash) || mlaf_hashes_find(h, target, name)) return false;
+  if (!hash_ok(hash) || mlaf_hashes_find(h, target, name)) return false;
   if (strlen(target) >= sizeof h->rows->target || strlen(name) >= sizeof h->rows->name) return false;
-  snprintf(h->rows[h->n].target, sizeof h->rows->target, "%s", target);
-  snprintf(h->rows[h->n].name, sizeof h->rows->name, "%s", name);
-  memcpy(h->rows[h->n].hash, hash, MLAF_HASH_HEX);
-  h->n++;
+  const int at = h->n < MLAF_HASHES_MAX ? h->n++ : h->turn++ % MLAF_HASHES_MAX;
+  snprintf(h->rows[at].target, sizeof h->rows->target, "%s", target);
+  snprintf(h->rows[at].name, sizeof h->rows->name, "%s", name);
+  memcpy(h->rows[at].hash, hash, MLAF_HASH_HEX);
   return true;
 }
 
@@ -69,6 +69,6 @@ void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const
 void mlaf_hashes_free(mlaf_hashes *h) {
   free(h->path);
   h->path = NULL;
-  h->n = 0;
+  h->n = h->turn = 0;
   h->loaded = false;
 }

@@ -11,7 +11,7 @@ enum { MLAF_HASHES_MAX = 1024 };
 typedef struct mlaf_hashes {
   bool loaded;
   char *path; /* NULL: nowhere to remember */
-  int n;
+  int n, turn; /* turn: whose place the next one takes when all are taken: a long-lived cache has more kernels than places */
   struct { char target[64], name[64], hash[MLAF_HASH_HEX]; } rows[MLAF_HASHES_MAX];
 } mlaf_hashes;
 
@@ -21,7 +21,7 @@ void mlaf_hashes_load(mlaf_hashes *h, const char *cache_dir, const char *gen_roo
 const char *mlaf_hashes_find(const mlaf_hashes *h, const char *target, const char *name);
 /* Remember one, here and on disk (a disk that refuses is no error: it costs time, not correctness). */
 void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const char *hash);
-/* The two halves of it, for several at once: put says whether it is new. */
+/* The two halves of it, for several at once: put says whether it is new. What was put last is found. */
 bool mlaf_hashes_put(mlaf_hashes *h, const char *target, const char *name, const char *hash);
 void mlaf_hashes_save(const mlaf_hashes *h);
 void mlaf_hashes_free(mlaf_hashes *h);

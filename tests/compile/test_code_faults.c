@@ -157,13 +157,16 @@ TEST(killed_workers_spoil_nothing) {
   mlaf_compiler *c = open_compiler(folder, 2, 60, NULL);
   const int kills = from_env("MLAF_KILL_POINTS", SANITIZED ? 4 : 12); /* nothing that a sanitizer sees */
   int killed = 0, crashed = 0, compiled = 0;
+  double took = 0.6; /* seconds: of the round before, so that a fast machine's are killed within it, too */
   for (int i = 0; crashed < kills; i++) {
     if (i >= 5 * kills) fail_msg("only %d compiles were lost to %d kills", crashed, killed);
-    killer k = {.after_us = mlaf_rng_below(&rng, 600000)};
+    const double began = mlaf_now();
+    killer k = {.after_us = mlaf_rng_below(&rng, (uint32_t)(1e6 * took) + 1)};
     pthread_t thread;
     for (int j = 0; j < JOBS; j++) jobs[j] = make_job(sources[j]);
     assert_int_equal(pthread_create(&thread, NULL, kill_one, &k), 0);
     assert_int_equal(mlaf_compile(c, jobs, JOBS, NULL, NULL, NULL), MLAF_OK);
+    took = mlaf_now() - began;
     atomic_store(&k.stop, true);
     pthread_join(thread, NULL);
     killed += k.killed;
