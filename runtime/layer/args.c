@@ -300,7 +300,7 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
 static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, void *turned, mlaf_append_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const bool split = layer_cache_is_split(&l->shape);
+  const bool split = layer_cache_is_split(s);
   const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
   const int64_t kpe_row = or_else(a->cache_kpe_row_stride, layer_kpe_row(s));
   out->ckv = behind(c, (size_t)d->q_rank * LAYER_ELEMENT);
@@ -421,7 +421,7 @@ static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *ou
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv_b, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const bool split = layer_cache_is_split(&l->shape);
+  const bool split = layer_cache_is_split(s);
   const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
   out->cache = a->cache;
   out->cache_kpe = split && d->rope ? a->cache_kpe : NULL;

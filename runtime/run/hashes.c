@@ -16,7 +16,9 @@ static bool hash_ok(const char *s) {
 bool mlaf_hashes_put(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
   if (!hash_ok(hash) || mlaf_hashes_find(h, target, name)) return false;
   if (strlen(target) >= sizeof h->rows->target || strlen(name) >= sizeof h->rows->name) return false;
-  const int at = h->n < MLAF_HASHES_MAX ? h->n++ : h->turn++ % MLAF_HASHES_MAX;
+  const int at = h->n < MLAF_HASHES_MAX ? h->n : h->oldest;
+  if (h->n < MLAF_HASHES_MAX) h->n++;
+  else h->oldest = (h->oldest + 1) % MLAF_HASHES_MAX;
   snprintf(h->rows[at].target, sizeof h->rows->target, "%s", target);
   snprintf(h->rows[at].name, sizeof h->rows->name, "%s", name);
   memcpy(h->rows[at].hash, hash, MLAF_HASH_HEX);
@@ -53,7 +55,10 @@ const char *mlaf_hashes_find(const mlaf_hashes *h, const char *target, const cha
 void mlaf_hashes_save(const mlaf_hashes *h) {
   if (!h->path) return;
   mlaf_text t = MLAF_TEXT_INIT(FILE_MAX);
-  for (int i = 0; i < h->n; i++) mlaf_text_fmt(&t, "%s\t%s\t%s\n", h->rows[i].target, h->rows[i].name, h->rows[i].hash);
+  for (int i = 0; i < h->n; i++) { /* the oldest first: who loads them replaces it first, too */
+    const int at = (h->oldest + i) % h->n;
+    mlaf_text_fmt(&t, "%s\t%s\t%s\n", h->rows[at].target, h->rows[at].name, h->rows[at].hash);
+  }
   char *dir = mlaf_strdup(h->path);
   char *slash = dir ? strrchr(dir, '/') : NULL;
   if (slash) *slash = 0;
@@ -69,6 +74,6 @@ void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const
 void mlaf_hashes_free(mlaf_hashes *h) {
   free(h->path);
   h->path = NULL;
-  h->n = h->turn = 0;
+  h->n = h->oldest = 0;
   h->loaded = false;
 }

@@ -11,7 +11,7 @@ enum { MLAF_HASHES_MAX = 1024 };
 typedef struct mlaf_hashes {
   bool loaded;
   char *path; /* NULL: nowhere to remember */
-  int n, turn; /* turn: whose place the next one takes when all are taken: a long-lived cache has more kernels than places */
+  int n, oldest; /* oldest: whose place the next one takes when all are taken: a long-lived cache has more kernels than places */
   struct { char target[64], name[64], hash[MLAF_HASH_HEX]; } rows[MLAF_HASHES_MAX];
 } mlaf_hashes;
 

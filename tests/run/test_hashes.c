@@ -1,4 +1,8 @@
 /* Remembered hashes: a cache folder that lives long has more kernels than there are places for them. */
+#include <libgen.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cmocka_all.h"
 #include "run/hashes.h"
 
@@ -22,6 +26,31 @@ TEST(what_was_put_last_is_found) {
   assert_int_equal(h.n, MLAF_HASHES_MAX);
   assert_null(mlaf_hashes_find(&h, "gfx942", "kernel 0"));
   mlaf_hashes_free(&h);
+}
+
+/* Programs that start one after another on a full file must not drop what the one before them put. */
+TEST(the_oldest_one_goes_first_also_in_the_next_program) {
+  static mlaf_hashes h, next;
+  char hash[MLAF_HASH_HEX], name[32], folder[] = "hashes-XXXXXX"; /* in the build folder */
+  assert_non_null(mkdtemp(folder));
+  mlaf_hashes_load(&h, folder, NULL);
+  for (unsigned i = 0; i < MLAF_HASHES_MAX + 5; i++) {
+    snprintf(name, sizeof name, "kernel %u", i);
+    assert_true(mlaf_hashes_put(&h, "gfx942", name, numbered(hash, i)));
+  }
+  mlaf_hashes_save(&h);
+  mlaf_hashes_load(&next, folder, NULL);
+  assert_int_equal(next.n, MLAF_HASHES_MAX);
+  assert_true(mlaf_hashes_put(&next, "gfx942", "one more", numbered(hash, 1)));
+  assert_null(mlaf_hashes_find(&next, "gfx942", "kernel 5"));
+  assert_non_null(mlaf_hashes_find(&next, "gfx942", "kernel 6"));
+  snprintf(name, sizeof name, "kernel %d", MLAF_HASHES_MAX + 4);
+  assert_non_null(mlaf_hashes_find(&next, "gfx942", name));
+  assert_int_equal(unlink(h.path), 0);
+  assert_int_equal(rmdir(dirname(h.path)), 0);
+  assert_int_equal(rmdir(folder), 0);
+  mlaf_hashes_free(&h);
+  mlaf_hashes_free(&next);
 }
 
 TEST(what_is_no_hash_or_known_is_not_put) {

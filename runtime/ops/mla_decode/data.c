@@ -64,15 +64,9 @@ static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts,
                    (long long)d->pages);
 }
 
-/* Bytes of a row of the cache's tensor, and of one of rope columns. */
-static int64_t ckv_bytes(const mlaf_problem *p) { return mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row); }
-static int64_t kpe_bytes(const mlaf_problem *p) {
-  return mlaf_decode_format(p, false)->split ? mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_bytes) : 0;
-}
-
 static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
-  const int64_t page_bytes = mlaf_decode_page_rows(p) * (ckv_bytes(p) + kpe_bytes(p));
+  const int64_t page_bytes = mlaf_decode_page_rows(p) * (mlaf_decode_ckv_bytes(p) + mlaf_decode_kpe_bytes(p));
   const int64_t mem = mlaf_info(d->dev)->mem_bytes;
   mlaf_status st = draw_lengths(d, opts, err);
   if (st) return st;
@@ -118,10 +112,10 @@ static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, mlaf_s
 mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot) {
   const mlaf_problem *p = &d->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  const int64_t row = ckv_bytes(p), rows = mlaf_decode_page_rows(p);
+  const int64_t row = mlaf_decode_ckv_bytes(p), rows = mlaf_decode_page_rows(p);
   const int64_t at = (f->aside ? page * rows : page * rows + slot) % d->token_rows;
   mlaf_stored_token t = mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
-  if (f->split) t.rope = d->tokens + d->token_rows * row + at * kpe_bytes(p);
+  if (f->split) t.rope = d->tokens + d->token_rows * row + at * mlaf_decode_kpe_bytes(p);
   return t;
 }
 
@@ -142,7 +136,8 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
   const int64_t page_rows = mlaf_decode_page_rows(p);
   d->token_rows = !f->aside ? MLAF_DECODE_TOKENS : page_rows > MLAF_DECODE_TOKENS ? page_rows
                   : MLAF_DECODE_TOKENS / page_rows * page_rows;
-  const size_t row = (size_t)ckv_bytes(p), kpe = (size_t)kpe_bytes(p), rows = (size_t)(d->args.num_pages * page_rows);
+  const size_t row = (size_t)mlaf_decode_ckv_bytes(p), kpe = (size_t)mlaf_decode_kpe_bytes(p);
+  const size_t rows = (size_t)(d->args.num_pages * page_rows);
   const size_t all = rows * row, once = (size_t)d->token_rows * row;
   mlaf_rng rng = {seed ^ 0x6b76};
   void *ignored;

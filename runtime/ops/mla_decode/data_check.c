@@ -53,17 +53,10 @@ static void free_wanted(wanted *w) {
   free(w->data.kpe);
 }
 
-/* Bytes of a cached row. */
-static size_t cache_bytes(const mlaf_problem *p) { return (size_t)mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row); }
-
-/* Bytes of a row of a tensor of rope columns. */
-static size_t kpe_bytes(const mlaf_problem *p) {
-  return mlaf_decode_format(p, false)->split ? (size_t)mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_bytes) : 0;
-}
-
 static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
   const mlaf_problem *p = &d->problem;
-  const size_t width = (size_t)(p->rank + p->rope), n = (size_t)p->batch, bytes = cache_bytes(p);
+  const size_t width = (size_t)(p->rank + p->rope), n = (size_t)p->batch;
+  const size_t bytes = (size_t)mlaf_decode_ckv_bytes(p), kpe = (size_t)mlaf_decode_kpe_bytes(p);
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   const int32_t *pages = d->host + 3 * n + 2 + at->set * d->pages + d->host[n + 1 + (size_t)at->request];
   for (int h = 0; h < at->n_heads; h++) {
@@ -78,7 +71,7 @@ static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
       const mlaf_stored_token to = mlaf_stored_token_of(f, p->rank, p->rope, w->data.ckv, (int64_t)bytes, w->last, t);
       memcpy(to.latent, of.latent, bytes);
       memcpy(to.scales, of.scales, (size_t)f->aside);
-      memcpy((char *)w->data.kpe + (size_t)t * kpe_bytes(p), of.rope, kpe_bytes(p));
+      if (kpe) memcpy((char *)w->data.kpe + (size_t)t * kpe, of.rope, kpe);
     } else
       pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
   }
@@ -111,23 +104,22 @@ static void name_token(const token_at *at, int all, char *out, size_t size) {
 static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wanted *w, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
   const int visible = visible_at(d, at);
-  const size_t n = (size_t)at->n_heads, width = (size_t)(p->rank + p->rope);
+  const size_t n = (size_t)at->n_heads, width = (size_t)(p->rank + p->rope), kpe = (size_t)mlaf_decode_kpe_bytes(p);
   *w = (wanted){.qo = {0, 1}, .kv = {0, visible > 0}, .last = visible};
   w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
                             .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
-  w->data.ckv = malloc((size_t)visible * (cache_bytes(p) + (size_t)mlaf_decode_format(p, false)->aside) + 1);
-  w->data.kpe = malloc((size_t)visible * kpe_bytes(p) + 1);
+  w->data.ckv = malloc((size_t)visible * (size_t)(mlaf_decode_ckv_bytes(p) + mlaf_decode_format(p, false)->aside) + 1);
+  w->data.kpe = malloc((size_t)visible * kpe + 1);
   name_token(at, p->heads, w->data.name, sizeof w->data.name);
   if (!w->want.o || !w->want.lse || !w->want.magnitude || !w->data.q || !w->data.ckv || !w->data.kpe)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference of %d tokens", visible);
   gather(d, at, w);
   mlaf_batch *x = &w->data.batch;
   *x = (mlaf_batch){.problem = *p, .batch = 1, .num_pages = 1, .total_q = 1, .q = w->data.q, .ckv = w->data.ckv,
-                    .kpe = kpe_bytes(p) ? w->data.kpe
-                                        : w->data.ckv + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at) / 2,
+                    .kpe = kpe ? w->data.kpe : w->data.ckv + mlaf_decode_bytes(p, mlaf_decode_format(p, false)->rope_at) / 2,
                     .ckv_row_stride = mlaf_decode_row(p, false),
-                    .kpe_row_stride = kpe_bytes(p) ? mlaf_decode_kpe_row(p) : mlaf_decode_row(p, false),
+                    .kpe_row_stride = kpe ? mlaf_decode_kpe_row(p) : mlaf_decode_row(p, false),
                     .qo_indptr = w->qo, .kv_indptr = w->kv, .kv_indices = &w->index, .kv_last_page_lens = &w->last,
                     .scale = d->args.scale, .rope_rows = d->args.rope_rows};
   for (int i = 0; i < MLAF_GIVEN; i++) x->given[i] = d->given[i];

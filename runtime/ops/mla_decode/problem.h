@@ -26,6 +26,14 @@ static inline const mlaf_cache_format *mlaf_decode_format(const mlaf_problem *p,
 static inline int64_t mlaf_decode_bytes(const mlaf_problem *p, mlaf_extent extent) {
   return mlaf_extent_bytes(extent, p->rank, p->rope);
 }
+/* Bytes of a row of the cache's tensor, and of a tensor of rope columns; 0: it has none. */
+static inline int64_t mlaf_decode_ckv_bytes(const mlaf_problem *p) {
+  return mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
+}
+static inline int64_t mlaf_decode_kpe_bytes(const mlaf_problem *p) {
+  const mlaf_cache_format *f = mlaf_decode_format(p, false);
+  return f->split ? mlaf_decode_bytes(p, f->rope_bytes) : 0;
+}
 /* Units that row strides count (elements of 16 bits; bytes where the cache is of 8) of a row of the cache's tensor. */
 static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
   const mlaf_cache_format *f = mlaf_decode_format(p, split);
