@@ -91,7 +91,7 @@ local function template_places(loader, template)
   return places
 end
 
-local FOLDED_LEAST = 8 -- lines
+local FOLDED_LEAST = 6 -- lines
 
 -- The longest run of lines from i on that one of the places has, and where.
 local function longest_run(places, lines, i)
