@@ -1,8 +1,7 @@
 /* An operation whose arguments are a table (op/args_table.h): its verification cases, its timing data and its comparison come
  * from that, too. An operation's own file says what no table can: the fp64 reference, and inputs that are not plain random
  * numbers. */
-#ifndef MLAF_TABLE_H
-#define MLAF_TABLE_H
+#pragma once
 
 #include <math.h>
 
@@ -181,5 +180,3 @@ double mlaf_rows_bound(const mlaf_host *h, int tensor);
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size);
 /* "column 3 is 1.5, reference 1.25" */
 void mlaf_rows_fault(const mlaf_rows *r, int k, int column, double is, char *out, size_t size);
-
-#endif

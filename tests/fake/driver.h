@@ -5,8 +5,7 @@
  *   ..._FAIL=name:k:e  the k-th call of `name` from now on returns error e
  *   fake_calls(name)   how often a function was called; fake_reset(), which each defines, forgets
  *   fake_leaks()       what is alive; each defines it, too */
-#ifndef MLAF_TEST_FAKE_DRIVER_H
-#define MLAF_TEST_FAKE_DRIVER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ static int destroy(void *h, uint32_t magic) {
   free(h);
   return 1;
 }
-
-#endif

@@ -180,8 +180,8 @@ static void make(result *r, int way, int64_t cols) {
   memcpy(r->algo, numbers, sizeof numbers);
 }
 
-EXPORT int NAME(MatmulAlgoGetHeuristic)(void *handle, void *d, void *a, void *b, void *c, void *y, void *p, int wanted, result *out,
-                                 int *found) {
+EXPORT int NAME(MatmulAlgoGetHeuristic)(void *handle, void *d, void *a, void *b, void *c, void *y, void *p, int wanted,
+                                        result *out, int *found) {
   const preference *prefer = p;
   const int code = enter("MatmulAlgoGetHeuristic"), n = (int)setting("FAKELT_WAYS", 5);
   if (code || !fits(d, a, b, c, y)) return code ? code : INVALID;
@@ -232,9 +232,9 @@ static void multiply(const desc *d, const layout *a, const uint16_t *av, const l
     }
 }
 
-EXPORT int NAME(Matmul)(void *handle, void *d, const void *alpha, const void *a, void *al, const void *b, void *bl, const void *beta,
-                 const void *c, void *cl, void *y, void *yl, const void *algo, void *workspace, size_t workspace_size,
-                 void *stream) {
+EXPORT int NAME(Matmul)(void *handle, void *d, const void *alpha, const void *a, void *al, const void *b, void *bl,
+                        const void *beta, const void *c, void *cl, void *y, void *yl, const void *algo, void *workspace,
+                        size_t workspace_size, void *stream) {
   const layout *la = al, *lb = bl, *lc = cl, *ly = yl;
   int32_t numbers[3];
   float one, more;

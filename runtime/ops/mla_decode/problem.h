@@ -1,6 +1,5 @@
 /* struct mlaf_problem, the typed face of mla_decode's points (op/op.h): taken in from a caller, turned into a point and back. */
-#ifndef MLAF_PROBLEM_INTERNAL_H
-#define MLAF_PROBLEM_INTERNAL_H
+#pragma once
 
 #include "mlaforge/problem.h"
 #include "op/cache_format.h"
@@ -44,5 +43,3 @@ static inline int64_t mlaf_decode_kpe_row(const mlaf_problem *p) {
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   return mlaf_decode_bytes(p, f->rope_bytes) / f->unit;
 }
-
-#endif

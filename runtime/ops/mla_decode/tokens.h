@@ -1,6 +1,5 @@
 /* Tokens of 8-bit caches in host memory, for the reference and for what makes its data. */
-#ifndef MLAF_DECODE_TOKENS_H
-#define MLAF_DECODE_TOKENS_H
+#pragma once
 
 #include "op/stored.h"
 #include "ops/mla_decode/problem.h"
@@ -21,5 +20,3 @@ static inline mlaf_stored_token mlaf_batch_token(const mlaf_batch *x, void *cach
   if (f->split) t.rope = (unsigned char *)(uintptr_t)x->kpe + (page * rows + slot) * x->kpe_row_stride;
   return t;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* mla_prefill in fp64: rows beside a launch's, and how far off a kernel's may be. */
-#ifndef MLAF_PREFILL_REFERENCE_H
-#define MLAF_PREFILL_REFERENCE_H
+#pragma once
 
 #include "ops/mla_prefill/args.h"
 #include "ops/mla_prefill/prefill.h"
@@ -20,5 +19,3 @@ double prefill_off(mlaf_rows *r, int k, const void *got, int *column, double *is
 mlaf_work prefill_work_over(const mlaf_host *h);
 
 double prefill_bound(const mlaf_point *p);
-
-#endif
