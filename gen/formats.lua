@@ -14,7 +14,8 @@
 --     group    of scales: columns of the latent that one is for
 --     pad      bytes behind them that mean nothing
 --     place    nil: in the token's row, behind the stream before. "page": behind the rows of a page, those of all its tokens.
---              "tensor": rows of a tensor of their own
+--              "tensor": rows of the second tensor, where one stream may lie. It is `kpe`, `cache_kpe` or the second of a pair in
+--              arguments; row n of it has the rest of the token of row n of the first
 --   scale    what makes a value of a stored number. nil: nothing. "launch": one factor for all, an argument of the launch, as a
 --            number or on the device. "stored": the token's own scales. Readers take any fp32 factor, writers may be asked for
 --            powers of two; ue8m0 is 2^(e-127), 255 is NaN
@@ -26,6 +27,7 @@ local formats = {}
 formats.ALIGN = 16 -- bytes: of a cache's address, of the strides of its rows and pages
 formats.operations = { "mla_append", "mla_gather_kv_b", "mla_decode" } -- that have caches
 formats.BYTES = { dtype = 2, e4m3fn = 1, e4m3fnuz = 1, fp32 = 4, ue8m0 = 1 }
+formats.WORDS = { rope = "rope columns", scales = "scales" } -- streams that may lie in the second tensor, as messages call them
 
 local function latent(type) return { of = "latent", type = type, columns = "rank" } end
 local function rope(type, place) return { of = "rope", type = type, columns = "rope", place = place } end
@@ -132,6 +134,13 @@ end
 function formats.stream(f, of)
   for _, s in ipairs(f.streams) do
     if s.of == of then return s end
+  end
+end
+
+-- The stream that lies in the second tensor; nil: there is one tensor.
+function formats.second(f)
+  for _, s in ipairs(f.streams) do
+    if s.place == "tensor" then return s end
   end
 end
 
