@@ -143,7 +143,7 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     check_tensor("the weight", kv_b_weight, dtype, None, None)
     args = {"batch": batch, "table": block_table.data_ptr(), "cu_seqlens": cu_seqlens.data_ptr(), "scale": 1.0,
             "table_stride": row_stride(block_table, 0, "block_table") or block_table.shape[1], "table_width": block_table.shape[1],
-            "k_pe": k_pe.data_ptr(), "k_pe_token_stride": _strides(k_pe)[0]}
+            "k_pe": k_pe.data_ptr() if k_pe.shape[1] else None, "k_pe_token_stride": _strides(k_pe)[0]}
     if seq_starts is not None:
         check_tensor("seq_starts", seq_starts, "int32", batch)
         args["seq_starts"] = seq_starts.data_ptr()
