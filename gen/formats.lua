@@ -65,17 +65,16 @@ formats.list = {
     streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
       rope("dtype", "page") },
     scale = "stored" },
-  { name = "fp8_scales", takes = {},
-    token = "latent as e4m3fn, and in another tensor a float32 scale for every 128 columns; no rope columns",
-    models = "layers without positions",
-    why = "a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
-    streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
-      { of = "rope", type = "e4m3fn", columns = "rope" } },
-    scale = "stored" },
   { name = "kpe16", takes = { mla_append = 6, mla_gather_kv_b = 6, mla_decode = 6 },
     token = "latent as e4m3fn with one scale for all; rope columns of 16 bits in another tensor",
     streams = { latent("e4m3fn"), rope("dtype", "tensor") },
     scale = "launch" },
+  { name = "fp8_scales", takes = { mla_append = 7, mla_gather_kv_b = 7, mla_decode = 7 },
+    token = "latent as e4m3fn, and in another tensor a float32 scale for every 128 columns; no rope columns",
+    models = "layers without positions",
+    streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
+      { of = "rope", type = "dtype", columns = 0 } },
+    scale = "stored" },
 }
 
 local by_name = {}
@@ -150,10 +149,19 @@ function formats.own_columns(f)
   if latent ~= "rank" then return latent, rope end
 end
 
+-- Why a problem with so many rope columns cannot have a cache whose tokens have none; nil: it can.
+function formats.rope_fault(f, columns)
+  if formats.stream(f, "rope").columns == 0 and columns ~= 0 then
+    return ("the cache is %s, whose tokens have no rope columns: the problem needs p0"):format(f.name)
+  end
+end
+
 -- Why a problem of latent and rope columns cannot have a cache whose format has columns of its own; nil: it can. more: what else
 -- it must not have, in words, or nil.
 function formats.columns_fault(p, more)
   local latent, rope = formats.own_columns(by_name[p.layout])
+  local fault = formats.rope_fault(by_name[p.layout], p.rope)
+  if fault then return fault end
   if latent and (p.rank ~= latent or p.rope ~= rope or p.dtype ~= "bf16" or more) then
     return ("the cache is %s, whose tokens have %d columns as codes and %d of bf16: the problem needs r%d,p%d,bf16%s"):format(
       p.layout, latent, rope, latent, rope, more and ", and " .. more or "")
