@@ -155,7 +155,7 @@ static mlaf_kernel_meta compiled(mlaf_gen *gen, mlaf_compiler *compiler, const m
  * better. */
 TEST(factors_of_a_norm) {
   static const char *const others[] = {
-      "mla_q_b:l1536,h128,n128,p64,norm,bf16,e4m3fn,t128", "mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t200",
+      "mla_q_b:l1536,h128,n128,p64,norm,bf16,e4m3fn,t128", "mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t512",
       "mla_q_b:l1536,h128,n128,p64,bf16,e4m3fn,t256", "mla_q_b:l1536,h128,n128,p64,norm,f16,e4m3fn,t256"};
   const char *const problem = "mla_q_b:l1536,h128,n128,p64,norm,bf16,e4m3fn,t256";
   mlaf_err err = {MLAF_OK, ""};
