@@ -83,11 +83,7 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 // [60 more lines of templates/lib/projection/stationary_fp8.h]
 
 MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
-#pragma unroll
-  for (int j = 0; j < TOKENS / 8; j++)
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
-      float* const at = to + (8 * j + 2 * t + e) * PITCH;
+// [5 more lines of templates/lib/projection/stationary_fp8.h]
       *(float4*)at = make_float4(sum[0][4 * j + e], sum[0][4 * j + 2 + e], sum[1][4 * j + e], sum[1][4 * j + 2 + e]);
     }
 }
@@ -104,8 +100,4 @@ extern "C" __global__ void __launch_bounds__(352, 1) mlaf_mla_q_absorb_stationar
   int i = 0;
 // [7 more lines of templates/lib/projection/stationary_fp8.h]
     if (t0) named_sync(1, THREADS); // the pass before is written
-    lay_sums(sum, sums + way * TOKENS * PITCH + output, t);
-    named_sync(1, THREADS);
-    write_pass(p.a, at, t0, sums, 0);
-  }
-}
+// [5 more lines of templates/lib/projection/stationary_fp8.h]
