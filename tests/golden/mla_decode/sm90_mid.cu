@@ -72,7 +72,19 @@ MLAF_DEV float2 load_8(u32 at) {
 enum { REFUSED = 2 }; // of work's `bad`
 // [11 more lines of templates/mla_decode/sm90_few/work.h]
 };
-// [12 more lines of tests/golden/mla_decode/sm90_few.cu]
+
+struct walk {
+  mlaf_part part;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = (int)blockIdx.z >= a.batch;
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+  const int longest = fit_longest(&a);
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true;
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -89,7 +101,16 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true)
         fit_list(a.part_o, PART, x.request);
-// [35 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [10 more lines of tests/golden/mla_decode/sm90_few.cu]
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+// [17 more lines of tests/golden/mla_decode/sm90_few.cu]
     }
 // [53 more lines of tests/golden/mla_decode/sm90_few.cu]
 
