@@ -37,10 +37,11 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, ro
     write_narrow(c, wg, a.part_o + known_row(copy, PART_OF) * R, live, by, o);
     return;
   }
-  const i64 to_row = known_row(copy, ROW_OF) + 16 * c.warp;
+  const o_rows to = {a.o + 2 * ((known_row(copy, ROW_OF) + row0) * R + wg * (R / 2)) + 16 * t,
+                     {row0 < live, row0 + 8 < live}};
+  const u32 stage = c.shared + P_AT + SLICE + 1024 * (4 * wg + c.warp);
 #pragma unroll
   for (int v = 0; v < 2; v++)
 #pragma unroll
-    for (int i = 0; i < O_COLS; i += 32)
-      write_columns(c, a.o + 2 * (to_row * R + wg * (R / 2) + v * O_COLS + i), o[v], i, by, live - 16 * c.warp, 4 * wg + c.warp);
+    for (int i = 0; i < O_COLS; i += 32) write_columns(c, to, v * O_COLS + i, o[v], i, by, stage);
 }

@@ -270,7 +270,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 // [73 more lines of templates/mla_decode/sm90_many/order.h]
 MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
-// [64 more lines of templates/mla_decode/sm90_many/order.h]
+// [62 more lines of templates/mla_decode/sm90_many/order.h]
 // [templates/mla_decode/sm90_many/ends.h]
 
 // [templates/mla_decode/lib/narrow.h]
@@ -279,7 +279,7 @@ MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) 
 // [27 more lines of templates/mla_decode/sm90_many/partial.h]
 
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
-// [38 more lines of templates/mla_decode/sm90_many/finish.h]
+// [39 more lines of templates/mla_decode/sm90_many/finish.h]
 
 MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
 // [10 more lines of templates/mla_decode/sm90_many.cu.in]

@@ -143,16 +143,17 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
     if (!more) return;
 // [142 more lines of templates/mla_decode/sm90_mid.cu.in]
     store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
-// [264 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [257 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
-  if (threadIdx.x < RING) {
-    barrier_init(full_barrier(smem, threadIdx.x), 96);
-    barrier_init(empty_barrier(smem, threadIdx.x), 4);
-// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
-  if (threadIdx.x >= 64 && threadIdx.x < 64 + 1) fetch_map(&p.maps[threadIdx.x - 64]);
+  if (threadIdx.x == 0)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 96);
+  if (threadIdx.x == 32)
+// [11 more lines of templates/mla_decode/sm90_mid.cu.in]
+  if (threadIdx.x >= 256 && threadIdx.x < 256 + 1) fetch_map(&p.maps[threadIdx.x - 256]);
   if (threadIdx.x >= 96 && threadIdx.x < 128) look_ahead(p.a);
   __syncthreads();
   wait_for_previous_launch();
@@ -166,11 +167,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
   } else if (group == 1) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 96;");
     work_on_scores(p.a, base, smem);
-  } else if (group == 2) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 192;");
-    work_on_values<0>(p.a, smem);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 192;");
-    work_on_values<1>(p.a, smem);
+    work_on_values(p.a, smem, group - 2); // one text for both: what runs once is fetched once
   }
 }
