@@ -1,6 +1,6 @@
 // The begin and the end of the many-rows Hopper kernel's pieces: Q of a negative scale, O as 16-bit output. The includer has math
 // and the constants of the kernel.
-//@ needs("O_COLS", "PAIR", "P_AT", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
+//@ needs("O_COLS", "PAIR", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
 
 // Zeros where no copy brings a row. The next barrier of both warpgroups lies before the first product.
 MLAF_DEV void clear_q(u32 shared) {

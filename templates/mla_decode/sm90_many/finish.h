@@ -1,5 +1,6 @@
 // The end of a piece of the many-rows Hopper kernel: sums of both math warpgroups, O and LSE to where they belong.
-//@ needs("BAD_OF", "BOTH", "H", "LAST_EMPTY_AT", "LN_2", "MANY", "N_OF", "O_COLS", "PART_OF", "R", "ROW_OF", "SUMS_AT")
+//@ needs("BAD_OF", "BOTH", "H", "LAST_EMPTY_AT", "LN_2", "MANY", "N_OF", "O_COLS", "PART_OF", "P_AT", "R", "ROW_OF", "SLICE",
+//@   "SUMS_AT")
 //@ include("mla_decode/sm90_many/ends.h")
 
 //@ include("mla_decode/sm90_many/partial.h")
