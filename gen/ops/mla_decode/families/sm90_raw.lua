@@ -34,7 +34,8 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p), page_size = p.page_size, kpe16 = shape.cache(p).name == "kpe16" }, isa)
+    scales = scales_of(p), page_size = p.page_size, kpe16 = shape.cache(p).name == "kpe16",
+    scales_apart = shape.cache(p).name == "fp8_scales" }, isa)
 end
 
 local function width_rule(p)
