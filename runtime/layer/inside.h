@@ -1,6 +1,5 @@
 /* Inside a layer: its shape, its weights, its plans. */
-#ifndef MLAF_LAYER_INSIDE_H
-#define MLAF_LAYER_INSIDE_H
+#pragma once
 
 #include "layer/choice.h"
 #include "layer/chunked.h"
@@ -323,5 +322,3 @@ void layer_index_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_arg
                       layer_stage_args *out);
 void layer_index_fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, const layer_places *p,
                              mlaf_execute_args *out);
-
-#endif

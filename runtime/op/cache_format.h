@@ -1,6 +1,5 @@
 /* The formats of latent caches: how a cache holds a token. Their rows are made of gen/formats.lua, which explains them. */
-#ifndef MLAF_CACHE_FORMAT_H
-#define MLAF_CACHE_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ const char *mlaf_cache_format_refusal(const char *op, const char *word, size_t n
 
 /* The same of bytes whose rows are as long as a token of a format with scales inside; rows of other lengths: NULL. */
 const char *mlaf_cache_format_refused_row(const char *op, int64_t bytes, int rank, int rope);
-
-#endif

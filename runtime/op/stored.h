@@ -1,6 +1,5 @@
 /* Numbers of a cached token on the host, exactly as its format stores them (op/cache_format.h). */
-#ifndef MLAF_STORED_H
-#define MLAF_STORED_H
+#pragma once
 
 #include <math.h>
 
@@ -49,5 +48,3 @@ static inline float mlaf_stored_factor(const mlaf_cache_format *f, const unsigne
   memcpy(&scale, scales + 4 * (column / f->group), sizeof scale);
   return scale;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* struct mlaf_problem, the typed face of mla_decode's points (op/op.h): taken in from a caller, turned into a point and back. */
-#ifndef MLAF_PROBLEM_INTERNAL_H
-#define MLAF_PROBLEM_INTERNAL_H
+#pragma once
 
 #include "mlaforge/problem.h"
 #include "op/cache_format.h"
@@ -41,5 +40,3 @@ static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
 static inline int64_t mlaf_decode_kpe_row(const mlaf_problem *p) {
   return mlaf_format_second(mlaf_decode_format(p, true), p->rank, p->rope);
 }
-
-#endif

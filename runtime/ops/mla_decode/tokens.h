@@ -1,6 +1,5 @@
 /* Tokens of 8-bit caches in host memory, for the reference and for what makes its data. */
-#ifndef MLAF_DECODE_TOKENS_H
-#define MLAF_DECODE_TOKENS_H
+#pragma once
 
 #include "op/stored.h"
 #include "ops/mla_decode/problem.h"
@@ -20,5 +19,3 @@ static inline mlaf_stored_token mlaf_batch_token(const mlaf_batch *x, void *cach
                                .second_row = x->kpe_row_stride, .tokens = p->page_size};
   return mlaf_stored_token_of(mlaf_decode_format(p, false), p->rank, p->rope, &at, slot);
 }
-
-#endif
