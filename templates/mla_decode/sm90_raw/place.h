@@ -1,11 +1,16 @@
-//@ -- joined: 16 rows of a tile come as one copy; step_8: from a position to that 8 behind it, in tokens.
-//@ needs("PITCH")
+//@ -- joined: 16 rows of a tile come as one copy; step_8: from a position to that 8 behind it, in tokens; scales_at: of
+//@ -- fp8_scales, where the scales of a warp's 16 tokens lie behind its codes, of which each 8 rows are a copy.
+//@ needs("PITCH", "TILE")
 // ---- Tiles ------------------------------------------------------------------------------------------------------------
 // Token of a tile at a position, which is its row of S^T and its column of P^T. The 8 rows of a matrix of ldmatrix are to lie in
 // different banks${joined and ": two of each 16 that were one copy" or ""}.
 //@ if joined then
 MLAF_DEV int token_at(int position) { return position % 8 / 2 * 16 + position / 8 * 2 + position % 2; }
 MLAF_DEV int place_of(int token) { return token * PITCH + token / 16 * 16; }
+//@ elseif cache == 6 then
+MLAF_DEV int token_at(int position) { return position % 8 * 8 + position / 8; }
+MLAF_DEV int place_of(int token) { return token * PITCH + token / 8 * 16 + token / 16 * 256; }
+MLAF_DEV int scales_of(int token) { return token / 16 * (TILE / 4) + ${scales_at} + token % 16 * 16; }
 //@ else
 MLAF_DEV int token_at(int position) { return position; }
 MLAF_DEV int place_of(int token) { return token * PITCH; }

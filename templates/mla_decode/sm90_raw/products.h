@@ -1,6 +1,6 @@
 // The matrix products of a tile of raw bytes (mma.h). Handed over: scales (groups of columns that each token has a scale for; 0:
 // none), kind (the problem's type), step_8; kpe16: behind a token's codes, which have one scale, come its rope columns of that
-// type.
+// type; scales_apart: scales lie side by side.
 //@ needs("AHEAD", "BUFFERS", "GROUPS", "N", "NV", "PITCH", "P_SLAB", "Q_SLAB", "R", "STEP_16", "TOKEN")
 
 // S^T of a tile. at: of the row that the lane has the address for; q: operand() of Q.
@@ -38,7 +38,11 @@ MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scal
 //@ end
 #pragma unroll
   for (int h = 0; h < 2; h++) {
+//@ if scales_apart then
+    const uint4 y = load_16(scales_at + 16 * h);
+//@ else
     const uint4 y = load_16(scales_at + h * (${step_8} * PITCH));
+//@ end
     scales.of[h][0] = float_of(y.x), scales.of[h][1] = float_of(y.y);
     scales.of[h][2] = float_of(y.z), scales.of[h][3] = float_of(y.w);
   }

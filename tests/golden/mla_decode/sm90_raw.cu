@@ -199,7 +199,8 @@ MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const
 }
 
 MLAF_DEV void clear_rows(char* tile, int valid, int group) {
-// [8 more lines of templates/mla_decode/sm90_raw.cu.in]
+  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
+// [7 more lines of templates/mla_decode/sm90_raw.cu.in]
   const u32 q = operand(smem + Q_AT), p_at = smem + P_AT + group * 8192;
   const u32 k_at = smem + place_of(token_at(16 * warp + lane % 16));
   const u32 v_at = smem + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp;

@@ -34,7 +34,8 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p), page_size = p.page_size, kpe16 = shape.cache(p).name == "kpe16" }, isa)
+    scales = scales_of(p), page_size = p.page_size, kpe16 = shape.cache(p).name == "kpe16",
+    scales_apart = shape.cache(p).name == "fp8_scales" }, isa)
 end
 
 local function width_rule(p)
@@ -83,8 +84,8 @@ return {
     shape.cache_rule,
     pools_rule,
     function(p)
-      if p.dtype == "f16" and shape.cache(p).name == "fp8_scales" then
-        return "dtype=f16: P times a token's scale is rounded to f16 once more than f16's bound leaves room for"
+      if p.dtype == "f16" and (scales_of(p) or 0) > 0 then
+        return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
       end
     end,
     hopper.schedule_rule,

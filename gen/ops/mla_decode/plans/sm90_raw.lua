@@ -17,8 +17,13 @@ local TOKEN = {
 local function up(x, to) return (x + to - 1) // to * to end
 
 -- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales, and kpe16 where rope columns of
--- 16 bits come from another tensor, so that no 16 rows come as one copy.
+-- 16 bits come from another tensor, so that no 16 rows come as one copy; scales_apart where scales do: a warp's 16 rows of codes
+-- are two copies, with a chunk left free behind each, and all their scales one.
 function plan.tile(v)
+  if v.scales_apart then
+    local part = 16 * v.rank + 2 * 16 + 16 * 16
+    return { token = v.rank + 16, pitch = v.rank, tile = 4 * part, scales_at = 16 * v.rank + 2 * 16, joined = false }
+  end
   local p = { token = v.kpe16 and v.rank + 2 * v.rope or TOKEN[v.scales](v) }
   -- The rows of a matrix of ldmatrix lie in eight different groups of banks where a token's chunks of 16 bytes are odd. Else a
   -- chunk is left free behind each token, or behind 16 that come as one copy.
@@ -30,7 +35,7 @@ function plan.tile(v)
 end
 
 -- v: rank, rope, rows, cluster, schedule, load, scales (stored in the cache, for groups of columns; 0: one for all), kpe16,
--- page_size.
+-- scales_apart, page_size.
 -- Byte offsets from a base aligned to 1024; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = plan.tile(v)
