@@ -1,6 +1,7 @@
 // The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
 // that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores),
-// lists (sinks may come with them: mla_decode/lib/list_sink.h), pools (scales are powers of two: scores_pools.h).
+// lists (sinks may come with them: mla_decode/lib/list_sink.h), kpe16 (rope columns of that type behind the codes), pools (scales
+// are powers of two: scores_pools.h).
 //@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
 //@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
 //@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
@@ -66,6 +67,9 @@ MLAF_DEV void store_p(const float (&x)[N / 2], ${pools and "const of_rows& m, " 
 //@ else
 // S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has
 // the address for; q: operand() of Q.
+//@ if kpe16 then
+// The codes' sum is multiplied by their scale, then rope columns are added.
+//@ end
 //@ if scales > 0 then
 // The sums of each group of columns are multiplied by the tokens' scales (scales: address of those of row lane/4; those of the
 // row 8 behind it are NEXT bytes on).
@@ -117,8 +121,9 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
   }
 }
 //@ else
-MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
-  constexpr int TURNS = 3, EACH = TOKEN / 16 / TURNS, PAIRS = EACH / 2; // a shorter loop is fetched faster
+MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]${kpe16 and ", float latent_scale" or ""}) {
+  // A shorter loop is fetched faster. Codes and rope columns apart: ptxas serialises what follows a loop (C7515).
+  constexpr int TURNS = ${kpe16 and 1 or 3}, EACH = ${kpe16 and "R" or "TOKEN"} / 16 / TURNS, PAIRS = EACH / 2;
   u32 x[AHEAD + 1][4], a[BUFFERS][4];
   at += threadIdx.x % 32 / 16 * 16;
 #pragma unroll
@@ -141,6 +146,21 @@ MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
     at += 32 * PAIRS;
     q += EACH / 4 * Q_SLAB / 16;
   }
+//@ if kpe16 then
+  mma_wait<0>();
+  settle(s);
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) s[i] *= latent_scale;
+  settle(s);
+#pragma unroll
+  for (int k = 0; k < ROPE / 16; k++) {
+    if (k >= BUFFERS) mma_wait<BUFFERS - 1>();
+    load_matrices(a[k % BUFFERS], at + 32 * k);
+    mma_begin();
+    mma_${kind}(s, a[k % BUFFERS], q + 2 * k, true);
+    mma_commit();
+  }
+//@ end
 }
 //@ end
 //@ end
@@ -274,6 +294,9 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
 //@ end
   const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+//@ if kpe16 then
+  const float latent_scale = a.kv_scale ? *a.kv_scale : 1.0f;
+//@ end
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 //@ if pools then
@@ -311,7 +334,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
       scores(k_at + TILE * at.slot, q, scales, s);
 //@ else
-      scores(k_at + TILE * at.slot, q, s);
+      scores(k_at + TILE * at.slot, q, s${kpe16 and ", latent_scale" or ""});
 //@ end
 //@ if scored then
       barrier_arrive_if(lane == 0, smem + SCORED_AT + i % PS * 8);
