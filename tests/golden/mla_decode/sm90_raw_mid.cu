@@ -150,15 +150,20 @@ MLAF_DEV float2 load_8(u32 at) {
 typedef float2 of_rows[N / 8];
 // [10 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
-MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
+struct token_units {
+  float inverse[2], log2[2]; // of the thread's two tokens: 1 over the unit, and the logarithm of that
+};
+constexpr float UNIT_LEAST = 0x1p-50f; // that a largest scale counts as
+
+MLAF_DEV void store_p(const float (&x)[N / 2], const token_units& units, of_rows& sum, u32 p) {
 #pragma unroll
   for (int j = 0; j < N / 8; j += 2) {
     u32 packed[4];
 #pragma unroll
     for (int k = 0; k < 4; k++) {
       const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
-      sum[j + k / 2].x += first;
-      sum[j + k / 2].y += second;
+      sum[j + k / 2].x = fmaf(first, units.inverse[k % 2], sum[j + k / 2].x);
+      sum[j + k / 2].y = fmaf(second, units.inverse[k % 2], sum[j + k / 2].y);
       packed[k] = pack_f16(first, second);
     }
     store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
@@ -167,11 +172,11 @@ MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
 
 constexpr int NEXT = 8 * PITCH;
 
-MLAF_DEV void store_scales(u32 to, u32 scales) {
-// [17 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+MLAF_DEV void find_units(token_units& units, const float (&top)[2]) {
+// [25 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     mma_bf16(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
     mma_commit();
-// [24 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [27 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void clear_rows(char* tile, int valid) {
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
@@ -211,15 +216,34 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
       const u32 i = at.tile - 1; // P's number
       const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
-      scores(k_at + TILE * at.slot, q, scales, s);
+      token_units units;
+      scores(k_at + TILE * at.slot, q, scales, s, units);
       of_rows by, m;
       load_rows(by, smem + ROWS_AT);
       load_rows(m, smem + REFS_AT);
       const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
 #pragma unroll
-// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
-      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
-// [12 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      for (int c = 0; c < N / 2; c++) s[c] = fmaf(s[c], c % 2 ? by[c / 4].y : by[c / 4].x, -units.log2[c / 2 % 2]);
+      poisoned |= bad == at.tile; // a page id that is none
+      if (token0 + 64 > all_see) {
+#pragma unroll
+        for (int c = 0; c < N / 2; c++)
+          if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
+      }
+      barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales, units);
+      const bool higher = named_any(1, 128, relative(s, m, x));
+      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
+      if (higher) {
+        raise(smem, s, sum, m, i);
+        relative(s, m, x);
+      }
+      store_p(x, units, sum, p_at + i % PS * (128 * N));
+      fence_async();
+      __syncwarp();
+      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
     }
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
