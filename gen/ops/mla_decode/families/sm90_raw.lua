@@ -9,14 +9,14 @@ local ceil_div = shape.ceil_div
 local times = require("ops/mla_decode/times").measured.sm90_raw
 local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
 local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
-local APART = { kpe16 = 0 }                   -- those of formats whose rope columns, of 16 bits, lie in another tensor
+local APART = { kpe16 = 0, fp8_scales = 4 }   -- those of formats whose rope columns, of 16 bits, or scales lie in another tensor
 local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
 
 local function scales_of(p)
   local name = shape.cache(p).name
   return CACHES[name] or POOLS[name] or APART[name]
 end
-local function has_kpe16(p) return APART[shape.cache(p).name] ~= nil end
+local function has_kpe16(p) return shape.cache(p).name == "kpe16" end
 local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 
 -- Nanoseconds of a launch.
@@ -39,7 +39,8 @@ local function plan_of(p, v, isa)
 end
 
 local function width_rule(p)
-  if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
+  local rope = shape.cache(p).name == "fp8_scales" and 0 or 64
+  if p.rank ~= 512 or p.rope ~= rope then return ("rank %d, rope %d: written for 512 and %d"):format(p.rank, p.rope, rope) end
 end
 
 local function bytes_rule(p)
@@ -50,7 +51,7 @@ end
 
 local function format_rule(p)
   if has_pools(p) then return shape.columns_rule(p) end
-  return (has_kpe16(p) and width_rule or bytes_rule)(p)
+  return (APART[shape.cache(p).name] and width_rule or bytes_rule)(p)
 end
 
 local function load_rule(p, v)
@@ -83,6 +84,11 @@ return {
   rules = {
     shape.cache_rule,
     format_rule,
+    function(p)
+      if p.dtype == "f16" and shape.cache(p).name == "fp8_scales" then
+        return "dtype=f16: P times a token's scale is rounded to f16 once more than f16's bound leaves room for"
+      end
+    end,
     hopper.schedule_rule,
     function(p, v) return hopper.groups_rule(p, v, 8, has_pools(p) and 2 * MOST_GROUPS or MOST_GROUPS) end,
     function(p, v)

@@ -36,6 +36,9 @@ return {
   },
   rules = {
     shape.cache_rule,
+    function(p)
+      if shape.cache(p).name == "fp8_scales" then return "cache fp8_scales: a token's scales are taken from behind its codes" end
+    end,
     raw.format_rule,
     function(p)
       if raw.scales_of(p) > 0 and p.dtype == "f16" then
