@@ -266,8 +266,8 @@ uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
 ]]
 
 -- Calls of an operation that shares its table: alone, and where other problems may follow.
-local SHARED_CALLS = "static const mlaf_calls calls = MLAF_$SHORT(&$x_arguments);\n"
-local JOINT_CALLS = "const mlaf_calls $x_alone = MLAF_$SHORT(&$x_arguments);\n"
+local SHARED_CALLS = "static const mlaf_calls calls = MLAF_$SHORT(&$x_arguments, $OP_DTYPE);\n"
+local JOINT_CALLS = "const mlaf_calls $x_alone = MLAF_$SHORT(&$x_arguments, $OP_DTYPE);\n"
 
 function make.record(m, stages)
   local relations, sizes, together = m.raw.relations, {}, false
@@ -415,7 +415,8 @@ $cases
 
 $timed
 static const mlaf_table table = {
-    .args = &$x_arguments, .hooks = &$x_hooks, .cases = cases, .dtype_field = $dtype, .case_rows = $case_rows,
+    .args = &$x_arguments, .args_size = sizeof($struct), .hooks = &$x_hooks, .cases = cases, .dtype_field = $dtype,
+    .case_rows = $case_rows,
     .case_least = $case_least, .walk = {$walk}, .more = $more, .ulps = $ulps, .timing = $timing, .cold = $cold,
     .relative = $relative, .lengths = $lengths,
 };

@@ -25,7 +25,7 @@
 --   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
 --   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
 --   strict    true: a tensor that the problem has not must be NULL
---   shared    the name of what several operations share: struct of arguments, block and functions. Their cases and data are C
+--   shared    the name of what several operations share: struct of arguments, block, functions, cases and timing data
 --   work      { bytes =, flops = }: the least that a launch has to do, expressions. None: OP_work and OP_rows_of are C
 --   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts. relative = true:
 --             the operation measures rows, and their errors are relative; then `bound` of `calls` says how large

@@ -35,6 +35,7 @@ typedef struct mlaf_host_tensor {
   uint8_t *pattern;      /* or is bytes that repeat (op/pattern.h); NULL: it is not */
   int lies_in;           /* the tensor that has its memory, itself or one before it */
   size_t first;          /* its first byte there, or in its set of the pool */
+  size_t per_set;        /* bytes from a set's pattern to the next one's; 0: all sets have the same memory */
 } mlaf_host_tensor;
 
 /* All tensors and scalars of a launch on the host. */
@@ -50,8 +51,10 @@ typedef struct mlaf_host {
   int walk[MLAF_WALK_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
   int64_t *more;               /* numbers for the operation's own use, as many as the size table->more says */
   const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
+  size_t set_bytes;            /* of timing data: that a set has in the pool */
   const int32_t *lengths;      /* as the case has them */
   int64_t n_lengths;
+  const struct mlaf_host *before; /* of a chained launch: the one whose output is its input; NULL: it is in memory */
 } mlaf_host;
 
 /* An element, or a row's first one. */
@@ -73,7 +76,8 @@ typedef struct mlaf_rows {
   mlaf_want_row want[MLAF_TABLE_OUTPUTS]; /* in the order of the outputs that there are */
   char *note;                        /* MLAF_NOTE bytes for what a message should say of the row; NULL: nobody asks */
   double diff2, ref2; /* sums over rows that the operation measures, where its error is relative */
-  size_t set;
+  int nth, nth_before; /* sets of timing data; of the launch before a chained one */
+  void *scratch;       /* as hooks->scratch asks for */
   void *memory;
 } mlaf_rows;
 
@@ -106,6 +110,12 @@ typedef struct mlaf_table_hooks {
   int64_t (*place)(const mlaf_host *h, int tensor, int64_t i, int64_t j);
   /* The place of an output's row in timing data. */
   void (*find)(const mlaf_host *h, int tensor, int64_t row, int64_t *i, int64_t *j);
+  /* Bytes that a reference wants at hand in r->scratch. NULL: none. */
+  size_t (*scratch)(const mlaf_host *h);
+  /* False of rows that a case leaves to others, as its reference would take too long. NULL: all are compared. */
+  bool (*compared)(const mlaf_host *h, int64_t i, int64_t j);
+  /* The bound of a launch's error, where it is relative; NULL: the problem's. */
+  double (*bound)(const mlaf_host *h);
   /* The error of `got`, a row of the k-th output, with its worst column and that one's value; below 0: as other tensors' are.
    * It adds to the sums of r where the error is relative. */
   double (*off)(mlaf_rows *r, int k, const void *got, int *column, double *is);
@@ -113,6 +123,7 @@ typedef struct mlaf_table_hooks {
 
 typedef struct mlaf_table {
   const mlaf_args_table *args;
+  size_t args_size;             /* of the struct of arguments */
   const mlaf_table_hooks *hooks;
   const mlaf_table_case *cases;
   int dtype_field;              /* of the problem; -1: none */
@@ -174,7 +185,10 @@ static inline mlaf_want_row *mlaf_rows_want(mlaf_rows *r, int tensor) {
 double mlaf_rows_off(mlaf_rows *r, int k, const void *got, int *column, double *is);
 /* The error of all rows together that were measured, where it is relative; else 0. */
 static inline double mlaf_rows_whole(const mlaf_rows *r) { return r->ref2 > 0 ? sqrt(r->diff2 / r->ref2) : 0; }
-/* The bound of that. */
+static inline double mlaf_host_bound(const mlaf_host *h) {
+  return h->table->hooks->bound ? h->table->hooks->bound(h) : h->point.op->calls->bound(&h->point);
+}
+/* The bound of a row's error. */
 double mlaf_rows_bound(const mlaf_host *h, int tensor);
 /* "token 3, head 5": of the k-th output */
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size);

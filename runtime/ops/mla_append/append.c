@@ -47,7 +47,8 @@ static void arrange_aside(mlaf_host *h) {
 }
 
 static void arrange(mlaf_host *h) {
-  if (!h->t[APPEND_SIN].absent) h->t[APPEND_SIN] = h->t[APPEND_COS];
+  mlaf_host_tensor *sin = &h->t[APPEND_SIN], *cos = &h->t[APPEND_COS];
+  if (!sin->absent) sin->stride[0] = cos->stride[0], sin->count = cos->count;
   if (format_of(h)->aside) arrange_aside(h);
   else if (options_of(h)->apart == 0) h->t[APPEND_CACHE].stride[0] = h->t[APPEND_CACHE_KPE].stride[0] = 0; /* one page has all */
 }

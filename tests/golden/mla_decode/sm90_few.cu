@@ -22,7 +22,7 @@
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 225356,
-    {1, 1, 1}, 13, 0, {}, 2,
+    {1, 1, 1}, 15, 0, {}, 2,
     {{3, 64, 8, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -76,17 +76,18 @@ template <typename T>
 // [18 more lines of tests/golden/mla_decode/mma.cu]
 
 enum { REFUSED = 2 }; // of work's `bad`
-// [16 more lines of templates/mla_decode/sm90_few/work.h]
+// [17 more lines of templates/mla_decode/sm90_few/work.h]
   mlaf_part part;
-  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
+  bool whole;
+  int next; // request, of those that stay whole
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = (int)blockIdx.z >= a.batch;
-  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+  at.next = blockIdx.z;
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  const int longest = schedule_arrived(fit_longest(&a), e);
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -99,6 +100,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     w.whole = at.whole;
+    w.last = false;
     if (!at.whole) {
       mlaf_piece x;
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
@@ -107,14 +109,12 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     request = x.request;
 // [7 more lines of templates/mla_decode/sm90_few/work.h]
     } else
-    {
-      if (at.done) return false;
-      at.done = true;
+// [6 more lines of templates/mla_decode/sm90_few/work.h]
       const int share = blockIdx.y, shares = gridDim.y;
-      q_begin = at.mine.qo;
-      q_tokens = at.mine.next_qo - q_begin;
-      first_page = at.mine.page;
-      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      q_begin = mine.qo;
+      q_tokens = mine.next_qo - q_begin;
+      first_page = mine.page;
+      w.tokens = schedule_tokens(mine.next_page - first_page, mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
@@ -156,7 +156,6 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       place box = at;
 // [18 more lines of templates/mla_decode/sm90_few.cu.in]
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
-    if (where.whole) return;
   }
 // [68 more lines of templates/mla_decode/sm90_few.cu.in]
 
@@ -203,7 +202,7 @@ MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
 // [20 more lines of templates/mla_decode/sm90_few/barriers.h]
 constexpr int O_BOXES = 3; // that a warpgroup's O takes
 
-MLAF_DEV int box_of_o(int tiles, int g) {
+MLAF_DEV int box_of_o(int first, int tiles, int g) {
 // [49 more lines of templates/mla_decode/sm90_few/whole.h]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
@@ -227,10 +226,14 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const facts& known = facts_of(base, k);
     if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
 // [17 more lines of templates/mla_decode/sm90_few.cu.in]
-    if (known.w.whole) {
-      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
+    if (known.w.last) {
+      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o, known.at.slot);
       return;
-// [5 more lines of templates/mla_decode/sm90_few.cu.in]
+    }
+    merge_states<1>(base, smem, group, 0, r);
+    if (known.w.begin > 0 && !fit_apart(&a) && !known.w.whole) finish_last(a, known.w, base, smem, group, r, o);
+    else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + q_at(k), group, 0, r, o);
+    if (known.w.part >= 0 && !fit_apart(&a) && !known.w.whole && threadIdx.x == 0) meet_publish(word_of(a, PART));
     barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }

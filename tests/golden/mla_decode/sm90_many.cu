@@ -119,7 +119,9 @@ constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
 static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+// [5 more lines of templates/mla_decode/sm90_many.cu.in]
+
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 
@@ -129,7 +131,12 @@ struct piece {
 // [6 more lines of templates/mla_decode/sm90_many/piece.h]
 
 struct walk {
-// [10 more lines of templates/mla_decode/sm90_many/piece.h]
+// [5 more lines of templates/mla_decode/sm90_many/piece.h]
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  walk w;
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  const int longest = schedule_arrived(fit_longest(&a), e);
+  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest) ? -1 : (int)blockIdx.z;
   const bool tells = blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o;
 // [6 more lines of templates/mla_decode/sm90_many/piece.h]
 }
@@ -146,7 +153,7 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
 }
 // [51 more lines of templates/mla_decode/sm90_many/piece.h]
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, fit_longest(&a));
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
 // [15 more lines of templates/mla_decode/sm90_many/piece.h]
 
@@ -218,25 +225,25 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 // [73 more lines of templates/mla_decode/sm90_many/order.h]
 MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
-// [64 more lines of templates/mla_decode/sm90_many/order.h]
+// [62 more lines of templates/mla_decode/sm90_many/order.h]
 // [templates/mla_decode/sm90_many/ends.h]
 
 // [templates/mla_decode/lib/narrow.h]
 
-template <int WG>
-// [29 more lines of templates/mla_decode/sm90_many/partial.h]
+MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) {
+// [27 more lines of templates/mla_decode/sm90_many/partial.h]
 
-template <int WG>
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
 // [39 more lines of templates/mla_decode/sm90_many/finish.h]
 
-template <int WG>
-// [11 more lines of templates/mla_decode/sm90_many.cu.in]
+MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
+// [10 more lines of templates/mla_decode/sm90_many.cu.in]
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) return;
     check_request(a, shared, shared + 40 * (2 + (k & 1)));
     c.forget();
 // [18 more lines of templates/mla_decode/sm90_many.cu.in]
-    if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
+    if (wg == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
 // [7 more lines of templates/mla_decode/sm90_many.cu.in]
@@ -244,12 +251,26 @@ template <int WG>
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
-    for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
-// [5 more lines of templates/mla_decode/sm90_many.cu.in]
     barriers_ready();
-// [13 more lines of templates/mla_decode/sm90_many.cu.in]
+  } else if (threadIdx.x == 32) {
+    for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
+    barriers_ready();
+  } else if (threadIdx.x == 64) {
+    for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
+    barrier_init(shared + Q_FULL_AT, 1);
+    barrier_init(shared + Q_EMPTY_AT, 8);
+    barrier_init(shared + LAST_EMPTY_AT, 256);
+    barrier_init(shared + CHECKED_AT, 1);
+    barrier_init(shared + NEAR_END_AT, 1);
+    barriers_ready();
+// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+    fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 160));
+    if (threadIdx.x == 160) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
+  }
+  wait_for_previous_launch();
+  let_next_launch_start();
+  const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
@@ -257,10 +278,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     walk w = begin_walk(p.a);
     if (warp == 3) load_queries(l, w, (facts*)(memory() + FACTS_AT));
     else if (warp < 2 || ROPE > 0) load_cache(l, w);
-  } else if (wg == 1) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<0>(p, shared);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<1>(p, shared);
+    work_on_blocks(p, shared, wg - 1); // one text for both: what runs once is fetched once
 // [6 more lines of templates/mla_decode/sm90_many.cu.in]

@@ -68,7 +68,17 @@ constexpr int SCORED = 6;                // named barriers: this warpgroup may w
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 1000
 // [templates/mla_decode/lib/fit.h]
-// [141 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [36 more lines of tests/golden/mla_decode/sm90_few.cu]
+};
+// [13 more lines of tests/golden/mla_decode/sm90_mid.cu]
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
+// [11 more lines of tests/golden/mla_decode/sm90_few.cu]
+    if (!at.whole) {
+// [14 more lines of tests/golden/mla_decode/sm90_few.cu]
+      if (at.done) return false;
+// [24 more lines of tests/golden/mla_decode/sm90_mid.cu]
+      w.whom = 0;
+// [39 more lines of templates/mla_decode/sm90_few/work.h]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 // [13 more lines of templates/mla_decode/sm90_few/look_ahead.h]
 

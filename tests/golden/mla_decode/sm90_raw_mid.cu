@@ -66,7 +66,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     {
-// [10 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [10 more lines of tests/golden/mla_decode/sm90_mid.cu]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
 // [52 more lines of tests/golden/mla_decode/sm90_mid.cu]

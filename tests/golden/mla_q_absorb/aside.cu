@@ -29,7 +29,10 @@ constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-// [46 more lines of templates/lib/projection/turn.h]
+// [23 more lines of templates/lib/projection/turn.h]
+
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+// [21 more lines of templates/lib/projection/turn.h]
       float &p = v[0][2 * k], &q = v[0][2 * k + 1];
 // [10 more lines of templates/lib/projection/turn.h]
 

@@ -32,9 +32,9 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 // [18 more lines of tests/golden/lib/projection/stay.hip]
 
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-// [34 more lines of templates/lib/projection/turn.h]
-      const float across = q * s[k], back = p * s[k];
-// [45 more lines of tests/golden/lib/projection/stay.hip]
+// [33 more lines of tests/golden/mla_q_absorb/aside.cu]
+      float &p = v[0][k], &q = v[ITEM_CHUNKS - 1][k];
+// [46 more lines of tests/golden/lib/projection/stay.hip]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [24 more lines of tests/golden/mla_index/logits.cu]
 
