@@ -62,13 +62,14 @@ static mlaf_case_spec spec_deep(const mlaf_problem *p, uint64_t seed) {
 }
 
 /* Scores so far apart that the running maximum keeps rising by more than any lazy-rescale threshold, in the cache
- * layout with ckv and kpe apart, and with a negative scale: kernels that find maxima before they scale must mind its sign. */
+ * layout with ckv and kpe apart, and with a negative scale: kernels that find maxima before they scale must mind its sign. Scales
+ * that tokens hold are beyond what f16 has. */
 static mlaf_case_spec spec_sharp(const mlaf_problem *p, uint64_t seed) {
   mlaf_case_spec s = {.name = "sharp", .problem = *p, .seed = seed + 2, .score_std = -14, .layout = MLAF_CACHE_SPLIT,
                       .any_scales = true};
-  static const int32_t kv[] = {190, 77, 3};
+  static const int32_t kv[] = {190, 77, 3}, shifts[] = {15, -30, 14};
   s.n = p->page_size > BIG_PAGE ? 1 : 3;
-  for (int i = 0; i < s.n; i++) s.kv_lens[i] = kv[i], s.q_lens[i] = p->q_len;
+  for (int i = 0; i < s.n; i++) s.kv_lens[i] = kv[i], s.q_lens[i] = p->q_len, s.shifts[i] = shifts[i];
   return s;
 }
 

@@ -105,6 +105,11 @@ static void random_row(uint16_t *to, int32_t dtype, int32_t n, mlaf_rng *rng) {
   for (int32_t i = 0; i < n; i++) to[i] = mlaf_encode16(dtype, mlaf_rng_normal(rng));
 }
 
+/* The power of two that a request's values are times: where tokens hold scales that may be so large and so small. */
+static int shift_of(const mlaf_case_spec *s, const mlaf_cache_format *f, int32_t request) {
+  return f && f->scales && !f->powers && s->problem.dtype == MLAF_BF16 ? s->shifts[request] : 0;
+}
+
 /* --- tokens of 8-bit caches --- */
 
 /* Powers of two of a token, of which any have one in eight groups of 64 columns, however large or small. */
@@ -115,13 +120,13 @@ static void random_powers(const mlaf_case_spec *s, const mlaf_cache_format *f, u
   }
 }
 
-/* Scales of a token: no two of its groups have to have the same. */
-static void random_scales(const mlaf_case_spec *s, const mlaf_cache_format *f, unsigned char *at, mlaf_rng *rng) {
+/* Scales of a token, times 2^shift: no two of its groups have to have the same. */
+static void random_scales(const mlaf_case_spec *s, const mlaf_cache_format *f, int shift, unsigned char *at, mlaf_rng *rng) {
   if (f->powers) random_powers(s, f, at, rng);
   for (int i = 0; !f->powers && i < f->scales; i++) {
     const float factor = 1 + (float)mlaf_rng_below(rng, 1 << 23) * 0x1p-23f;
     const int power = (int)mlaf_rng_below(rng, 21) - 13;
-    const float scale = s->any_scales ? ldexpf(factor, power / 2) : ldexpf(1, power);
+    const float scale = s->any_scales ? ldexpf(factor, power / 2 + shift) : ldexpf(1, power + shift);
     memcpy(at + 4 * i, &scale, sizeof scale);
   }
 }
@@ -139,15 +144,17 @@ static void place_code(bool fnuz, float scale, int64_t token, unsigned char *lat
   latent[(token * 17 + 5) % rank] = scale > 0x1p9f ? 0 : (fnuz && code == 0x80) || large ? 0x0f : code;
 }
 
-static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int64_t page, int64_t token, mlaf_rng *rng) {
+static void random_token(mlaf_testcase *t, const mlaf_case_spec *s, int32_t request, int64_t page, int64_t token,
+                         mlaf_rng *rng) {
   const mlaf_batch *x = &t->batch;
   const mlaf_problem *p = &x->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   const bool fnuz = mlaf_stored_fnuz(f->latent);
-  const float scale = x->kv_scale ? *x->kv_scale : 1;
+  const int shift = shift_of(s, f, request);
+  const float scale = (x->kv_scale ? *x->kv_scale : 1) * ldexpf(1, -shift);
   const int latent = mlaf_format_latent(f, p->rank), rope = mlaf_format_rope(f, p->rope), odd = (int)((token * 17 + 5) % latent);
   const mlaf_stored_token at = mlaf_batch_token(x, t->ckv, page, token % p->page_size);
-  random_scales(s, f, at.scales, rng);
+  random_scales(s, f, shift, at.scales, rng);
   for (int c = 0; c < latent; c += 32) /* groups are of whole 32 columns */
     random_codes(fnuz, scale * mlaf_stored_factor(f, at.scales, c), at.latent + c, 32, rng);
   place_code(fnuz, scale * mlaf_stored_factor(f, at.scales, odd), token, at.latent, latent);
@@ -182,12 +189,18 @@ static void fill_data(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng) 
   for (int64_t r = 0; r < x->total_q * p->heads; r++)
     if (p->fp8_q) random_codes(fnuz, x->q_scale ? *x->q_scale : 1, (unsigned char *)t->q + r * d, d, rng);
     else random_row(t->q + r * d, p->dtype, d, rng);
+  for (int32_t b = 0; b < x->batch; b++) {
+    const int shift = shift_of(s, mlaf_decode_format(p, false), b);
+    for (int64_t r = x->qo_indptr[b] * (int64_t)p->heads; shift && r < x->qo_indptr[b + 1] * (int64_t)p->heads; r++)
+      for (int32_t c = 0; c < p->rank; c++)
+        t->q[r * d + c] = mlaf_encode16(p->dtype, ldexp((double)mlaf_decode16(p->dtype, t->q[r * d + c]), -shift));
+  }
   uint16_t *kpe = t->kpe ? t->kpe : t->ckv + p->rank;
   for (int32_t b = 0; b < x->batch; b++)
     for (int64_t k = 0, n = mlaf_batch_kv_len(x, b); k < n; k++) {
       const int64_t page = x->kv_indices[x->kv_indptr[b] + k / p->page_size], row = page * p->page_size + k % p->page_size;
       if (p->cache) {
-        random_token(t, s, page, k, rng);
+        random_token(t, s, b, page, k, rng);
         continue;
       }
       random_row(t->ckv + row * x->ckv_row_stride, p->dtype, p->rank, rng);

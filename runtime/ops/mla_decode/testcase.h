@@ -26,6 +26,8 @@ typedef struct mlaf_case_spec {
   bool short_table;                       /* the table of a problem that rotates ends before the longest request's last token */
   MLA_DECODE_GIVEN(float);                /* numbers of optional tensors; 0: none is handed over */
   bool any_scales;                        /* one with scales inside: any fp32 numbers, else powers of two, 2^-13 .. 2^7 */
+  int32_t shifts[MLAF_CASE_REQUESTS];     /* exponents: a request's fp32 scales and values are times 2^shift, and its Q's latent
+                                             columns times 2^-shift; in bf16 */
   int32_t nan_code_in;                    /* a token of that request holds one NaN code; 0: none does */
   double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
 } mlaf_case_spec;

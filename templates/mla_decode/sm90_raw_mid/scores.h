@@ -1,6 +1,7 @@
 // The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
 // that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores),
-// lists (sinks may come with them: mla_decode/lib/list_sink.h), pools (scales are powers of two: scores_pools.h).
+// lists (sinks may come with them: mla_decode/lib/list_sink.h), kpe16 (rope columns of that type behind the codes), pools (scales
+// are powers of two: scores_pools.h).
 //@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
 //@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
 //@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
@@ -33,10 +34,22 @@ MLAF_DEV float exp2_here(float x, float m) {
 }
 
 //@ end
+//@ local units = scales > 0 and not pools -- tokens have units, below
+//@ if units then
+// A token's unit is about 2^-6 of its largest scale: values are its codes times its scales over that, which f16 has whatever the
+// scales are, and P is times the unit, by its logarithm in the scores. The sum of P is without units, in fp32, which bears 2^100
+// between them. Where that scale is a power of two, so is the unit.
+struct token_units {
+  float inverse[2], log2[2]; // of the thread's two tokens: 1 over the unit, and the logarithm of that
+};
+constexpr float UNIT_LEAST = 0x1p-50f; // that a largest scale counts as
+
+//@ end
 //@ local relative = pools and "" or " relative to m"
+//@ local handed = pools and "const of_rows& m, " or units and "const token_units& units, " or ""
 // P^T to shared memory: a row of 128 bytes for each query row, swizzled. x: scores${relative}; sum: of P of this thread's
 // tokens; p: of the lane's row of its matrices.
-MLAF_DEV void store_p(const float (&x)[N / 2], ${pools and "const of_rows& m, " or ""}of_rows& sum, u32 p) {
+MLAF_DEV void store_p(const float (&x)[N / 2], ${handed}of_rows& sum, u32 p) {
 #pragma unroll
   for (int j = 0; j < N / 8; j += 2) {
     u32 packed[4]${pools and ", wide[4]" or ""};
@@ -48,8 +61,13 @@ MLAF_DEV void store_p(const float (&x)[N / 2], ${pools and "const of_rows& m, " 
 //@ else
       const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
 //@ end
+//@ if units then
+      sum[j + k / 2].x = fmaf(first, units.inverse[k % 2], sum[j + k / 2].x);
+      sum[j + k / 2].y = fmaf(second, units.inverse[k % 2], sum[j + k / 2].y);
+//@ else
       sum[j + k / 2].x += first;
       sum[j + k / 2].y += second;
+//@ end
       packed[k] = pack_f16(first, second);
 //@ if pools then
       wide[k] = pack2(first, second);
@@ -66,24 +84,36 @@ MLAF_DEV void store_p(const float (&x)[N / 2], ${pools and "const of_rows& m, " 
 //@ else
 // S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has
 // the address for; q: operand() of Q.
+//@ if kpe16 then
+// The codes' sum is multiplied by their scale, then rope columns are added.
+//@ end
 //@ if scales > 0 then
 // The sums of each group of columns are multiplied by the tokens' scales (scales: address of those of row lane/4; those of the
 // row 8 behind it are NEXT bytes on).
 constexpr int NEXT = ${step_8} * PITCH;
 
-// Scales to f16, for the values: lane 4r + g has group g of row r, at 2 (16 warp + r) from 128 g on.
-MLAF_DEV void store_scales(u32 to, u32 scales) {
+// top: the tokens' largest scales.
+MLAF_DEV void find_units(token_units& units, const float (&top)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    units.inverse[h] = float_of((254 + 6 << 23) - bits_of(top[h]));
+    units.log2[h] = log2_fast(units.inverse[h]);
+  }
+}
+
+// Scales over their token's unit to f16, for the values: lane 4r + g has group g of row r, at 2 (16 warp + r) from 128 g on.
+MLAF_DEV void store_scales(u32 to, u32 scales, const token_units& units) {
   const int lane = threadIdx.x & 31, g = lane % 4;
 #pragma unroll
   for (int h = 0; h < 2; h++)
     asm volatile("{\n.reg .b16 y;\ncvt.rn.f16.f32 y, %1;\nst.shared.b16 [%0], y;\n}" ::"r"(to + 128 * g + lane / 4 * 2 + 16 * h),
-                 "f"(load_4(scales + NEXT * h + 4 * g)) : "memory");
+                 "f"(load_4(scales + NEXT * h + 4 * g) * units.inverse[h]) : "memory");
 }
 
-MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
+MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& units) {
   constexpr int STEPS = R / 16, EACH = STEPS / GROUPS;
   u32 x[AHEAD + 1][4], a[BUFFERS][4];
-  float part[N / 2];
+  float part[N / 2], top[2] = {UNIT_LEAST, UNIT_LEAST};
   const int second = threadIdx.x % 32 / 16 * 16;
 #pragma unroll
   for (int k = 0; k < ROPE / 16; k++) {
@@ -109,6 +139,9 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
     mma_commit();
     if (c % EACH < EACH - 1) continue;
     const float by[2] = {load_4(scales + c / EACH * 4), load_4(scales + NEXT + c / EACH * 4)};
+#pragma unroll
+    for (int h = 0; h < 2; h++) top[h] = fmaxf(top[h], fabsf(by[h]));
+    if (c + 1 == STEPS) find_units(units, top);
     mma_wait<0>();
     if (c < EACH) settle(s);
     settle(part);
@@ -117,8 +150,9 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2]) {
   }
 }
 //@ else
-MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
-  constexpr int TURNS = 3, EACH = TOKEN / 16 / TURNS, PAIRS = EACH / 2; // a shorter loop is fetched faster
+MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]${kpe16 and ", float latent_scale" or ""}) {
+  // A shorter loop is fetched faster. Codes and rope columns apart: ptxas serialises what follows a loop (C7515).
+  constexpr int TURNS = ${kpe16 and 1 or 3}, EACH = ${kpe16 and "R" or "TOKEN"} / 16 / TURNS, PAIRS = EACH / 2;
   u32 x[AHEAD + 1][4], a[BUFFERS][4];
   at += threadIdx.x % 32 / 16 * 16;
 #pragma unroll
@@ -141,6 +175,21 @@ MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]) {
     at += 32 * PAIRS;
     q += EACH / 4 * Q_SLAB / 16;
   }
+//@ if kpe16 then
+  mma_wait<0>();
+  settle(s);
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) s[i] *= latent_scale;
+  settle(s);
+#pragma unroll
+  for (int k = 0; k < ROPE / 16; k++) {
+    if (k >= BUFFERS) mma_wait<BUFFERS - 1>();
+    load_matrices(a[k % BUFFERS], at + 32 * k);
+    mma_begin();
+    mma_${kind}(s, a[k % BUFFERS], q + 2 * k, true);
+    mma_commit();
+  }
+//@ end
 }
 //@ end
 //@ end
@@ -274,6 +323,9 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
 //@ end
   const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+//@ if kpe16 then
+  const float latent_scale = a.kv_scale ? *a.kv_scale : 1.0f;
+//@ end
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 //@ if pools then
@@ -309,9 +361,10 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       scores(k_at + TILE * at.slot, q, codes, s);
 //@ elseif scales > 0 then
       const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
-      scores(k_at + TILE * at.slot, q, scales, s);
+      token_units units;
+      scores(k_at + TILE * at.slot, q, scales, s, units);
 //@ else
-      scores(k_at + TILE * at.slot, q, s);
+      scores(k_at + TILE * at.slot, q, s${kpe16 and ", latent_scale" or ""});
 //@ end
 //@ if scored then
       barrier_arrive_if(lane == 0, smem + SCORED_AT + i % PS * 8);
@@ -340,7 +393,11 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       poisoned |= bad == at.tile; // a page id that is none
 //@ else
 #pragma unroll
+//@ if units then
+      for (int c = 0; c < N / 2; c++) s[c] = fmaf(s[c], c % 2 ? by[c / 4].y : by[c / 4].x, -units.log2[c / 2 % 2]);
+//@ else
       for (int c = 0; c < N / 2; c++) s[c] *= c % 2 ? by[c / 4].y : by[c / 4].x;
+//@ end
       poisoned |= bad == at.tile; // a page id that is none
       if (token0 + 64 > all_see) {
 #pragma unroll
@@ -367,7 +424,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       else store_p(s, m, sum, p);
 //@ else
 //@ if scales > 0 then
-      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales, units);
 //@ end
       const bool higher = named_any(1, 128, relative(s, m, x));
       if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
@@ -375,7 +432,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
         raise(smem, s, sum, m, i);
         relative(s, m, x);
       }
-      store_p(x, sum, p_at + i % PS * (128 * N));
+      store_p(x, ${units and "units, " or ""}sum, p_at + i % PS * (128 * N));
 //@ end
       fence_async();
       __syncwarp();

@@ -134,15 +134,20 @@ MLAF_DEV float2 load_8(u32 at) {
 typedef float2 of_rows[N / 8];
 // [10 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
-MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
+struct token_units {
+  float inverse[2], log2[2]; // of the thread's two tokens: 1 over the unit, and the logarithm of that
+};
+constexpr float UNIT_LEAST = 0x1p-50f; // that a largest scale counts as
+
+MLAF_DEV void store_p(const float (&x)[N / 2], const token_units& units, of_rows& sum, u32 p) {
 #pragma unroll
   for (int j = 0; j < N / 8; j += 2) {
     u32 packed[4];
 #pragma unroll
     for (int k = 0; k < 4; k++) {
       const float first = exp2_here(x[4 * j + 2 * k]), second = exp2_here(x[4 * j + 2 * k + 1]);
-      sum[j + k / 2].x += first;
-      sum[j + k / 2].y += second;
+      sum[j + k / 2].x = fmaf(first, units.inverse[k % 2], sum[j + k / 2].x);
+      sum[j + k / 2].y = fmaf(second, units.inverse[k % 2], sum[j + k / 2].y);
       packed[k] = pack_f16(first, second);
     }
     store_matrices(p + 1024 * j, packed[0], packed[1], packed[2], packed[3]);
@@ -151,11 +156,11 @@ MLAF_DEV void store_p(const float (&x)[N / 2], of_rows& sum, u32 p) {
 
 constexpr int NEXT = 8 * PITCH;
 
-MLAF_DEV void store_scales(u32 to, u32 scales) {
-// [17 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+MLAF_DEV void find_units(token_units& units, const float (&top)[2]) {
+// [25 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     mma_bf16(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
     mma_commit();
-// [24 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [27 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void clear_rows(char* tile, int valid) {
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
@@ -170,7 +175,12 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, co
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
-// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
+  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+  const work& w = ((const facts*)(base + FACTS_AT))->w;
+  place at = {0, 0, 1};
 #pragma unroll 1
 // [5 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     bool poisoned = w.bad;
@@ -186,15 +196,24 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
       const u32 i = at.tile - 1; // P's number
       const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
-      scores(k_at + TILE * at.slot, q, scales, s);
+      token_units units;
+      scores(k_at + TILE * at.slot, q, scales, s, units);
       of_rows by, m;
       load_rows(by, smem + ROWS_AT);
       load_rows(m, smem + REFS_AT);
       const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
 #pragma unroll
-// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
-      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales);
-// [12 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      for (int c = 0; c < N / 2; c++) s[c] = fmaf(s[c], c % 2 ? by[c / 4].y : by[c / 4].x, -units.log2[c / 2 % 2]);
+      poisoned |= bad == at.tile; // a page id that is none
+// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales, units);
+// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      store_p(x, units, sum, p_at + i % PS * (128 * N));
+      fence_async();
+      __syncwarp();
+      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
     }
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 

@@ -378,10 +378,11 @@ static const struct {
     {SHARED, "bytehi = 0x030c020c", "bytehi = 0x020c030c"},       /* neighbours' columns */
     {SHARED, "unit / (lane & 8 ? high : low)", "unit / (lane & 8 ? low : high)"}, /* another row's factor */
     {SHARED, "R + rope_column(wave, lane) / 2", "rope_column(wave, lane) / 2"},
-    {LISTED, "scales + 128 * (lane & 15)", "scales + 128"},       /* two groups' scales for all */
+    {LISTED, "scales + 192 * (lane & 15)", "scales + 192"},       /* two groups' scales for all */
     {LISTED, "scales + 16 * q", "scales"},                        /* S with other tokens' scales */
-    {LISTED, "vsa = scales + 256 + 8 * q", "vsa = scales + 256"}, /* and V */
-    {LISTED, "V_UNIT = 16.0f", "V_UNIT = 8.0f"},
+    {LISTED, "vsa = scales + 384 + 8 * q", "vsa = scales + 384"}, /* and V */
+    {LISTED, "s_sub_i32 s69, 127, s68", "s_sub_i32 s69, 126, s68"},      /* P times another unit */
+    {LISTED, "s_sub_i32 s68, 254, s68", "s_sub_i32 s68, 253, s68"},      /* and scales over another one */
     {LISTED, ", 0x7fc0, v", ", 0, v"},                            /* a NaN that is found and not told */
     {FLAT, "a.kv_scale ? *", "false ? *"},
     {FLAT, "(x & m.seven) + m.one", "(x & m.seven)"},         /* NaN codes are numbers */

@@ -16,6 +16,7 @@ local function scales_of(p)
   local name = shape.cache(p).name
   return CACHES[name] or POOLS[name] or APART[name]
 end
+local function has_kpe16(p) return shape.cache(p).name == "kpe16" end
 local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 
 -- Nanoseconds of a launch.
@@ -34,7 +35,7 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p), page_size = p.page_size, kpe16 = shape.cache(p).name == "kpe16",
+    scales = scales_of(p), page_size = p.page_size, kpe16 = has_kpe16(p),
     scales_apart = shape.cache(p).name == "fp8_scales" }, isa)
 end
 
@@ -49,7 +50,7 @@ local function bytes_rule(p)
   return width_rule(p)
 end
 
-local function pools_rule(p)
+local function format_rule(p)
   if has_pools(p) then return shape.columns_rule(p) end
   return (APART[shape.cache(p).name] and width_rule or bytes_rule)(p)
 end
@@ -66,7 +67,8 @@ end
 
 return {
   scales_of = scales_of,
-  bytes_rule = bytes_rule,
+  format_rule = format_rule,
+  has_kpe16 = has_kpe16,
   has_pools = has_pools,
   load_rule = load_rule,
   template = "mla_decode/sm90_raw",
@@ -82,7 +84,7 @@ return {
   },
   rules = {
     shape.cache_rule,
-    pools_rule,
+    format_rule,
     function(p)
       if p.dtype == "f16" and (scales_of(p) or 0) > 0 then
         return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"

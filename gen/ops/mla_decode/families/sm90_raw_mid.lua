@@ -36,7 +36,10 @@ return {
   },
   rules = {
     shape.cache_rule,
-    function(p) return (raw.has_pools(p) and shape.columns_rule or raw.bytes_rule)(p) end,
+    function(p)
+      if shape.cache(p).name == "fp8_scales" then return "cache fp8_scales: a token's scales are taken from behind its codes" end
+    end,
+    raw.format_rule,
     function(p)
       if raw.scales_of(p) > 0 and p.dtype == "f16" then
         return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
@@ -54,7 +57,8 @@ return {
   },
   cost = function(p, v, arch)
     local scales = raw.scales_of(p)
-    local fields = { rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales, page_size = p.page_size }
+    local fields = { rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales, page_size = p.page_size,
+      kpe16 = raw.has_kpe16(p) }
     local g = mid_plan.make(fields, arch.isa)
     local why = g.refused or protocol.sm90_raw_mid(g, v)
     if why then return { refused = why } end

@@ -37,9 +37,10 @@ local function geometry(p, v, isa)
   g.row_bytes, g.latent_bytes = 2 * g.rank, 32 * g.rank
   g.rope_bytes = g.rope > 0 and 2048 or 0
   g.stage_bytes = g.latent_bytes + g.rope_bytes
-  -- inside: scales of a tile by columns' group and token, as fp32, then as f16; then a place for each wave where lanes that hold
-  -- none write.
-  g.scales_place, g.scales_bytes, g.no_scales_bytes = g.stage_bytes, 512, 384
+  -- inside: scales of a tile by columns' group and token, as fp32, then over their unit as f16; then a place for each wave where
+  -- lanes that hold none write. Lane 0 of a row holds those of two groups, behind which units have a place, lane 1 of the others.
+  g.scales_place, g.scales_bytes, g.no_scales_bytes = g.stage_bytes, 512, 448
+  g.scales_lane, g.units_at, g.v_scales_at = 192, 128, 384
   if g.inside then g.stage_bytes = g.stage_bytes + g.scales_bytes + g.no_scales_bytes * g.waves end
   g.sums = g.inside and g.nj + 1 or 1 -- of S: of each group of columns, of the rope columns
   -- Copy units. dma: pairs of rows, 8 per tile. vgpr: groups of 4 rows, 4 per tile; 8 waves take half the columns each.
@@ -86,6 +87,8 @@ local function attempt(p, v, isa, spare)
   g.p = take(2 * g.blocks)
   g.s = take(4 * g.sums * g.blocks)
   g.s_scales, g.v_scales = g.inside and take(4 * g.nj), g.inside and take(2 * g.nj)
+  g.unit, g.inverse = g.inside and take(1), g.inside and take(1) -- of the lane's four tokens: its exponent; 1 over it
+  g.scaled_p = g.inside and take(2 * g.nj) -- P times the scales of each group of columns
   -- Scores scaled to base 2: a place of their own where S of the next tile is under way.
   g.x = g.ahead and take(4 * g.blocks) or g.s
   g.tmp = take(2)                         -- of the softmax
@@ -171,7 +174,10 @@ function plan.s(g, b, i)
   local at = g.s + 4 * (g.sums * b + (i or 0))
   return ("v[%d:%d]"):format(at, at + 3)
 end
-function plan.p(g, b) return ("v[%d:%d]"):format(g.p + 2 * b, g.p + 2 * b + 1) end
+function plan.p(g, b, j)
+  local at = g.inside and g.scaled_p + 2 * j or g.p + 2 * b
+  return ("v[%d:%d]"):format(at, at + 1)
+end
 function plan.op(g, i) return g.ops + 2 * (i % g.n_ops) end
 
 return plan

@@ -46,14 +46,45 @@ local function tell_nan(g, list, to)
   add(list, "v_or_b32 v%d, v%d, v%d", to, to, g.nan)
 end
 
--- inside: lanes 0 and 1 of a row hold two scales each, which lie in front of its rope columns. As f16 they are 16 times larger.
+-- The unit of four tokens, a power of two: P is times their scales over it in f16, and in fp32 times the unit itself. The largest
+-- scale is 2^6 and more of it, since P is up to 2^8. Exponents of units: sums of P in fp32 bear 2^100 between them.
+local UNIT_BELOW, UNIT_LEAST, UNIT_MOST = 6, 127 - 56, 127 + 44
+local UNIT, TOP = "s68", "s69" -- scalar registers
+
+-- inside: the unit of a unit's four rows to v<g.ctmp>, as -log2, and 1 over it to UNIT. Lanes 0 and 1 of a row hold two scales
+-- each; of a rank below 512 only the first nj are any.
+local function find_unit(g, list, first)
+  local one = g.nj % 2 == 1 -- the last lane that holds scales holds one
+  add(list, "v_max_f32 v%d, |v%d|, |v%d|", g.ctmp, first, first + 1)
+  for row = 0, 3 do
+    for lane = 0, (g.nj - 1) // 2 do
+      local only = one and lane == g.nj // 2
+      add(list, "v_readlane_b32 %s, v%d, %d", row + lane == 0 and UNIT or TOP, only and first or g.ctmp, 16 * row + lane)
+      if only then add(list, "s_and_b32 %s, %s, 0x7fffffff", row + lane == 0 and UNIT or TOP, row + lane == 0 and UNIT or TOP) end
+      if row + lane > 0 then add(list, "s_max_u32 %s, %s, %s", UNIT, UNIT, TOP) end
+    end
+  end
+  add(list, "s_lshr_b32 %s, %s, 23", UNIT, UNIT)
+  add(list, "s_sub_i32 %s, %s, %d", UNIT, UNIT, UNIT_BELOW)
+  add(list, "s_max_i32 %s, %s, %d", UNIT, UNIT, UNIT_LEAST)
+  add(list, "s_min_i32 %s, %s, %d", UNIT, UNIT, UNIT_MOST)
+  add(list, "s_sub_i32 %s, 127, %s", TOP, UNIT)
+  add(list, "v_mov_b32 v%d, %s", g.ctmp, TOP)
+  add(list, "s_sub_i32 %s, 254, %s", UNIT, UNIT)
+  add(list, "s_lshl_b32 %s, %s, 23", UNIT, UNIT)
+end
+
+-- inside: scales lie in front of a row's rope columns.
 local function store_scales(g, list, u)
   local first = math.tointeger(tonumber(bytes.staged(g, u, g.segments + 1):match("%d+")))
-  add(list, "ds_write2_b32 %%[wsa], v%d, v%d offset0:%d offset1:%d", first, first + 1, 4 * g.waves * u, 4 * g.waves * u + 16)
+  local group = 4 * g.waves * u
+  add(list, "ds_write2_b32 %%[wsa], v%d, v%d offset0:%d offset1:%d", first, first + 1, group, group + 16)
+  find_unit(g, list, first)
+  add(list, "ds_write_b32 %%[wsa], v%d offset:%d", g.ctmp, 4 * group + g.units_at)
   for i = 0, 1 do
-    add(list, "v_mul_f32 v%d, 0x41800000, v%d", g.ctmp, first + i)
+    add(list, "v_mul_f32 v%d, %s, v%d", g.ctmp, UNIT, first + i)
     add(list, "v_cvt_f16_f32 v%d, v%d", g.ctmp, g.ctmp)
-    add(list, "ds_write_b16 %%[wha], v%d offset:%d", g.ctmp, 8 * g.waves * u + 32 * i)
+    add(list, "ds_write_b16 %%[wha], v%d offset:%d", g.ctmp, 2 * group + 32 * i)
   end
 end
 

@@ -36,10 +36,10 @@ function compute.add_pv(g, main, use, j, kept, floor)
     for b = 0, g.blocks - 1 do
       local slot = plan.op(g, c)
       local o = plan.o(g, b, j, c)
-      local m = mfma(g, g.isa.mfma.m16n16k16, o, ("v[%d:%d]"):format(slot, slot + 1), plan.p(g, b), o)
+      local m = mfma(g, g.isa.mfma.m16n16k16, o, ("v[%d:%d]"):format(slot, slot + 1), plan.p(g, b, j), o)
       m.need = {}
       if not kept or c >= 2 then m.need[1] = ("op%d.%d"):format(group.index, c) end
-      if not kept then m.need[#m.need + 1] = "P" .. b end
+      if not kept then m.need[#m.need + 1] = "P" .. (g.inside and j or b) end
       main[#main + 1] = m
     end
   end
@@ -100,12 +100,6 @@ local function join_op(g, quads, c, i)
   return op("v_perm_b32 v%d, v%d, v%d, %%[%s]", slot + i, second, first, c % 2 == 0 and "lo" or "hi")
 end
 
--- inside: two tokens' number of a column, times their scales of its group.
-local function scale_op(g, j, c, i)
-  local d = plan.op(g, c) + i
-  return op("v_pk_mul_f16 v%d, v%d, v%d", d, d, g.v_scales + 2 * j + i)
-end
-
 local EARLY = 2 -- operands of the kept columns that are joined before the iteration ends
 
 function compute.joins(g, use, main_end, keep)
@@ -118,11 +112,7 @@ function compute.joins(g, use, main_end, keep)
         local row = "V" .. group.index .. "."
         if not group.kept then o.need = { row .. 2 * i, row .. 2 * i + 1 } end
         out[#out + 1] = o
-        if g.inside then
-          out[#out + 1] = scale_op(g, group.j, c, i)
-          out[#out].at, out[#out].need = o.at, not group.kept and { "scales" .. group.j } or nil
-        end
-        out[#out].give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
+        o.give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
       end
     end
   end
@@ -133,10 +123,6 @@ function compute.joins(g, use, main_end, keep)
       o.at = join_at(g, { at = { [c] = main_end + c * g.blocks } }, c, i)
       o.need = { ("kept%d"):format(2 * i), ("kept%d"):format(2 * i + 1) }
       out[#out + 1] = o
-      if g.inside then
-        out[#out + 1] = scale_op(g, keep, c, i)
-        out[#out].at = o.at
-      end
     end
   end
   return out
@@ -221,7 +207,8 @@ function compute.reads(g, main, use, from, keep)
 end
 
 -- ---- softmax ------------------------------------------------------------------------------------
--- inside: the sums of each group of columns times their token's scale, and those of the rope columns.
+-- inside: the sums of each group of columns times their token's scale, and those of the rope columns; times the tokens' unit by
+-- its logarithm.
 local function join_sums(g, list, b)
   local first, rope = g.s + 4 * g.sums * b, g.s + 4 * (g.sums * b + g.nj)
   for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, v%d, v%d", first + r, g.s_scales + r, first + r) end
@@ -230,12 +217,14 @@ local function join_sums(g, list, b)
       list[#list + 1] = op("v_fmac_f32 v%d, v%d, v%d", first + r, g.s_scales + 4 * i + r, first + 4 * i + r)
     end
   end
-  for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[sv%d], v%d", g.x + 4 * b + r, b, first + r) end
+  list[#list + 1] = op("v_cvt_f32_i32 v%d, v%d", g.tmp, g.unit)
+  list[#list + 1] = op("v_ldexp_f32 v%d, 1.0, v%d", g.inverse, g.unit)
+  for r = 0, 3 do list[#list + 1] = op("v_fma_f32 v%d, %%[sv%d], v%d, -v%d", g.x + 4 * b + r, b, first + r, g.tmp) end
   for r = 0, 3 do list[#list + 1] = op("v_fmac_f32 v%d, %%[scale], v%d", g.x + 4 * b + r, rope + r) end
 end
 
 -- inside: reads of the scales: of V that an iteration multiplies, from position `from` on, where the barrier stands; and behind
--- `tail`, the last uses of those before, of V's last columns, which may be kept, and of S whose products it makes.
+-- `tail`, the last uses of those before, of S whose products it makes.
 function compute.scale_reads(g, what, from, tail)
   local list = {}
   local function add(at, format, ...)
@@ -244,13 +233,14 @@ function compute.scale_reads(g, what, from, tail)
   end
   for i = 0, what.pv and g.nj - 1 or -1 do
     local v = g.v_scales + 2 * i
-    add(i < g.nj - 1 and from or tail * UNIT, "ds_read_b64 v[%d:%d], %%[vsa] offset:%d", v, v + 1, 32 * i)
+    add(from, "ds_read_b64 v[%d:%d], %%[vsa] offset:%d", v, v + 1, 32 * i)
     list[#list].give = "scales" .. i
   end
   for i = 0, what.qk and g.nj - 1 or -1 do
     local s = g.s_scales + 4 * i
-    add((tail + i) * UNIT, "ds_read_b128 v[%d:%d], %%[ssa] offset:%d", s, s + 3, 64 * i)
+    add((tail + i) * UNIT, "ds_read_b128 v[%d:%d], %%[ssa] offset:%d", s, s + 3, i // 2 * g.scales_lane + i % 2 * 64)
   end
+  if what.qk then add((tail + g.nj) * UNIT, "ds_read_b32 v%d, %%[ssa] offset:%d", g.unit, g.units_at) end
   return list
 end
 
@@ -287,7 +277,8 @@ local function softmax_block(g, b)
   for r = 0, 3 do list[#list + 1] = op("v_sub_f32 v%d, v%d, v%d", x + r, x + r, g.m + b) end
   for r = 0, 3 do list[#list + 1] = op("v_exp_f32 v%d, v%d", x + r, x + r) end
   for r = 0, 3 do
-    list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x + r)
+    if g.inside then list[#list + 1] = op("v_fmac_f32 v%d, v%d, v%d", g.l + b, g.inverse, x + r) -- without units
+    else list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x + r) end
     if g.cvt_bf16 then -- below
     elseif g.f16 then
       list[#list + 1] = op("v_cvt_f16_f32 v%d, v%d", x + r, x + r)
@@ -302,7 +293,14 @@ local function softmax_block(g, b)
     elseif g.f16 then list[#list + 1] = op("v_pack_b32_f16 v%d, v%d, v%d", p + i, x + 2 * i, x + 2 * i + 1)
     else list[#list + 1] = op("v_perm_b32 v%d, v%d, v%d, %%[hi]", p + i, x + 2 * i + 1, x + 2 * i) end
   end
-  list[#list].give = "P" .. b
+  list[#list].give = g.inside and "P" or "P" .. b
+  for j = 0, g.inside and g.nj - 1 or -1 do
+    for i = 0, 1 do
+      list[#list + 1] = op("v_pk_mul_f16 v%d, v%d, v%d", g.scaled_p + 2 * j + i, p + i, g.v_scales + 2 * j + i)
+      list[#list].need = { "scales" .. j }
+    end
+    list[#list].give = "P" .. j
+  end
   return list
 end
 
@@ -312,7 +310,10 @@ function compute.packed_sum_ops(g)
   for b = 0, g.blocks - 1 do
     for i = 0, 1 do
       local p, t, n = g.p + 2 * b + i, g.tmp + i, g.n + b
-      if g.f16 then
+      if g.inside then
+        list[#list + 1] = op("v_dot2_f32_f16 v%d, v%d, %%[ones], %s", g.tmp, p, i == 0 and "0" or "v" .. g.tmp)
+        if i == 1 then list[#list + 1] = op("v_fmac_f32 v%d, v%d, v%d", n, g.inverse, g.tmp) end
+      elseif g.f16 then
         list[#list + 1] = op("v_dot2_f32_f16 v%d, v%d, %%[ones], v%d", n, p, n)
       else
         list[#list + 1] = op("v_lshlrev_b32 v%d, 16, v%d", t, p)
@@ -320,7 +321,7 @@ function compute.packed_sum_ops(g)
         list[#list + 1] = op("v_and_b32 v%d, 0xffff0000, v%d", t, p)
         list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", n, n, t)
       end
-      list[#list].need = { "P" .. b }
+      list[#list].need = { g.inside and "P" or "P" .. b }
     end
   end
   return list

@@ -10,8 +10,8 @@ local MOST_TILES = 6 -- a longer ring gains nothing
 
 local function up(x, to) return (x + to - 1) // to * to end
 
--- v: rank, rope, rows, load, scales (stored in the cache, for groups of columns; 0: one for all), page_size. { refused = reason }
--- when it does not fit.
+-- v: rank, rope, rows, load, scales (stored in the cache, for groups of columns; 0: one for all), kpe16, page_size.
+-- { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = raw.tile(v)
   p.facts_bytes = FACTS
