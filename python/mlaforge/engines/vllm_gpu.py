@@ -68,9 +68,9 @@ class SparseImpl(Checked, SparseMLACommonImpl):
         return out.squeeze(1), lse.squeeze(-1)
 
 
-Backend = backend("Backend", MLACommonBackend, Builder, Impl, get_name=staticmethod(lambda: "CUSTOM"), supported_dtypes=[torch.float16, torch.bfloat16],
+Backend = backend(__name__, "Backend", MLACommonBackend, Builder, Impl, get_name=staticmethod(lambda: "CUSTOM"), supported_dtypes=[torch.float16, torch.bfloat16],
                   supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8", "fp8_e4m3"],
                   get_supported_head_sizes=classmethod(lambda of: [288, 320, 512, 576]),
                   get_supported_kernel_block_sizes=staticmethod(lambda kv_cache_spec=None: [MultipleOf(1)]))
-SparseBackend = backend("SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
+SparseBackend = backend(__name__, "SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
                         is_sparse=classmethod(lambda of: True))
