@@ -90,11 +90,12 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             CALLS["most query tokens"] = max(CALLS["most query tokens"], decode.longest)
         if end > first:
             prefill = metadata.prefill
-            new = prefill.query_start_loc.diff().tolist()
-            cached = prefill.chunked_context.context_lens_list if prefill.chunked_context else [0] * len(new)
-            call(first, end, block_table=prefill.block_table.int(), schedule=self._layer.schedule(new, cached))
+            if not hasattr(prefill, "schedule"):  # the step's first layer makes it for all
+                prefill.cached = prefill.chunked_context.context_lens_list if prefill.chunked_context else [0] * len(prefill.query_lens_cpu)
+                prefill.schedule = self._layer.schedule(prefill.query_lens_cpu.tolist(), prefill.cached)
+            call(first, end, block_table=prefill.block_table.int(), schedule=prefill.schedule)
             CALLS["layer prefill"] += 1
-            CALLS["cached before prefill"] += sum(cached)
+            CALLS["cached before prefill"] += sum(prefill.cached)
         y[end:].zero_()
 
 
