@@ -1,6 +1,5 @@
 /* From a variant's name and a problem to a verdict on an emulator, of the kernel as it is or with one place changed. */
-#ifndef MLAF_TEST_VERDICT_H
-#define MLAF_TEST_VERDICT_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -134,5 +133,3 @@ static inline void all_are_found(const mistake *list, size_t n, mlaf_inject most
   }
   close_bench(&b);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Launch word of a kernel K: what it needs of its launch beyond threads and rows, as a constant K_launch of type
  * mlaf_kernel_launch in its code object. So a plan from the database, a bundle and a fresh compile launch it alike. No such
  * constant means: no dynamic shared memory, no cluster, no tensor maps. Templates declare the same (templates/lib/launch.h). */
-#ifndef MLAF_KERNEL_LAUNCH_H
-#define MLAF_KERNEL_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ typedef struct mlaf_kernel_launch {
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;
-
-#endif

@@ -1,6 +1,5 @@
 /* A kernel as it is stored: what the tuning database, bundles and builds say of one stage of a variant. */
-#ifndef MLAF_OP_KERNEL_H
-#define MLAF_OP_KERNEL_H
+#pragma once
 
 #include <string.h>
 
@@ -27,5 +26,3 @@ static inline int mlaf_stages_of(const mlaf_kernel_ref kernels[MLAF_STAGES_MAX])
   while (n > 0 && !kernels[n - 1].template_name[0]) n--;
   return n;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The table of functions that the projections share: cases and data to time beside op/projection.h. */
-#ifndef MLAF_PROJECTION_CALLS_H
-#define MLAF_PROJECTION_CALLS_H
+#pragma once
 
 #include "op/projection.h"
 
@@ -37,5 +36,3 @@ void mlaf_projection_data_chain(mlaf_data *d, const mlaf_data *before);
     .error_about = "relative Frobenius error against fp64", .chain_case = mlaf_projection_chain,                     \
     .chain_data = mlaf_projection_data_chain, MLAF_CASE_CALLS(mlaf_projection), MLAF_DATA_CALLS(mlaf_projection)     \
   }
-
-#endif

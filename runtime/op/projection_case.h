@@ -1,6 +1,5 @@
 /* A verification case of a projection: everything poisoned first, then what a launch may read, and the fp64 reference. */
-#ifndef MLAF_PROJECTION_CASE_H
-#define MLAF_PROJECTION_CASE_H
+#pragma once
 
 #include "op/numeric.h"
 #include "op/projection_calls.h"
@@ -50,5 +49,3 @@ void mlaf_projection_codes(mlaf_projection_case *c);
 static inline bool mlaf_projection_compared(const mlaf_projection_case *c, int64_t t, int output) {
   return output >= c->p.outer || c->before || (output + t) % c->step == 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* An operation whose arguments are a table (op/args_table.h): its verification cases, its timing data and its comparison come
  * from that, too. An operation's own file says what no table can: the fp64 reference, and inputs that are not plain random
  * numbers. */
-#ifndef MLAF_TABLE_H
-#define MLAF_TABLE_H
+#pragma once
 
 #include <math.h>
 
@@ -20,6 +19,8 @@ typedef struct mlaf_table_case {
   /* Tensors (bits): of any strides whose second axis is the inner one; that are NULL. */
   uint32_t flags, straight, without;
   int64_t count; /* rows of input; fewer where they are more than table->case_rows; 0: by that */
+  const int32_t *lengths; /* of timing data: context lengths of n_lengths requests; NULL: it has none */
+  int64_t n_lengths;
   const double *scalars; /* in the order of the table */
   const void *options;   /* struct <operation>_options; NULL: none are given */
 } mlaf_table_case;
@@ -31,7 +32,9 @@ typedef struct mlaf_host_tensor {
   bool absent;           /* the problem has none, or this launch */
   int64_t stride[MLAF_ARG_AXES], count; /* elements */
   bool pooled;           /* of timing data: it lies in the pool, */
-  size_t first;          /* from this byte of its set on */
+  uint8_t *pattern;      /* or is bytes that repeat (op/pattern.h); NULL: it is not */
+  int lies_in;           /* the tensor that has its memory, itself or one before it */
+  size_t first;          /* its first byte there, or in its set of the pool */
 } mlaf_host_tensor;
 
 /* All tensors and scalars of a launch on the host. */
@@ -47,6 +50,8 @@ typedef struct mlaf_host {
   int walk[MLAF_WALK_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
   int64_t *more;               /* numbers for the operation's own use, as many as the size table->more says */
   const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
+  const int32_t *lengths;      /* as the case has them */
+  int64_t n_lengths;
 } mlaf_host;
 
 /* An element, or a row's first one. */
@@ -82,6 +87,10 @@ typedef struct mlaf_table_hooks {
   mlaf_status (*inject)(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_err *err);
   /* Fills inputs of timing data that the pool does not have. NULL: there are none. */
   void (*draw_timing)(mlaf_host *h, mlaf_rng *rng);
+  /* A byte of timing data whose elements are of 1 byte; NULL: draw_timing fills those. */
+  uint8_t (*code)(const mlaf_host *h, mlaf_rng *rng);
+  /* The least work of a launch over requests of h->lengths; NULL: the problem's. */
+  mlaf_work (*work)(const mlaf_host *h);
 
   /* Rows of input of a case; NULL: the table says. */
   int64_t (*count)(const mlaf_point *p, const mlaf_table_case *c);
@@ -113,6 +122,7 @@ typedef struct mlaf_table {
   double ulps;                  /* bound of 16-bit outputs */
   const mlaf_table_case *timing;
   bool cold;                    /* each launch finds its inputs cold */
+  bool lengths;                 /* timing data are requests: the problem's `batch`, of lengths about its `ctx` */
   bool relative;                /* errors of rows are relative: of one at most twice the bound, of all together the bound */
 } mlaf_table;
 
@@ -170,5 +180,3 @@ double mlaf_rows_bound(const mlaf_host *h, int tensor);
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size);
 /* "column 3 is 1.5, reference 1.25" */
 void mlaf_rows_fault(const mlaf_rows *r, int k, int column, double is, char *out, size_t size);
-
-#endif

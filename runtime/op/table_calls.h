@@ -1,6 +1,5 @@
 /* The functions of an operation's record (op/calls.h) that follow from its table. */
-#ifndef MLAF_TABLE_CALLS_H
-#define MLAF_TABLE_CALLS_H
+#pragma once
 
 #include "op/args_launch.h"
 #include "op/table.h"
@@ -18,5 +17,3 @@ double mlaf_table_bound(const mlaf_point *p);
 
 /* --- table_data.c --- */
 MLAF_DATA_FUNCTIONS(mlaf_table);
-
-#endif

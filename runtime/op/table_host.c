@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "op/pattern.h"
 #include "op/table.h"
 #include "op/ulp.h"
 
@@ -65,7 +66,8 @@ void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c,
   const mlaf_table *table = p->op->calls->table;
   const mlaf_args_table *a = table->args;
   const uint32_t size = (uint32_t)p->op->calls->args_size, flags = c->flags | (c->in_place ? a->in_place_flag : 0);
-  *h = (mlaf_host){.table = table, .point = *p, .options = c->options};
+  *h = (mlaf_host){.table = table, .point = *p, .options = c->options, .lengths = c->lengths, .n_lengths = c->n_lengths};
+  for (int i = 0; i < MLAF_ARG_TENSORS; i++) h->t[i].lies_in = i;
   h->dtype = table->dtype_field < 0 ? 0 : p->v[table->dtype_field];
   put(h, 0, &size, sizeof size);
   put(h, a->flags_at, &flags, sizeof flags);
@@ -104,6 +106,7 @@ void mlaf_host_free(mlaf_host *h) {
   for (int i = 0; i < MLAF_ARG_TENSORS; i++) {
     free(h->t[i].data);
     free(h->t[i].mine);
+    if (h->t[i].lies_in == i) free(h->t[i].pattern);
   }
 }
 
@@ -163,9 +166,11 @@ void mlaf_rows_close(mlaf_rows *r) { free(r->memory); }
 void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void *out) {
   const size_t bytes = (size_t)mlaf_element_bytes(&r->h->table->args->tensors[tensor], r->h->n),
                block = MLAF_POOL_BLOCK * sizeof(uint16_t);
-  const size_t size = bytes * (size_t)n, from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
-  if (!r->h->t[tensor].pooled) memcpy(out, r->h->t[tensor].data + bytes * (size_t)at, size);
-  for (size_t i = 0, step; r->h->t[tensor].pooled && i < size; i += step) {
+  const mlaf_host_tensor *t = &r->h->t[tensor];
+  const size_t size = bytes * (size_t)n, from = r->set + t->first + bytes * (size_t)at;
+  if (t->pattern) mlaf_pattern_read(t->pattern, from - r->set, size, out);
+  else if (!t->pooled) memcpy(out, t->data + bytes * (size_t)at, size);
+  for (size_t i = 0, step; t->pooled && i < size; i += step) {
     const size_t here = (from + i) % block;
     step = size - i < block - here ? size - i : block - here;
     memcpy((char *)out + i, (const char *)r->h->pool + here, step);

@@ -43,12 +43,7 @@ constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 25; // boxes of V, of a ti
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 constexpr int PLACES = 2, Q_BYTES = 8192, OUT_COLS = 128;
 struct shared_memory { // from the first multiple of 1024 on
-  char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
-  float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
-  float tops[W][N][4];                      // of each row, by warp
-  u64 full[RING], empty[RING];              // barriers
-  u64 ends[2], met;   // states of the cluster are there; what this block writes of O is; pieces of other parts are
-  u64 full_q[PLACES], empty_q[PLACES];
+// [6 more lines of templates/mla_decode/sm90_few.cu.in]
   char facts[PLACES][80];
   int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
 };
@@ -125,12 +120,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
-    w.n = smaller(q_tokens, Q_LEN);
-    w.row0 = blockIdx.x * N;
-    if (w.n * H <= w.row0) continue;
-    w.row = (i64)q_begin * H + w.row0;
-    w.rows = smaller(w.n * H - w.row0, N);
-    w.pages = a.kv_indices + first_page;
+// [6 more lines of templates/mla_decode/sm90_few/work.h]
     w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
 // [46 more lines of templates/mla_decode/sm90_few/work.h]
 
@@ -147,11 +137,7 @@ MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of piece k
 MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
 
 MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
-  const int lane = threadIdx.x & 31;
-  const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
-  barrier_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
-  if (lane == 0) {
-    facts_of(base, k) = {w, at, none};
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     barrier_expect(full, none ? 0 : NB * N * 128);
   }
   __syncwarp();
@@ -162,11 +148,7 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  for (int k = 0;; k++) {
-    const bool none = !next_work(a, where, w);
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     if (warp == 3) announce(maps, base, smem, k, w, at, none);
     if (none) return;
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
@@ -193,12 +175,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 // [23 more lines of templates/mla_decode/sm90_few.cu.in]
 
 template <int C>
-MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_state& r) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  float4* const parts = (float4*)(base + WARPS_AT);
-  named_sync(1 + group, 128); // of its P
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
+// [6 more lines of templates/mla_decode/sm90_few/ends.h]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
 // [33 more lines of templates/mla_decode/sm90_few/ends.h]
@@ -230,11 +207,7 @@ MLAF_DEV int box_of_o(int tiles, int g) {
 // [49 more lines of templates/mla_decode/sm90_few/whole.h]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
-  }
-  float ones[COLS];
-#pragma unroll
-  for (int c = 0; c < COLS; c++) ones[c] = 1.0f;
-  float* const out = (float*)(base + BOX * box_of_o(tiles, group));
+// [5 more lines of templates/mla_decode/sm90_few/whole.h]
   put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + lane / 4, ones, o);
   named_sync(3, 256);
 // [7 more lines of templates/mla_decode/sm90_few/whole.h]
@@ -243,11 +216,7 @@ MLAF_DEV int box_of_o(int tiles, int g) {
 // [34 more lines of templates/mla_decode/sm90_few/whole.h]
     const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++) {
-      const float4 z = *(const float4*)(base + LANDED + 16 * (mine * (R / 4) + unit + EACH * k));
-      y[k] = weighed(y[k], here * inverse, z, there * inverse);
-    }
-  } else {
+// [5 more lines of templates/mla_decode/sm90_few/whole.h]
     const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
 #pragma unroll
 // [9 more lines of templates/mla_decode/sm90_few/whole.h]
@@ -261,11 +230,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     if (known.w.whole) {
       end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
       return;
-    }
-    merge_states<1>(base, smem, group, 0, r);
-    if (known.w.begin > 0 && !fit_apart(&a)) finish_last(a, known.w, base, smem, group, r, o);
-    else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + q_at(k), group, 0, r, o);
-    if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
@@ -282,20 +247,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_96
     if (thread == 127) fetch_map(&p.maps[0]);
     if (thread == 127) fetch_map(&p.maps[1]);
     __syncwarp();
-    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
-    named_sync(4, 128);
-    named_arrive(5, 128 * (W + 1));
-    wait_for_previous_launch();
-    let_next_launch_start(); // its blocks come as these leave
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     produce(p.a, p.maps, smem, base);
     if (C > 1) cluster_wait();
   } else {
     if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (C > 1) cluster_arrive();
     if (threadIdx.x < 32) look_ahead(p.a);
-    named_sync(5, 128 * (W + 1)); // barriers are there
-    wait_for_previous_launch();
-    let_next_launch_start();
-    attend(p.a, base, smem, group, cta_id);
-  }
-}
+// [6 more lines of templates/mla_decode/sm90_few.cu.in]

@@ -22,12 +22,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1
     {1, 1, 1}, 9, 0, {}, 1,
     {{3, 64, 80, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[1];
-};
+// [6 more lines of tests/golden/mla_decode/combine_values.cu]
 #define SCHEDULE_FIXED 128
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
@@ -41,11 +36,7 @@ constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half
 constexpr int BOX = 8192;
 // [14 more lines of templates/mla_decode/sm90_mid.cu.in]
 };
-constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
-constexpr int SCALES_AT = AT(scales);
-constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
-constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
-constexpr int TABLES_AT = AT(tables);
+// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
 static_assert(sizeof(shared_memory) == 230160, "plans/sm90_mid.lua counts otherwise");
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, HALVES = 6, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -62,12 +53,9 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
 MLAF_DEV float2 load_8(u32 at) {
-  float2 x;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
-  return x;
-}
-#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
-// [22 more lines of tests/golden/mla_decode/sm90_many.cu]
+// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
+#define FIT_CUT 500
+// [21 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 enum { REFUSED = 2 }; // of work's `bad`
 // [11 more lines of templates/mla_decode/sm90_few/work.h]
