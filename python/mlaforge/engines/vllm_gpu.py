@@ -1,5 +1,5 @@
 """vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, over whole contexts or index lists (models with an indexer: DeepSeek-V3.2, GLM-5),
-prefill as vLLM is told. Written from vLLM's sources; it was not run there."""
+prefill as vLLM is told. Index lists were not run there: docs/engines.md."""
 import math
 
 from mlaforge.errors import needs
