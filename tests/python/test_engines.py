@@ -1,4 +1,5 @@
 """Adaptors of engines without an engine: versions, and transformers' with a stand-in for it where torch is there."""
+import abc
 import importlib
 import importlib.util
 import os
@@ -107,6 +108,24 @@ class Plugins(unittest.TestCase):
         self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_gpu.SparseBackend")
         with self.assertRaisesRegex(SystemExit, "^mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention"):
             self.vllm("sparse")
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_vllm_finds_backends_again_by_their_module_and_name(self):
+        class Base(abc.ABC):  # as vLLM's: a class that type() makes of it is said to be of the module abc
+            pass
+        self.vllm(None)
+        common = {name: type(name, (Base,), {}) for name in ("MLACommonBackend", "MLACommonImpl", "MLACommonMetadataBuilder")}
+        sparse = {name: type(name, (Base,), {}) for name in ("SparseMLACommonImpl", "SparseMLACommonMetadata", "SparseMLACommonMetadataBuilder")}
+        self.modules(vllm__model_executor={}, vllm__model_executor__layers={}, vllm__model_executor__layers__attention={},
+                     vllm__model_executor__layers__attention__mla_attention={**common, "QueryLenSupport": types.SimpleNamespace(VARLEN=3)},
+                     vllm__model_executor__layers__attention__sparse_mla_attention=sparse,
+                     vllm__v1__attention__backend={"AttentionCGSupport": types.SimpleNamespace(UNIFORM_BATCH=2), "MultipleOf": int},
+                     vllm__v1__attention__backends__mla__prefill__base={"MLAPrefillBackend": Base})
+        for name in ("vllm_gpu", "vllm_attention"):
+            self.addCleanup(sys.modules.pop, "mlaforge.engines." + name, None)
+        gpu = importlib.import_module("mlaforge.engines.vllm_gpu")
+        for made in (gpu.Backend, gpu.SparseBackend):
+            self.assertIs(getattr(sys.modules[made.__module__], made.__qualname__), made)
 
     def test_vllm_ends_by_one_line_where_it_cannot_serve_what_was_asked(self):
         for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, prefill, sparse, layer"),

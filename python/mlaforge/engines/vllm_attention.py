@@ -81,6 +81,6 @@ class Prefill(MLAPrefillBackend):
         return self._run(q, k, v, chunk.query_start_loc, chunk.cu_seq_lens, chunk.max_query_len, chunk.max_seq_len, False, True, out)
 
 
-def backend(name, of, builder, impl, **more):
-    """A backend of vLLM's, `of`, with another builder and implementation."""
-    return type(name, (of,), {"get_builder_cls": staticmethod(lambda: builder), "get_impl_cls": staticmethod(lambda: impl), **more})
+def backend(module, name, of, builder, impl, **more):
+    """A backend of vLLM's, `of`, with another builder and implementation. On CUDA vLLM imports it again by its module and name."""
+    return type(name, (of,), {"__module__": module, "get_builder_cls": staticmethod(lambda: builder), "get_impl_cls": staticmethod(lambda: impl), **more})

@@ -11,7 +11,7 @@ from mlaforge.engines.vllm_attention import Decode, Ragged, backend
 
 
 def _with_ours(name, of, **more):
-    return backend(name, of, type(name, (Ragged, of.get_builder_cls()), {}), type(name, (Decode, of.get_impl_cls()), {}), **more)
+    return backend(__name__, name, of, type(name, (Ragged, of.get_builder_cls()), {}), type(name, (Decode, of.get_impl_cls()), {}), **more)
 
 
 CpuBackend = _with_ours("CpuBackend", CPUMLABackend, supported_dtypes=[torch.float16, torch.bfloat16])

@@ -1,5 +1,5 @@
 """vLLM's backend CUSTOM on CUDA and ROCm: decode attention by mlaforge, over whole contexts or index lists (models with an indexer: DeepSeek-V3.2, GLM-5),
-prefill as vLLM is told. Written from vLLM's sources; it was not run there."""
+prefill as vLLM is told. Index lists were not run there: docs/engines.md."""
 import math
 
 from mlaforge.errors import needs
@@ -68,9 +68,9 @@ class SparseImpl(Checked, SparseMLACommonImpl):
         return out.squeeze(1), lse.squeeze(-1)
 
 
-Backend = backend("Backend", MLACommonBackend, Builder, Impl, get_name=staticmethod(lambda: "CUSTOM"), supported_dtypes=[torch.float16, torch.bfloat16],
+Backend = backend(__name__, "Backend", MLACommonBackend, Builder, Impl, get_name=staticmethod(lambda: "CUSTOM"), supported_dtypes=[torch.float16, torch.bfloat16],
                   supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8", "fp8_e4m3"],
                   get_supported_head_sizes=classmethod(lambda of: [288, 320, 512, 576]),
                   get_supported_kernel_block_sizes=staticmethod(lambda kv_cache_spec=None: [MultipleOf(1)]))
-SparseBackend = backend("SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
+SparseBackend = backend(__name__, "SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
                         is_sparse=classmethod(lambda of: True))

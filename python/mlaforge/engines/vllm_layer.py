@@ -12,7 +12,7 @@ from vllm.model_executor.layers.mla import MultiHeadLatentAttentionWrapper
 
 import mlaforge
 from mlaforge.engines import parts, refuse, sizes
-from mlaforge.engines.vllm_attention import CALLS
+from mlaforge.engines.vllm_attention import CALLS, Ragged
 
 OPERATOR = "mlaforge::vllm_layer"
 LAYERS = {}  # by name, for the operator
@@ -27,6 +27,10 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         for name in ("is_sparse", "g_proj", "dcp_q_replicate"):
             if getattr(self, name, None):
                 refuse(f"{name} is set: sparse layers, gates and replicated queries are not served; unset MLAFORGE_VLLM")
+        backend = self.mla_attn.attn_backend
+        if not issubclass(backend.get_builder_cls(), Ragged):
+            refuse(f"the attention backend is {backend.get_name()}, must be CUSTOM: whole layers read its metadata; set --attention-backend CUSTOM")
+        backend.get_builder_cls().reorder_batch_threshold = 1  # vLLM adds drafts; layers take more tokens of a request as prefill
         modules = parts(self, self.prefix)
         for module in modules.values():
             module._cpu_skip_gemm_dispatch = True  # else the CPU platform packs the weight, and leaves an empty one
@@ -78,20 +82,20 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             self._layer(hidden[first:end], positions[first:end].long(), slots[first:end], cache, *tables, out=y[first:end], **how)
         first, end = metadata.num_decode_tokens, metadata.num_actual_tokens
         if first:
-            decode, tokens, starts = metadata.decode, first // metadata.num_decodes, None
-            if getattr(decode, "ragged", False):  # of a builder of ours
-                tokens, starts = decode.longest, decode.query_start_loc
-                CALLS["ragged"] += 1
-            call(0, first, decode.seq_lens.int(), decode.block_table.int(), q_len=tokens, kv_len=metadata.max_seq_len, qo_indptr=starts)
+            decode = metadata.decode
+            call(0, first, decode.seq_lens.int(), decode.block_table.int(), q_len=decode.longest, kv_len=metadata.max_seq_len,
+                 qo_indptr=decode.query_start_loc if decode.ragged else None)
             CALLS["layer decode"] += 1
-            CALLS["most query tokens"] = max(CALLS["most query tokens"], tokens)
+            CALLS["ragged"] += decode.ragged
+            CALLS["most query tokens"] = max(CALLS["most query tokens"], decode.longest)
         if end > first:
             prefill = metadata.prefill
-            new = prefill.query_start_loc.diff().tolist()
-            cached = prefill.chunked_context.context_lens_list if prefill.chunked_context else [0] * len(new)
-            call(first, end, block_table=prefill.block_table.int(), schedule=self._layer.schedule(new, cached))
+            if not hasattr(prefill, "schedule"):  # the step's first layer makes it for all
+                prefill.cached = prefill.chunked_context.context_lens_list if prefill.chunked_context else [0] * len(prefill.query_lens_cpu)
+                prefill.schedule = self._layer.schedule(prefill.query_lens_cpu.tolist(), prefill.cached)
+            call(first, end, block_table=prefill.block_table.int(), schedule=prefill.schedule)
             CALLS["layer prefill"] += 1
-            CALLS["cached before prefill"] += sum(cached)
+            CALLS["cached before prefill"] += sum(prefill.cached)
         y[end:].zero_()
 
 
