@@ -46,7 +46,8 @@ enum {
   /* A FITS kernel with this flag cuts each request by its own length alone (templates/mla_decode/lib/own_cut.h). The grid has as
    * many blocks as run at once, which take the parts of all requests in turns; partial results lie as those of splits do. */
   MLAF_KERNEL_INVARIANT = 512,
-  /* A decode kernel that reads index lists itself where qo_indptr is NULL (ops/mla_decode/launch.h). */
+  /* A decode kernel that reads index lists itself where qo_indptr is odd, a merge kernel that applies their sinks
+   * (ops/mla_decode/launch.h). */
   MLAF_KERNEL_LISTS = 1024,
   /* All that a compiler's code object may say. */
   MLAF_KERNEL_KNOWN = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
