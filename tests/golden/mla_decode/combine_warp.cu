@@ -112,8 +112,9 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
 // [11 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
-// [9 more lines of templates/mla_decode/combine_warp.cu.in]
-                        bool exists) {
+// [7 more lines of templates/mla_decode/combine_warp.cu.in]
+
+MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   if (groups == GROUPS_MOST) return write_met<GROUPS_MOST, 1>(m, own, share, a, row, exists);
   write_alone(m, share, a, row, exists);
 }
